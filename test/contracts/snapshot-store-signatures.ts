@@ -73,6 +73,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
       await cut('b');
       const again = (await harness().reopen?.()) ?? store();
       expect(await again.hasSignatures()).toBe(true);
+      expect(await again.signatureKeys()).toEqual([signatureOf('a', 1).key]);
       expect(await again.snapshotSignature('a', 1)).toEqual(signatureOf('a', 1));
       expect(await again.snapshotSignature('a', 2)).toEqual(signatureOf('a', 2));
       for (const [name, serial] of [

@@ -13,8 +13,15 @@ export function registerKey(program: Command, io: Io): void {
   registerRotate(key, io);
 }
 
+function withKeys(command: Command): Command {
+  return command.option(
+    '--keys <folder>',
+    'Folder of the keys. Default: KRMHUB_KEYS, else keys in the data folder.',
+  );
+}
+
 function registerList(parent: Command, io: Io): void {
-  withOutput(withDataFolder(parent.command('list')))
+  withOutput(withKeys(withDataFolder(parent.command('list'))))
     .summary('List the signing keys.')
     .description('List the signing keys, newest first, without the private keys.')
     .addHelpText(
@@ -34,7 +41,7 @@ Examples:
 }
 
 function registerRotate(parent: Command, io: Io): void {
-  withOutput(withDataFolder(parent.command('rotate')))
+  withOutput(withKeys(withDataFolder(parent.command('rotate'))))
     .summary('Create the next signing key.')
     .description('Create the next signing key. The registry can keep serving.')
     .option('--valid-from <time>', 'When the key becomes valid, for example 2030-01-02. Default: now.')

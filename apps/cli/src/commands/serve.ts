@@ -11,6 +11,10 @@ export function registerServe(program: Command, io: Io): void {
     .option('--port <port>', 'Port to listen on, 0 for any free port. Default: KRMHUB_PORT, else 8080.')
     .option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.')
     .option(
+      '--keys <folder>',
+      'Folder of the signing keys. Default: KRMHUB_KEYS, else keys in the data folder.',
+    )
+    .option(
       '--database-url <url>',
       'PostgreSQL database. Default: KRMHUB_DATABASE_URL, else SQLite in the data folder.',
     )

@@ -3,22 +3,23 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
-import { resolveDataFolder } from './data-folder.js';
+import { resolveStorage } from './data-folder.js';
 
 export interface KeyOptions {
   data?: string;
+  keys?: string;
   output: OutputFormat;
 }
 
 export async function listKeys(io: Io, options: KeyOptions): Promise<void> {
-  const keys = await listRegistryKeys(await resolveDataFolder(io, options.data), io.now());
+  const keys = await listRegistryKeys(await resolveStorage(io, options), io.now());
   await printData(io, options.output, { keys }, () => printKeys(io, keys));
 }
 
 /** Creates the next signing key of a registry. Throws `usage` for a `--valid-from` that is not a time. */
 export async function rotateKey(io: Io, options: KeyOptions & { validFrom?: string }): Promise<void> {
   const from = options.validFrom === undefined ? undefined : parseTime(options.validFrom);
-  const { keys, made } = await rotateRegistryKey(await resolveDataFolder(io, options.data), {
+  const { keys, made } = await rotateRegistryKey(await resolveStorage(io, options), {
     now: io.now(),
     ...(from === undefined ? {} : { from }),
   });

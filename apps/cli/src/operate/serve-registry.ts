@@ -12,6 +12,7 @@ export interface ServeOptions {
   host?: string;
   port?: string;
   data?: string;
+  keys?: string;
   databaseUrl?: string;
   blobUrl?: string;
   config?: string;
@@ -28,7 +29,11 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
   const output = new LogOutput(io.stdout.isTTY === true ? terminalLog(io) : io.stdout);
   const log = createLog(config.logLevel, output);
   const registry = await start({
-    config: { ...config, dataFolder },
+    config: {
+      ...config,
+      dataFolder,
+      ...(config.keysFolder !== undefined && { keysFolder: path.resolve(io.cwd, config.keysFolder) }),
+    },
     log,
     unwrittenLogLines: () => output.dropped,
   });

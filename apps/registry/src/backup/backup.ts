@@ -23,6 +23,8 @@ export interface BackupInput extends Pick<BlobSettings, 's3Credentials'> {
   dataFolder: string;
   /** Absent for SQLite in the data folder. */
   databaseUrl?: string;
+  /** Folder of the keys; absent for `keys` in the data folder. */
+  keysFolder?: string;
   /** New folder. It exists only once the backup is complete. */
   out: string;
   now: Date;
@@ -71,7 +73,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     const source = part === 'copies' ? readBlobFolder(from.copies) : readerOf(part);
     await copyBlobs(source, to[part], named[part], progress);
   }
-  await copyRecords(from, to);
+  await copyRecords({ ...from, keys: input.keysFolder ?? from.keys }, to);
   const { healthy, counts, findings } = await checkRegistry(folder, { startedAt: input.now, progress });
   if (!healthy) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');

@@ -62,6 +62,8 @@ export interface CheckOptions extends Pick<BlobSettings, 's3Credentials'> {
   /** Absent for SQLite in the data folder. */
   databaseUrl?: string;
   startedAt: Date;
+  /** Folder of the keys; absent for `keys` in the data folder. */
+  keysFolder?: string;
   progress?: (line: string) => Promise<void>;
 }
 
@@ -82,7 +84,7 @@ export async function checkRegistry(dataFolder: string, options: CheckOptions): 
       profiles: readBlobFolder(paths.profiles),
       artifacts: readerOf('artifacts'),
       copies: readBlobFolder(paths.copies),
-      keyFolder: paths.keys,
+      keyFolder: options.keysFolder ?? paths.keys,
       takedownRecord: paths.takedowns,
       startedAt: options.startedAt,
       progress,

@@ -3,15 +3,8 @@ import path from 'node:path';
 import { type Diagnostic, hasErrors, KrmhubError, type YamlDocument } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import { readYaml } from '@krmhub/schema/yaml';
-import {
-  CONFIG_VARIABLE,
-  type Config,
-  type ConfigFile,
-  type ConfigOverrides,
-  readConfig,
-  SETTINGS,
-  type SettingName,
-} from './config.js';
+import { CONFIG_VARIABLE, type Config, type ConfigFile, readConfig } from './config.js';
+import { type ConfigOverrides, SETTINGS, type SettingName } from './settings.js';
 
 /**
  * Reads the configuration, with the file in `--config` or KRMHUB_CONFIG if one is set; its path is relative to

@@ -90,7 +90,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const { log, clock = () => new Date(), inThread, cacheSizes = {} } = options;
   const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
   if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
-  const paths = await prepareDataFolder(config.dataFolder);
+  const inFolder = await prepareDataFolder(config.dataFolder);
+  const paths = { ...inFolder, keys: config.keysFolder ?? inFolder.keys };
   const database = await databasePlace(paths, config.databaseUrl);
   const threads = inThread === undefined;
   const opened = await openStore(database, { searchIndex: paths.searchIndex, threads, log });
@@ -113,7 +114,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     // Nothing of the database is in memory yet.
     const following = shared && (await Following.open({ shared, store, leads: () => isBuilding, log }));
     const leader = following ?? LEADER_HERE;
-    await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+    await ensureRegistryKey(paths.keys, {
+      now: clock(),
+      signed: await store.hasSignatures(),
+      ...('url' in database && { shared: store }),
+    });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
     const metrics = createMetrics({
@@ -123,7 +128,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       process: inThread === undefined,
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
-    const openPart = await openBlobStores(paths, config, metrics);
+    const openPart = await openBlobStores(
+      paths,
+      { ...config, ...('url' in database && { shared: store }) },
+      metrics,
+    );
     const blobs = intactFirst(store, await wrapped(paths.blobs, openPart('blobs')));
     const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
     const profileBlobs = await openBlobs(paths.profiles);

@@ -25,8 +25,9 @@ import { connectionsFor, openFileLimit } from './open-files.js';
 import { type OpenOptions, openRegistry } from './open-registry.js';
 
 export { createLog, type Log, LogOutput } from '../log.js';
-export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
+export { type Config, readConfig } from './config.js';
 export { loadConfig } from './config-file.js';
+export { type ConfigOverrides, SETTINGS, type Setting } from './settings.js';
 
 export interface RunningRegistry {
   /** Address of the server. */

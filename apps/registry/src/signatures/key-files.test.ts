@@ -1,12 +1,20 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { openSqliteStore } from '../store/sqlite/store.js';
 import { addKeyFile, keyFileNames, readKeyFiles } from './key-files.js';
-import { ensureRegistryKey, publishedKeys, RegistryKeys, signingKey } from './registry-keys.js';
+import {
+  ensureRegistryKey,
+  publishedKeys,
+  RegistryKeys,
+  type SharedKeys,
+  signingKey,
+} from './registry-keys.js';
 
 const NOW = new Date('2030-01-02T03:04:05.678Z');
 /** Only an administrator can, and not in every container. */
@@ -189,5 +197,56 @@ describe('registry keys', () => {
     expect(await keys.all()).toHaveLength(2);
     expect(logged).toHaveLength(2);
     expect(logged.join()).toContain('using the previous keys');
+  });
+});
+
+describe('the keys of several processes', () => {
+  let store: RegistryStore;
+  beforeEach(async () => {
+    store = await openSqliteStore(':memory:');
+  });
+  afterEach(() => store.close());
+  const folderOf = (name: string) => path.join(parent, name);
+  const ensure = (name: string, { shared = store as SharedKeys, signed = false } = {}) =>
+    ensureRegistryKey(folderOf(name), { now: NOW, signed, shared });
+
+  it('are one: of first starts at the same time, one makes it, and the others need a copy', async () => {
+    const starts = await Promise.allSettled(['a', 'b', 'c'].map((name) => ensure(name)));
+    const refused = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : []));
+    expect(refused).toHaveLength(2);
+    for (const error of refused) {
+      expect(error).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(/^the registry has a key, but its keys are missing in /),
+        hint: expect.stringMatching(/^Copy the folder from another process of this registry/),
+      });
+    }
+    const names = await Promise.all(['a', 'b', 'c'].map((name) => keyFileNames(folderOf(name))));
+    expect(names.flat()).toHaveLength(1);
+    const first = ['a', 'b', 'c'][names.findIndex(({ length }) => length > 0)]!;
+    await expect(ensure('d')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await keyFileNames(folderOf('d'))).toEqual([]);
+    await cp(folderOf(first), folderOf('d'), { recursive: true });
+    await ensure('d');
+    await ensure(first);
+  });
+
+  it('are refused if they are not those of the database, as the first one or by a signature', async () => {
+    await ensure('own');
+    const other = await addKeyFile(folderOf('other'), NOW);
+    await expect(ensure('other')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `the keys in ${folderOf('other')} are not those of the registry in the database`,
+    });
+    // The first key was stolen, and its file is gone.
+    const signed = { ...store, signatureKeys: async () => [other.publicKey.fingerprint] };
+    await ensure('other', { shared: signed, signed: true });
+  });
+
+  it('of a registry of an older version become those of the database', async () => {
+    await addKeyFile(folderOf('own'), NOW);
+    await ensure('own', { signed: true });
+    await addKeyFile(folderOf('other'), NOW);
+    await expect(ensure('other', { signed: true })).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { access, chown, constants, readdir, readFile, stat } from 'node:fs/promises';
+import { access, chown, constants, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -136,6 +136,12 @@ function parsed(text: string, validFrom: string): RegistryKey | undefined {
 
 function keyOf(privateKey: KeyObject, validFrom: string): RegistryKey {
   return { privateKey, publicKey: publicKey(createPublicKey(privateKey), 'the key'), validFrom };
+}
+
+/** Deletes a key that nothing was signed with. */
+export async function deleteKeyFile(folder: string, key: RegistryKey): Promise<void> {
+  await rm(path.join(folder, fileName(key)), { force: true });
+  await syncFolder(folder);
 }
 
 function fileName({ publicKey: { fingerprint }, validFrom }: RegistryKey): string {

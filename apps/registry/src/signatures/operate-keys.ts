@@ -11,9 +11,16 @@ export interface ListedKey extends PublishedKey {
   state: 'next' | 'signing' | 'retired';
 }
 
+/** Where the keys of a registry are. */
+export interface KeyPlace {
+  dataFolder: string;
+  /** Absent for `keys` in the data folder. */
+  keysFolder?: string;
+}
+
 /** Lists the keys, newest first, without secrets. */
-export async function listRegistryKeys(dataFolder: string, now: Date): Promise<ListedKey[]> {
-  const keys = await readKeyFiles((await registryIn(dataFolder)).folder);
+export async function listRegistryKeys(place: KeyPlace, now: Date): Promise<ListedKey[]> {
+  const keys = await readKeyFiles((await registryIn(place)).folder);
   if (keys.length === 0) return [];
   const { fingerprint } = signingKey(keys, now).publicKey;
   const current = keys.findIndex(({ publicKey }) => publicKey.fingerprint === fingerprint);
@@ -28,10 +35,10 @@ export async function listRegistryKeys(dataFolder: string, now: Date): Promise<L
  * key, and `unavailable` if there is no registry or a key is damaged.
  */
 export async function rotateRegistryKey(
-  dataFolder: string,
+  place: KeyPlace,
   { from, now }: { from?: Date; now: Date },
 ): Promise<{ keys: ListedKey[]; made: ListedKey }> {
-  const { folder, owner } = await registryIn(dataFolder);
+  const { folder, owner } = await registryIn(place);
   const keys = await readKeyFiles(folder);
   const validFrom = from ?? now;
   if (validFrom.getTime() < now.getTime()) {
@@ -51,15 +58,16 @@ export async function rotateRegistryKey(
     });
   }
   await addKeyFile(folder, validFrom, owner);
-  const listed = await listRegistryKeys(dataFolder, now);
+  const listed = await listRegistryKeys(place, now);
   const made = listed.find((key) => Date.parse(key.validFrom) === validFrom.getTime());
   if (made === undefined) throw new Error('the new key is missing in the key folder');
   return { keys: listed, made };
 }
 
-async function registryIn(dataFolder: string): Promise<{ folder: string; owner: Owner }> {
+async function registryIn({ dataFolder, keysFolder }: KeyPlace): Promise<{ folder: string; owner?: Owner }> {
   const { database, databaseRecord, keys } = dataPaths(dataFolder);
   const owner = await stat(database).catch(() => stat(databaseRecord).catch(() => undefined));
+  if (keysFolder !== undefined) return { folder: keysFolder, ...(owner !== undefined && { owner }) };
   if (owner !== undefined) return { folder: keys, owner };
   throw new KrmhubError('unavailable', `no registry found: ${database} is missing`, {
     hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',

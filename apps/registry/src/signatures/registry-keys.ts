@@ -1,8 +1,10 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
+import type { SnapshotStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import { addKeyFile, type RegistryKey, readKeyFiles } from './key-files.js';
+import type { SettingStore } from '../store/setting-store.js';
+import { addKeyFile, deleteKeyFile, type RegistryKey, readKeyFiles } from './key-files.js';
 
 /** The keys of a running registry. It notices added files, and never creates keys itself. */
 export class RegistryKeys {
@@ -62,11 +64,29 @@ export interface KeyDeps {
  */
 export async function ensureRegistryKey(
   folder: string,
-  context: { now: Date; signed: boolean },
+  { now, signed, shared }: { now: Date; signed: boolean; shared?: SharedKeys },
 ): Promise<void> {
-  if ((await readKeyFiles(folder)).length > 0) return;
-  if (context.signed) throw missing(folder);
-  await addKeyFile(folder, context.now);
+  const keys = await readKeyFiles(folder);
+  if (keys.length === 0) {
+    if (signed || (await shared?.setting('registry-key')) !== undefined) throw missing(folder);
+    const made = await addKeyFile(folder, now);
+    if (shared === undefined || (await isKnown([made], shared))) return;
+    // Another process was first.
+    await deleteKeyFile(folder, made);
+    throw missing(folder);
+  }
+  if (shared !== undefined && !(await isKnown(keys, shared))) throw foreign(folder);
+}
+
+/** A database that several processes use. */
+export type SharedKeys = SettingStore & Pick<SnapshotStore, 'signatureKeys'>;
+
+/** Reports whether one of the keys is of the registry: one that signed, or the first one, which this records. */
+async function isKnown(keys: readonly RegistryKey[], shared: SharedKeys): Promise<boolean> {
+  const own = keys.map(({ publicKey }) => publicKey.fingerprint);
+  const first = await shared.changeSetting('registry-key', undefined, own.at(-1)!);
+  const isOwn = (key: string) => (own as string[]).includes(key);
+  return isOwn(first) || (await shared.signatureKeys()).some(isOwn);
 }
 
 /** Returns the newest key that is not in the future; the first key if the clock was set back. */
@@ -89,12 +109,18 @@ export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
   });
 }
 
-function missing(folder: string): KrmhubError {
+function foreign(folder: string): KrmhubError {
   return new KrmhubError(
     'unavailable',
-    `the registry has signed snapshots, but its keys are missing in ${folder}`,
+    `the keys in ${folder} are not those of the registry in the database`,
     {
-      hint: 'Restore the folder from a backup. If the keys are lost, create a new key with `krmhub key rotate`. Users must then pin the new key.',
+      hint: 'Replace the folder by a copy of the keys folder of another process of this registry, or of a backup.',
     },
   );
+}
+
+function missing(folder: string): KrmhubError {
+  return new KrmhubError('unavailable', `the registry has a key, but its keys are missing in ${folder}`, {
+    hint: 'Copy the folder from another process of this registry, or from a backup. If the keys are lost, create a new key with `krmhub key rotate`. Users must then pin the new key.',
+  });
 }

@@ -287,7 +287,7 @@ describe('renewal', () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [first] = await pinned();
     const now = registry.parts.clock();
-    await rotateRegistryKey(registry.folder, { now, from: new Date(now.getTime() + DAY) });
+    await rotateRegistryKey({ dataFolder: registry.folder }, { now, from: new Date(now.getTime() + DAY) });
     registry.advance(2 * MINUTE);
     const announced = await pinned();
     expect(announced.map(({ fingerprint }) => fingerprint)[1]).toBe(first?.fingerprint);
@@ -404,7 +404,7 @@ describe('a start', () => {
     expect(await findings()).toEqual(['keys: snapshots are signed, but the registry keys are missing']);
     await expect(openTestRegistry({ folder: registry.folder })).rejects.toThrow('keys are missing');
     // The operator may create a new one.
-    await rotateRegistryKey(registry.folder, { now: new Date() });
+    await rotateRegistryKey({ dataFolder: registry.folder }, { now: new Date() });
     registry = await openTestRegistry({ folder: registry.folder });
     await expectSigned(1);
   });

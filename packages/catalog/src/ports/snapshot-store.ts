@@ -106,6 +106,8 @@ export interface SnapshotStore {
   signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
   /** Reports whether any snapshot of any catalog is signed. */
   hasSignatures(): Promise<boolean>;
+  /** Fingerprints of the keys of all stored signatures. */
+  signatureKeys(): Promise<Digest[]>;
   /** Returns the entry rows at a serial, by group and kind in code unit order. */
   snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
   /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */

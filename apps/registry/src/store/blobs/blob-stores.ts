@@ -2,6 +2,9 @@
  * Opens the blobs of a registry where they are: in its data folder, or in an S3-compatible store that a file in the
  * data folder names: published files and pushed blobs. Small published files of a registry that was in a folder before
  * stay rows of its database. Profiles and copies of upstream catalogs stay in the data folder.
+ *
+ * Of a registry with several processes, the record is a row of the database, and the file is a copy of it. So a process
+ * with a new data folder finds the prefix of its registry, and another registry does not get it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,6 +14,7 @@ import type { BlobStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import type { DataPaths } from '../data-folder.js';
+import type { SettingStore } from '../setting-store.js';
 import { blobsIn, openBlobFolder } from './folder.js';
 import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
@@ -23,6 +27,8 @@ export type BlobPart = 'blobs' | 'artifacts';
 export interface BlobSettings {
   /** Absent for the data folder. */
   blobPlace?: S3Place;
+  /** The database, if several processes can use it. */
+  shared?: SettingStore;
   s3Credentials?: S3Credentials;
   /** Bytes of the cache of an S3-compatible store; absent for 0. */
   blobCacheBytes?: number;
@@ -52,8 +58,14 @@ export async function openBlobStores(
   settings: BlobSettings,
   counters?: BlobCounters,
 ): Promise<(part: BlobPart) => Promise<BlobStore>> {
-  const { blobPlace: place } = settings;
-  const record = await readRecord(paths);
+  const { blobPlace: place, shared } = settings;
+  const inFolder = await readRecord(paths);
+  const row = await shared?.setting('blob-store');
+  const record = row === undefined ? inFolder : parseRecord(row, 'the setting blob-store of the database');
+  if (inFolder !== undefined && record !== undefined && inFolder.registry !== record.registry) {
+    // The claim of an interrupted first start may not be the one that won.
+    if (inFolder.isNew !== true) throw otherRegistry(paths, record);
+  }
   // Nothing was stored there yet, so that the next start may choose another place.
   const isNew = record === undefined || record.isNew === true;
   if (place === undefined) {
@@ -76,7 +88,12 @@ export async function openBlobStores(
   }
   const registry = record?.registry ?? randomUUID();
   // The ID is durable before the store has it: an interrupted first start continues with the same one.
-  if (isNew) await writeRecord(paths, { ...place, registry, isNew });
+  if (isNew) {
+    const next: StoreRecord = { ...place, registry, isNew };
+    if ((await shareRecord(shared, row, next)) === 'changed')
+      return openBlobStores(paths, settings, counters);
+    await writeRecord(paths, next);
+  }
   const { openS3 } = await import('./s3/open-s3.js');
   const store = await openS3({
     place,
@@ -85,11 +102,13 @@ export async function openBlobStores(
     cacheFolder: paths.blobCache,
     cacheBytes: settings.blobCacheBytes ?? 0,
     redirect: settings.blobRedirect ?? false,
+    isShared: shared !== undefined,
     ...counters,
   });
-  if (isNew || record.bucketUrl !== place.bucketUrl || record.region !== place.region) {
-    await writeRecord(paths, { ...place, registry });
-  }
+  const isSame = (one?: StoreRecord) => one?.bucketUrl === place.bucketUrl && one.region === place.region;
+  if (isNew || row === undefined || !isSame(record))
+    await shareRecord(shared, await shared?.setting('blob-store'), { ...place, registry });
+  if (isNew || !isSame(inFolder)) await writeRecord(paths, { ...place, registry });
   return async (part) => store.area(part);
 }
 
@@ -153,6 +172,10 @@ async function readRecord({ blobStore: file }: DataPaths): Promise<StoreRecord |
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new KrmhubError('unavailable', `cannot read ${file}: ${(cause as Error).message}`, { cause });
   }
+  return parseRecord(text, file);
+}
+
+function parseRecord(text: string, name: string): StoreRecord {
   try {
     const record = JSON.parse(text) as Partial<StoreRecord> | null;
     const { bucket, prefix, bucketUrl, region, registry } = record ?? {};
@@ -161,9 +184,31 @@ async function readRecord({ blobStore: file }: DataPaths): Promise<StoreRecord |
   } catch {
     // Reported below.
   }
-  throw new KrmhubError('unavailable', `${file} is corrupt`, {
-    hint: 'Restore the file from a backup of the data folder.',
+  throw new KrmhubError('unavailable', `${name} is corrupt`, {
+    hint: 'Restore it from a backup of the registry.',
   });
+}
+
+/** Stores the record for all processes. Returns `changed`, and stores nothing, if another process was first. */
+async function shareRecord(
+  shared: SettingStore | undefined,
+  before: string | undefined,
+  record: StoreRecord,
+): Promise<'changed' | 'stored'> {
+  const text = JSON.stringify(record);
+  const stored = (await shared?.changeSetting('blob-store', before, text)) ?? text;
+  return stored === text ? 'stored' : 'changed';
+}
+
+function otherRegistry({ blobStore }: DataPaths, record: StoreRecord): KrmhubError {
+  const where = describeS3Place(record);
+  return new KrmhubError(
+    'usage',
+    `${blobStore} names another registry than the database, whose blobs are in ${where}`,
+    {
+      hint: 'Use the data folder and the database of one registry.',
+    },
+  );
 }
 
 async function writeRecord({ blobStore: file }: DataPaths, record: StoreRecord): Promise<void> {

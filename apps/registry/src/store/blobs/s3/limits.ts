@@ -22,6 +22,8 @@ export const S3_LIMITS = {
   maxListPages: 1_000_000,
   /** Size of a part of a multipart upload. A blob that is not larger is sent in one request. */
   partBytes: 8_388_608,
+  /** Age of a multipart upload that no process completes any more. A request that sends one takes minutes. */
+  abandonedMilliseconds: 86_400_000,
   /** Parts in memory at the same time, of all uploads. */
   maxParts: 8,
   /** Size of a blob that is read into memory. */

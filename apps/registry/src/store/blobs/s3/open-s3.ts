@@ -4,6 +4,7 @@ import type { BlobReader } from '../reader.js';
 import { BlobCache } from './blob-cache.js';
 import { checkStore } from './check-store.js';
 import { type CountRequest, S3Client } from './client.js';
+import { S3_LIMITS } from './limits.js';
 import { abortUpload, listUploads } from './objects.js';
 import { checkOwner, claimPrefix } from './owner.js';
 import type { S3Credentials, S3Place } from './place.js';
@@ -21,6 +22,8 @@ export interface OpenS3Options {
   cacheBytes: number;
   /** Whether clients get presigned URLs. */
   redirect: boolean;
+  /** Whether other processes use the prefix. */
+  isShared?: boolean;
   countRequest?: CountRequest;
   countCacheRead?: (outcome: 'hit' | 'miss' | 'corrupt') => void;
 }
@@ -30,8 +33,8 @@ export interface OpenS3Options {
  * did not complete. Rejects with `usage`, `unsupported`, or `unavailable`.
  */
 export async function openS3(options: OpenS3Options): Promise<{ area(name: string): BlobStore }> {
-  const { place, credentials, owner, cacheFolder, cacheBytes, redirect, countRequest, countCacheRead } =
-    options;
+  const { place, credentials, owner, cacheFolder, cacheBytes, redirect, isShared = false } = options;
+  const { countRequest, countCacheRead } = options;
   const client = new S3Client({
     place,
     credentials,
@@ -41,7 +44,11 @@ export async function openS3(options: OpenS3Options): Promise<{ area(name: strin
     await checkStore(client);
     if (owner.isNew) await claimPrefix(client, owner.id);
     else await checkOwner(client, owner.id);
-    for (const upload of await listUploads(client, '')) await abortUpload(client, upload);
+    // Of several processes, another one may be sending.
+    const before = isShared ? Date.now() - S3_LIMITS.abandonedMilliseconds : Number.POSITIVE_INFINITY;
+    for (const upload of await listUploads(client, '')) {
+      if (upload.started.getTime() < before) await abortUpload(client, upload);
+    }
   } catch (error) {
     throw translateS3Error(place, error);
   }

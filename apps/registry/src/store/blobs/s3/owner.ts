@@ -1,6 +1,6 @@
 /**
  * One prefix of a bucket has the blobs of one registry: garbage collection of another one would delete them. An object
- * in the prefix and a file in the data folder have the same ID. The file also tells commands where the blobs are, and
+ * in the prefix and a file in the data folder, or a row of a database in PostgreSQL, have the same ID. The file also tells commands where the blobs are, and
  * prevents a start without them.
  */
 

@@ -32,6 +32,7 @@ export type CatalogRows = Pick<
   | 'snapshotSignature'
   | 'renewSignature'
   | 'hasSignatures'
+  | 'signatureKeys'
   | 'signatureBundle'
   | keyof ReturnType<typeof entryTexts>
   | keyof ReturnType<typeof segmentRows>

@@ -79,10 +79,15 @@ export function* putSignature(signature: SnapshotSignature, artifact?: Artifact)
   if (artifact !== undefined) yield* putArtifact(artifact, change, { standing: true });
 }
 
+const keys = text<{ key: Digest }>('SELECT DISTINCT key FROM snapshot_signature');
+
 export function signatureRows({
   read,
   write,
-}: Sql): Pick<RegistryStore, 'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureBundle'> {
+}: Sql): Pick<
+  RegistryStore,
+  'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureKeys' | 'signatureBundle'
+> {
   return {
     snapshotSignature: (catalog, serial) =>
       read(function* () {
@@ -97,6 +102,10 @@ export function signatureRows({
         if ((yield* standing.first({ catalog, serial })) === undefined) return false;
         yield* putSignature(signature, artifact);
         return true;
+      }),
+    signatureKeys: () =>
+      read(function* () {
+        return (yield* keys.all()).map(({ key }) => key);
       }),
     hasSignatures: () =>
       read(function* () {

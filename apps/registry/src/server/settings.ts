@@ -1,0 +1,162 @@
+import { DEFAULT_RESTORE_DAYS } from '../catalogs/delete-catalog.js';
+import { LOG_LEVELS } from '../log.js';
+
+export interface Setting {
+  name: `KRMHUB_${string}`;
+  /** Option of `krmhub serve`. */
+  flag?: string;
+  unit: string;
+  default: string;
+  why: string;
+}
+
+/** Every setting of the server; docs/configuration.md is generated from it. */
+export const SETTINGS = {
+  host: {
+    name: 'KRMHUB_HOST',
+    flag: '--host',
+    unit: 'address or host name',
+    default: '127.0.0.1',
+    why: 'Address to listen on. By default, only this machine can connect to the registry. With `0.0.0.0`, the registry listens on every network. Use a TLS proxy in front of it.',
+  },
+  port: {
+    name: 'KRMHUB_PORT',
+    flag: '--port',
+    unit: 'TCP port, 0 to 65535',
+    default: '8080',
+    why: 'Port to listen on. 0 means any free port.',
+  },
+  data: {
+    name: 'KRMHUB_DATA',
+    flag: '--data',
+    unit: 'folder',
+    default: './data',
+    why: 'Folder of the database, the blobs, and the first administrator token. If it does not exist, the registry creates it and allows access only for its owner.',
+  },
+  keys: {
+    name: 'KRMHUB_KEYS',
+    flag: '--keys',
+    unit: 'folder',
+    default: '`keys` in the data folder',
+    why: 'Folder of the keys that sign snapshots. It can be read-only if it has a key. All processes of a registry must have the same keys. See [Manage the registry key](operate-keys.md).',
+  },
+  databaseUrl: {
+    name: 'KRMHUB_DATABASE_URL',
+    flag: '--database-url',
+    unit: '`postgres://USER:PASSWORD@HOST:5432/DATABASE`',
+    default: 'none; the database is a SQLite file in the data folder',
+    why: 'PostgreSQL database of one registry process. The password can also be in PGPASSWORD. See [Keep the database in PostgreSQL](operate-postgres.md).',
+  },
+  blobUrl: {
+    name: 'KRMHUB_BLOB_URL',
+    flag: '--blob-url',
+    unit: '`s3://BUCKET/PREFIX?endpoint=URL&region=REGION`',
+    default: 'none; blobs are in the data folder',
+    why: 'S3-compatible store of published files and pushed blobs. Without an endpoint, it is Amazon S3. The default region is AWS_REGION, else us-east-1. Credentials are in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN. See [Keep blobs in S3](operate-s3.md).',
+  },
+  blobCacheMebibytes: {
+    name: 'KRMHUB_BLOB_CACHE_MEBIBYTES',
+    unit: 'mebibytes, 0 for no cache',
+    default: '1024',
+    why: 'Size of the copies of blobs in the data folder when the blobs are in S3. The registry deletes the least recently used copies.',
+  },
+  blobRedirect: {
+    name: 'KRMHUB_BLOB_REDIRECT',
+    unit: 'true or false',
+    default: 'false',
+    why: 'Whether the registry redirects clients to presigned URLs for pushed blobs of 64 KiB or more when the blobs are in S3. The clients must be able to connect to the endpoint.',
+  },
+  publicUrl: {
+    name: 'KRMHUB_PUBLIC_URL',
+    unit: 'http or https URL',
+    default: 'the address that the registry listens on',
+    why: 'Public URL of a registry behind a proxy. Links, `Location`, the OpenAPI document, and the token realm use it. The proxy can strip or keep the path. With https, the registry tells browsers to use only https. The operator pages accept forms only from this origin.',
+  },
+  trustedProxies: {
+    name: 'KRMHUB_TRUSTED_PROXIES',
+    unit: 'addresses and CIDR ranges, separated by commas',
+    default: 'none',
+    why: 'Proxies whose `X-Forwarded-For` is trusted. The client address for limits and the log is the rightmost address that is not a trusted proxy.',
+  },
+  requestsPerMinute: {
+    name: 'KRMHUB_REQUESTS_PER_MINUTE',
+    unit: 'requests of one client address per minute, 0 for no limit',
+    default: '3000',
+    why: 'Limit on requests that require computation: searches, details, and histories. Stored bytes (newest catalogs, definitions, READMEs), health, readiness, and metrics do not count. All IPv6 addresses of a /64 network count together. A client can use the whole quota at once. Each process counts separately.',
+  },
+  writesPerMinute: {
+    name: 'KRMHUB_WRITES_PER_MINUTE',
+    unit: 'requests with one token per minute, 0 for no limit',
+    default: '3000',
+    why: 'Limit on requests that change data, including dry runs, so that one script cannot block others. The default allows 1,000 publishes without a delay.',
+  },
+  failedLoginsPerMinute: {
+    name: 'KRMHUB_FAILED_LOGINS_PER_MINUTE',
+    unit: 'rejected tokens of one client address per minute, 0 for no limit',
+    default: '60',
+    why: 'Above the limit, the registry rejects tokens from that address without a check, except tokens that were valid before.',
+  },
+  repositoryMebibytes: {
+    name: 'KRMHUB_REPOSITORY_MEBIBYTES',
+    unit: 'mebibytes per artifact repository, 0 for no limit',
+    default: '0',
+    why: 'Limit on the blobs, manifests, and open uploads of one repository. The registry rejects a push above the limit. The artifacts of releases and snapshots do not count.',
+  },
+  untaggedDays: {
+    name: 'KRMHUB_UNTAGGED_DAYS',
+    unit: 'days after the push, 0 for never',
+    default: '0',
+    why: 'Age at which the registry deletes an untagged manifest, unless a retained index or subject uses it. Set it if tags such as `latest` move often. Clients can pin an untagged manifest by digest, so the default deletes nothing. The registry never deletes releases and snapshots.',
+  },
+  trustedRoot: {
+    name: 'KRMHUB_TRUSTED_ROOT',
+    unit: 'file',
+    default: 'the public sigstore instance, with the root that krmhub includes',
+    why: 'The `trusted_root.json` of the sigstore instance to trust for keyless signatures: its certificates, logs, and timestamp authorities. The registry reads it at startup and never downloads it.',
+  },
+  snapshotValidDays: {
+    name: 'KRMHUB_SNAPSHOT_VALID_DAYS',
+    unit: 'days, 1 to 3650',
+    default: '30',
+    why: 'Validity of a snapshot signature, which states that the snapshot is the newest of its catalog. The registry renews it after half of this time. When it expires, clients reject old copies and registries that were down for too long.',
+  },
+  catalogRestoreDays: {
+    name: 'KRMHUB_CATALOG_RESTORE_DAYS',
+    unit: 'days after the deletion, 0 to 3650',
+    default: String(DEFAULT_RESTORE_DAYS),
+    why: 'How long an administrator can restore a deleted catalog. Then the registry deletes its data. A later change of this setting applies only to later deletions. The name stays reserved.',
+  },
+  shutdownDelaySeconds: {
+    name: 'KRMHUB_SHUTDOWN_DELAY_SECONDS',
+    unit: 'seconds, 0 to 300',
+    default: '0',
+    why: 'How long the registry continues to serve requests after SIGTERM. During this time, `/readyz` fails, and responses close their connection. Set it to the time that a load balancer in front of several processes needs to notice that.',
+  },
+  sourceAddresses: {
+    name: 'KRMHUB_SOURCE_ADDRESSES',
+    unit: 'addresses and CIDR ranges, separated by commas',
+    default: 'none',
+    why: 'Private addresses from which recipes can fetch catalogs. The registry rejects all other private addresses, such as this machine, private networks, and cloud metadata services, also after name resolution. This protects internal services from recipe authors.',
+  },
+  sourceFolder: {
+    name: 'KRMHUB_SOURCE_FOLDER',
+    unit: 'folder',
+    default: 'none; `file:` sources are rejected',
+    why: 'Folder of the catalogs for `file:` URLs in recipes. The registry does not read files outside this folder.',
+  },
+  sourceCredentials: {
+    name: 'KRMHUB_SOURCE_CREDENTIALS',
+    unit: 'file',
+    default: 'none',
+    why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. The registry sends credentials only to their origin. It also sends them to the token service of an OCI registry with the same host and port, of Docker Hub or GitLab.com, or with an origin in the list `tokenServices` of the credentials. The registry reads the file each time. Only its owner can have access to it.',
+  },
+  logLevel: {
+    name: 'KRMHUB_LOG_LEVEL',
+    unit: LOG_LEVELS.join(', '),
+    default: 'info',
+    why: 'Lowest level of the log. Log lines are JSON on stdout.',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type ConfigOverrides = Partial<Record<SettingName, string>>;
