@@ -59,9 +59,52 @@ it('its alerts use existing metrics, labels and routes', async () => {
   expect(rules.length).toBeGreaterThan(3);
   for (const { alert, expr } of rules) {
     expect(alert).toMatch(/^Krmhub[A-Z]/);
-    for (const [name] of expr.matchAll(/krmhub_\w+/g))
-      expect(rendered).toMatch(new RegExp(`^${name}[{ ]`, 'm'));
-    for (const [, label] of expr.matchAll(/[{,](\w+)[!=]/g))
-      if (label !== 'job') expect(rendered).toContain(`${label}="`);
+    expectExisting(rendered, expr);
   }
 });
+
+it('the dashboard uses existing metrics and labels, and its panels do not overlap', async () => {
+  const rendered = await metrics.render();
+  const { panels } = JSON.parse(readFileSync(path.join(root, 'deploy/grafana/krmhub.json'), 'utf8')) as {
+    panels: Panel[];
+  };
+  const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  expect(queries.length).toBeGreaterThan(15);
+  for (const query of queries) {
+    expectExisting(rendered, query);
+    // All queries select the job; the time range of a rate has several scrapes.
+    expect(query).toContain('job="$job"');
+  }
+  const used = new Set(queries.flatMap((query) => query.match(/krmhub_[a-z_]+?(?=_bucket|\{)/g) ?? []));
+  expect(used.size).toBeGreaterThan(10);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  for (const { type, title, description } of panels) {
+    if (type !== 'row') expect([title, description]).toEqual([title, expect.stringMatching(/\.$/)]);
+  }
+});
+
+interface Panel {
+  type: string;
+  title: string;
+  description?: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: { expr: string; legendFormat: string }[];
+}
+
+/** Each metric of a query is one of the registry, and has the labels that the query uses. */
+function expectExisting(rendered: string, query: string): void {
+  const names = [...query.matchAll(/\b(?:krmhub|process)_\w+/g)].map(([name]) => name);
+  for (const name of names) expect(rendered).toMatch(new RegExp(`^${name}[{ ]`, 'm'));
+  for (const [, label] of query.matchAll(/[{,](\w+)[!=]/g)) {
+    if (label !== 'job') expect(rendered).toContain(`${label}="`);
+  }
+  for (const [, labels] of query.matchAll(/\bby \(([^)]*)\)/g)) {
+    for (const label of labels!.split(', ')) {
+      // Prometheus adds the instance.
+      if (label !== 'instance') expect(rendered).toContain(`${label}="`);
+    }
+  }
+}
