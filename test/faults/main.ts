@@ -7,6 +7,7 @@ import { lockedDatabase, raceToPublish } from './contend.js';
 import type { Outcome } from './kill.js';
 import { checkPublishOrder } from './order.js';
 import { startServer } from './server.js';
+import { injectInSeveral } from './several.js';
 import { canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
 import { newLedger } from './workload.js';
@@ -17,13 +18,15 @@ const { values } = parseArgs({
   options: {
     count: { type: 'string', default: '1000' },
     workers: { type: 'string', default: String(Math.min(availableParallelism(), 4)) },
+    processes: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     scratch: { type: 'string', default: tmpdir() },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `Injects faults into a registry that publishes, and checks after each for losses.⏎⏎  --count N      faults to inject, 1000 by default⏎  --workers N    servers in parallel; default: one per processor, at most 4⏎  --scratch DIR  parent of the data folders; default: the system's temporary folder⏎⏎Example:⏎  npm run faults -- --count 200`,
+    `Injects faults into a registry that publishes, and checks after each for losses.⏎⏎  --count N      faults to inject, 1000 by default⏎  --workers N    servers in parallel; default: one per processor, at most 4⏎  --processes N  that many processes of a registry with PostgreSQL and S3, with other faults⏎  --seed N       repeats the requests and faults of several processes⏎  --scratch DIR  parent of the data folders; default: the system's temporary folder⏎⏎Example:⏎  npm run faults -- --count 200`,
   );
   process.exit(0);
 }
@@ -36,11 +39,19 @@ const losses: string[] = [];
 let total = 0;
 const began = performance.now();
 
-await injectFaults({ count, workers, scratch, report });
-await section('order of writes and syncs in a trace', async () =>
-  canTrace() ? checkPublishOrder(path.join(scratch, 'order'), 20) : [],
-);
-await section('a locked database, and 20 times 50 racers', contention);
+if (values.processes !== undefined) {
+  const processes = positive('--processes', values.processes);
+  const seed = positive('--seed', values.seed);
+  console.log(`seed ${seed}`);
+  const operations = await injectInSeveral({ count, processes, seed, scratch, clockMinutes: 5, report });
+  console.log(`${operations} operations of clients`);
+} else {
+  await injectFaults({ count, workers, scratch, report });
+  await section('order of writes and syncs in a trace', async () =>
+    canTrace() ? checkPublishOrder(path.join(scratch, 'order'), 20) : [],
+  );
+  await section('a locked database, and 20 times 50 racers', contention);
+}
 
 console.log(`\n${total} faults in ${((performance.now() - began) / 60_000).toFixed(1)} minutes`);
 for (const [kind, number] of [...kinds].sort()) console.log(`  ${String(number).padStart(5)}  ${kind}`);
@@ -58,7 +69,7 @@ function report({ fault, injected, losses: lost }: Outcome): void {
     losses.push(loss);
     console.log(`LOSS: ${fault}: ${loss}`);
   }
-  if (Math.floor(total / 50) > Math.floor((total - injected) / 50)) {
+  if (values.processes !== undefined || Math.floor(total / 50) > Math.floor((total - injected) / 50)) {
     console.log(`${total} faults, ${losses.length} losses`);
   }
 }

@@ -1,0 +1,176 @@
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type PostgresServer, query, startPostgres } from '../contracts/postgres.js';
+import { type FaultyProxy, startFaultyProxy } from '../interop/s3-proxy.js';
+import { S3_ENVIRONMENT, type S3Server, startS3Server } from '../interop/s3-server.js';
+import { type RunningRegistry, root, startRegistry } from '../running.js';
+
+/** A registry of several processes with one PostgreSQL database and one S3 store, which can fail. */
+export interface Cluster {
+  replicas: readonly Replica[];
+  postgres: PostgresServer;
+  /** Between the processes and the S3 store. */
+  s3: FaultyProxy;
+  token: string;
+  /** Breaks connections of the database; that many of a hundred. */
+  cutConnections(percent: number): Promise<void>;
+  /** Resolves when all processes are ready. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Tries of a check for readiness, and milliseconds between two: a busy machine needs longer. */
+const TRIES = 2_400;
+const BETWEEN_TRIES_MS = 100;
+
+/** One process of the registry, which can end and start again with its data folder. */
+export class Replica {
+  readonly name: string;
+  readonly #start: () => Promise<RunningRegistry>;
+  #running: RunningRegistry | undefined;
+  #url = 'http://127.0.0.1:9';
+  #paused = false;
+
+  constructor(name: string, start: () => Promise<RunningRegistry>) {
+    this.name = name;
+    this.#start = start;
+  }
+
+  /** Where it listens, or listened: its port changes with each start. */
+  get url(): string {
+    return this.#url;
+  }
+
+  async start(): Promise<RunningRegistry> {
+    this.#running = await this.#start();
+    this.#url = this.#running.url;
+    return this.#running;
+  }
+
+  /** Returns the exit code; `null` after a signal that it did not handle. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const running = this.#running;
+    if (running === undefined) return 0;
+    this.resume();
+    this.#running = undefined;
+    return running.stop(signal);
+  }
+
+  /** Stops its work, as a machine that hangs. */
+  pause(): void {
+    this.#paused = true;
+    process.kill(this.#running!.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    if (this.#paused) process.kill(this.#running!.pid, 'SIGCONT');
+    this.#paused = false;
+  }
+
+  async isReady(): Promise<boolean> {
+    const response = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(10_000) }).catch(
+      () => undefined,
+    );
+    await response?.body?.cancel();
+    return response?.status === 200;
+  }
+}
+
+export interface ClusterOptions {
+  folder: string;
+  /** Number of processes. */
+  count: number;
+  settings?: Record<string, string>;
+  /** Minutes by which the clock of each further process is ahead or behind. */
+  clockMinutes?: number;
+}
+
+/** Starts all; the first process creates the keys and the administrator, whose files the others get. */
+export async function startCluster({
+  folder,
+  count,
+  settings = {},
+  clockMinutes = 0,
+}: ClusterOptions): Promise<Cluster> {
+  mkdirSync(folder, { recursive: true });
+  const postgres = await startPostgres();
+  let store: S3Server | undefined;
+  let s3: FaultyProxy | undefined;
+  const replicas: Replica[] = [];
+  const close = async () => {
+    for (const replica of replicas) await replica.stop('SIGKILL');
+    await s3?.close();
+    await store?.stop();
+    await postgres.stop();
+  };
+  try {
+    store = await startS3Server(folder);
+    s3 = await startFaultyProxy(store.endpoint);
+    const url = await postgres.createDatabase();
+    const first = path.join(folder, 'a');
+    for (let at = 0; at < count; at++) {
+      const name = String.fromCharCode('a'.charCodeAt(0) + at);
+      const data = path.join(folder, name);
+      // One process ahead, the next one behind.
+      const minutes = clockMinutes * Math.ceil(at / 2) * (at % 2 === 1 ? 1 : -1);
+      const env = {
+        ...S3_ENVIRONMENT,
+        KRMHUB_DATABASE_URL: url,
+        KRMHUB_BLOB_URL: store.blobUrl('registry', s3.endpoint),
+        KRMHUB_WRITES_PER_MINUTE: '0',
+        KRMHUB_REQUESTS_PER_MINUTE: '0',
+        ...(minutes === 0 ? {} : otherClock(minutes)),
+        ...settings,
+      };
+      replicas.push(
+        new Replica(name, () => {
+          if (!existsSync(data)) {
+            mkdirSync(data, { mode: 0o700 });
+            if (data !== first) {
+              for (const shared of ['keys', 'admin.token']) {
+                cpSync(path.join(first, shared), path.join(data, shared), { recursive: true });
+              }
+            }
+          }
+          return startRegistry(data, env);
+        }),
+      );
+    }
+    const { token } = await replicas[0]!.start();
+    await Promise.all(replicas.slice(1).map((replica) => replica.start()));
+    return {
+      replicas,
+      postgres,
+      s3,
+      token,
+      close,
+      async cutConnections(percent) {
+        await query(
+          postgres.urlOf('postgres'),
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname LIKE 'krmhub%' AND pid <> pg_backend_pid() AND random() * 100 < ${percent}`,
+        );
+      },
+      async ready() {
+        for (const replica of replicas) {
+          for (let tries = 1; !(await replica.isReady()); tries++) {
+            if (tries === TRIES) throw new Error(`process ${replica.name} does not become ready`);
+            await sleep(BETWEEN_TRIES_MS);
+          }
+        }
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Settings of Node.js that move the clock of a process and its threads. */
+function otherClock(minutes: number): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${path.join(root, 'test/replicas/other-clock.mjs')}`,
+    TEST_CLOCK_MINUTES: String(minutes),
+  };
+}
