@@ -41,11 +41,25 @@ export function functionContract(store: () => RegistryStore): void {
       const release = await store().release('example.com', 'setlabels', '1.0.0');
       expect(release).toEqual(change.release);
       expect(JSON.stringify(release!.definition)).toBe(JSON.stringify(change.release.definition));
-      const json = await store().definitionJson('example.com', 'setlabels', '1.0.0');
-      expect(JSON.parse(new TextDecoder().decode(json))).toEqual(release?.definition);
-      expect(await store().definitionJson('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'Other', '1.0.0')).toBeUndefined();
+    });
+
+    it('return definitions as JSON in the order in which they are named', async () => {
+      const [first, second] = [changeOf({ kind: 'SetLabels' }), changeOf({ kind: 'First' })];
+      for (const change of [first, second]) await store().commitFunction(change);
+      const names = [
+        { group: 'example.com', kind: 'setlabels', release: '1.0.0' },
+        { group: 'example.com', kind: 'SetLabels', release: '1.0.1' },
+        { group: 'example.com', kind: 'First', release: '1.0.0' },
+        { group: 'example.org', kind: 'First', release: '1.0.0' },
+        { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
+      ];
+      const found = await store().definitionsJson(names);
+      const texts = found.map((json) => json && new TextDecoder().decode(json));
+      const [labels, other] = [first, second].map(({ release }) => JSON.stringify(release.definition));
+      expect(texts).toEqual([labels, undefined, other, undefined, labels]);
+      expect(await store().definitionsJson([])).toEqual([]);
     });
 
     it('store the files of a release with it, or nothing', async () => {

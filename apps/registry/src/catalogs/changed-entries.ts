@@ -34,6 +34,12 @@ import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { storedPolicies } from '../store/stored-policies.js';
 
+/**
+ * UTF-16 code units of new entries that wait for the commit; more are stored before it. Each of these transactions waits
+ * for the disk, and writes most pages of the indexes of digests again.
+ */
+const MAX_WAITING_LENGTH = 4_194_304;
+
 /** What a snapshot is built from. */
 export type EntryStore = Omit<FunctionStore, 'nearFunctions'> &
   SnapshotStore &
@@ -82,6 +88,7 @@ class EntryComparison {
   readonly #signatures: SelectionContext['signatures'];
   readonly #upstreamSources: boolean;
   readonly #policies: readonly SigningPolicy[] | undefined;
+  #waitingLength = 0;
 
   constructor(
     store: EntryStore,
@@ -246,11 +253,14 @@ class EntryComparison {
       // Another release may have the same bytes: `snapshot.json` still must name the one that is selected.
       if (entry.digest !== row?.entry || !isSameProvenance(selection, row)) result.snapshotChanged = true;
       if (entry.digest === row?.entry) continue;
-      if (!isStored) result.entries.set(entry.digest, entry);
+      if (isStored) continue;
+      result.entries.set(entry.digest, entry);
+      this.#waitingLength += entry.yaml.length + entry.json.length;
     }
-    if (result.entries.size < SERVER_LIMITS.buildBatch) return;
+    if (this.#waitingLength < MAX_WAITING_LENGTH) return;
     await this.#store.storeEntries([...result.entries.values()]);
     result.entries.clear();
+    this.#waitingLength = 0;
   }
 
   /** Returns definitions by the digests that selections name; those of upstream entries also as stored. */
@@ -260,15 +270,18 @@ class EntryComparison {
   }> {
     const definitions = new Map<Digest, FunctionDefinition>();
     const upstreamDigests = new Set<Digest>();
+    const releases = new Map<Digest, FunctionName & { release: string }>();
     for (const { group, kind, versions } of selections) {
       for (const { release, definition } of versions) {
         if (release === undefined) upstreamDigests.add(definition);
-        else if (!definitions.has(definition)) {
-          const json = await this.#store.definitionJson(group, kind, release);
-          if (json === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
-          definitions.set(definition, JSON.parse(Buffer.from(json).toString()) as FunctionDefinition);
-        }
+        else releases.set(definition, { group, kind, release });
       }
+    }
+    const found = await this.#store.definitionsJson([...releases.values()]);
+    for (const [index, [digest, { group, kind, release }]] of [...releases].entries()) {
+      const json = found[index];
+      if (json === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
+      definitions.set(digest, JSON.parse(Buffer.from(json).toString()) as FunctionDefinition);
     }
     const stored = await this.#store.entries([...upstreamDigests]);
     for (const [digest, { json }] of stored) {

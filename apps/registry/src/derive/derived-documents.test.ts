@@ -7,7 +7,7 @@ import type { Derivation, Derive } from './derivation.js';
 import { DerivedDocuments } from './derived-documents.js';
 
 /** Reads of definitions and of all entries of a snapshot, which only deriving a document needs. */
-const READS = ['release', 'definitionJson', 'entries', 'snapshotEntryRows', 'latestEntryRows'] as const;
+const READS = ['release', 'definitionsJson', 'entries', 'snapshotEntryRows', 'latestEntryRows'] as const;
 
 let registry: TestRegistry;
 let reads: string[] = [];
@@ -87,7 +87,7 @@ function readsOfCatalogs(target: string): string[] {
 describe.each(DETAILS)('%s', (target) => {
   it('contains the definition as it is stored, and is not read for a client that has it', async () => {
     const response = await read(target);
-    expect([response.status, reads]).toEqual([200, ['definitionJson']]);
+    expect([response.status, reads]).toEqual([200, ['definitionsJson']]);
     const body = (await response.json()) as { newest?: object; definition?: object };
     expect(body.newest ?? body).toMatchObject({
       definition: { names: { kind: 'SetLabels' } },

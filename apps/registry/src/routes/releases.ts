@@ -40,7 +40,7 @@ const UPLOADED = {
 type ReleaseDeps = PublishDeps &
   AttachDeps &
   Authority & {
-    store: Pick<FunctionStore, 'releaseFiles' | 'definitionJson'> &
+    store: Pick<FunctionStore, 'releaseFiles' | 'definitionsJson'> &
       SnapshotStore &
       Pick<EventStore, 'lastEvent'>;
     blobs: Pick<BlobStore, 'get'>;

@@ -190,10 +190,10 @@ export function namesHint(
 
 /** Returns the stored definition of a release. Rejects with `unavailable` if it was taken down meanwhile. */
 export async function definitionJson(
-  store: Pick<FunctionStore, 'definitionJson'>,
+  store: Pick<FunctionStore, 'definitionsJson'>,
   { group, kind, release }: { group: string; kind: string; release: string },
 ): Promise<Uint8Array> {
-  const json = await store.definitionJson(group, kind, release);
+  const [json] = await store.definitionsJson([{ group, kind, release }]);
   if (json !== undefined) return json;
   throw new KrmhubError('unavailable', `${group}/${kind}@${release} was removed just now`, {
     hint: 'Try again in a few seconds.',

@@ -28,8 +28,10 @@ export interface FunctionStore {
    */
   nearFunctions(name: FunctionName): Promise<FunctionName[]>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
-  /** Returns the definition of a release as unparsed JSON in normal form. */
-  definitionJson(group: string, kind: string, release: string): Promise<Uint8Array | undefined>;
+  /** Returns the definitions of releases, in their order, as unparsed JSON in normal form; undefined if it has none. */
+  definitionsJson(
+    releases: readonly (FunctionName & { release: string })[],
+  ): Promise<(Uint8Array | undefined)[]>;
   /** Returns the blobs of a release, and reads nothing else. */
   releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
   /**

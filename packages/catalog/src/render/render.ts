@@ -164,8 +164,10 @@ function orderRuntime({ container, exec, starlark }: FunctionRuntime): JsonObjec
 }
 
 function withoutUndefined(fields: Record<string, JsonValue | undefined>): JsonObject {
-  const entries = Object.entries(fields).filter(
-    (entry): entry is [string, JsonValue] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(entries);
+  const present: JsonObject = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (value !== undefined) present[name] = value;
+  }
+  return present;
 }

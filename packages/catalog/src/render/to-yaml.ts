@@ -10,6 +10,8 @@ const MAX_SIMPLE_KEY_LENGTH = 900;
 
 /** Words that some parsers read as a boolean, null, or number. */
 const AMBIGUOUS_WORD = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity)$/i;
+/** Letters of the longest of them: most texts need no search. */
+const LONGEST_AMBIGUOUS = 8;
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9._/-]*$/;
 const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 ._/:@+=(),;'-]*$/;
 /** Control, invisible, and bidirectional characters, and characters that YAML calls not printable. */
@@ -99,7 +101,11 @@ function number(value: number): string {
 }
 
 function key(name: string): string {
-  return PLAIN_KEY.test(name) && !AMBIGUOUS_WORD.test(name) ? name : quoted(name);
+  return PLAIN_KEY.test(name) && !isAmbiguous(name) ? name : quoted(name);
+}
+
+function isAmbiguous(text: string): boolean {
+  return text.length <= LONGEST_AMBIGUOUS && AMBIGUOUS_WORD.test(text);
 }
 
 function text(value: string, indent: string): string {
@@ -110,7 +116,7 @@ function text(value: string, indent: string): string {
 function isPlain(value: string): boolean {
   return (
     PLAIN_TEXT.test(value) &&
-    !AMBIGUOUS_WORD.test(value) &&
+    !isAmbiguous(value) &&
     !value.includes(': ') &&
     !value.endsWith(':') &&
     !value.endsWith(' ')

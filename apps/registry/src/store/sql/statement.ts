@@ -83,6 +83,23 @@ export function text<Row>(source: Exclude<Source<Row>, (db: Builder) => Query<Ro
   return new Statement<Row>(source);
 }
 
+/**
+ * SQL that reads from a list in its order: the placeholder is a JSON list. The list is `wanted` with a `value` and a
+ * `position`. One statement for many rows: each takes a round trip to PostgreSQL.
+ */
+export function fromList(
+  source: (list: string, dialect: 'sqlite' | 'postgres') => string,
+  placeholder: string,
+): { sqlite: string; postgres: string } {
+  return {
+    sqlite: source(`(SELECT value, key AS position FROM json_each(${placeholder})) AS wanted`, 'sqlite'),
+    postgres: source(
+      `json_array_elements(${placeholder}::json) WITH ORDINALITY AS wanted (value, position)`,
+      'postgres',
+    ),
+  };
+}
+
 /** SQL with a condition on a list: the placeholder is a JSON list of texts. */
 export function inList(
   source: (list: string) => string,

@@ -8,7 +8,7 @@ import type {
 import { compareReleases } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
-import { text, type Work } from '../../sql/statement.js';
+import { fromList, text, type Work } from '../../sql/statement.js';
 import type { releases } from '../schema/schema.js';
 
 interface FunctionRow {
@@ -30,30 +30,35 @@ type StoredRow = Omit<
   Record<'yanked' | 'deprecated' | 'bundles', string | null>;
 
 export interface FunctionRecords {
-  /** Reads the record of a function. */
-  read(row: FunctionRow): Work<FunctionRecord>;
-  /** Returns the same, from memory if the function has not changed. The record is frozen. */
+  /** Reads the records of functions, in their order. */
+  read(rows: readonly FunctionRow[]): Work<FunctionRecord[]>;
+  /** Returns the record of one, from memory if the function has not changed. The record is frozen. */
   cached(row: FunctionRow): Work<FunctionRecord>;
 }
 
 // Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
 const rowsOf = text<StoredRow>(
-  `SELECT release.id, function_id AS "functionId", release.release, digest, size, media_type AS "mediaType", readme,
+  fromList(
+    (
+      list,
+    ) => `SELECT release.id, function_id AS "functionId", release.release, digest, size, media_type AS "mediaType", readme,
      versions, tags, publisher, runtimes, licenses, published_at AS "publishedAt", published_by AS "publishedBy",
      yanked, deprecated, bundles
-   FROM release LEFT JOIN release_bundles ON release_bundles.release = release.id WHERE function_id = :id`,
+   FROM ${list} JOIN release ON function_id = CAST(CAST(wanted.value AS text) AS integer)
+     LEFT JOIN release_bundles ON release_bundles.release = release.id`,
+    ':ids',
+  ),
 );
 
-function* readRecord({ id, group, kind, revision }: FunctionRow): Work<FunctionRecord> {
-  const rows = yield* rowsOf.all({ id });
-  return {
-    group,
-    kind,
-    revision,
-    releases: rows
-      .map((row) => releaseSummary(parsedRow(row)))
-      .sort((a, b) => compareReleases(b.release, a.release)),
-  };
+function* readRecords(functions: readonly FunctionRow[]): Work<FunctionRecord[]> {
+  const records = new Map<number, FunctionRecord>(
+    functions.map(({ id, group, kind, revision }) => [id, { group, kind, revision, releases: [] }]),
+  );
+  for (const row of yield* rowsOf.all({ ids: JSON.stringify([...records.keys()]) })) {
+    records.get(row.functionId)!.releases.push(releaseSummary(parsedRow(row)));
+  }
+  for (const { releases } of records.values()) releases.sort((a, b) => compareReleases(b.release, a.release));
+  return functions.map(({ id }) => records.get(id)!);
 }
 
 /**
@@ -66,12 +71,12 @@ export function functionRecords(): FunctionRecords {
     sizeCalculation: ({ releases }) => releases.length + 1,
   });
   return {
-    read: readRecord,
+    read: readRecords,
     *cached(row) {
       const key = `${row.group}/${row.kind}`;
       const known = cache.get(key);
       if (known?.revision === row.revision) return known;
-      const record = yield* readRecord(row);
+      const record = (yield* readRecords([row]))[0]!;
       for (const release of record.releases) Object.freeze(release);
       Object.freeze(record.releases);
       cache.set(key, Object.freeze(record));

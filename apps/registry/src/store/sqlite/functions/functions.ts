@@ -7,7 +7,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import { isDuplicate } from '../../sql/duplicate.js';
 import { inserter } from '../../sql/insert.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
+import { change, fromList, query, text, type Work } from '../../sql/statement.js';
 import { putArtifact } from '../artifacts/artifact-rows.js';
 import { appendEvent } from '../events/append-event.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
@@ -24,7 +24,7 @@ export type FunctionRows = Pick<
   | 'allFunctions'
   | 'countFunctions'
   | 'release'
-  | 'definitionJson'
+  | 'definitionsJson'
   | 'releaseFiles'
   | 'fileBytes'
   | 'commitFunction'
@@ -58,12 +58,19 @@ const releaseOf = query((db) =>
       ),
     ),
 );
-const definitionOf = text<{ definition: Uint8Array }>({
-  sqlite: `SELECT CAST(release.definition AS BLOB) AS definition FROM release JOIN function ON function.id = function_id
-     WHERE group_name = :group AND kind_folded = :kindFolded AND release.release = :release`,
-  postgres: `SELECT convert_to(release.definition, 'UTF8') AS definition FROM release JOIN function ON function.id = function_id
-     WHERE group_name = :group AND kind_folded = :kindFolded AND release.release = :release`,
-});
+const AS_BYTES = {
+  sqlite: 'CAST(release.definition AS BLOB)',
+  postgres: `convert_to(release.definition, 'UTF8')`,
+};
+const definitionsOf = text<{ definition: Uint8Array | null }>(
+  fromList(
+    (list, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
+      LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
+      LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
+      ORDER BY wanted.position`,
+    ':releases',
+  ),
+);
 const filesOf = query((db) =>
   db
     .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
@@ -100,10 +107,12 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
       for (let at = 0; at < names.length; at += PAGE) {
         if (at > 0) await setImmediate();
         await read(function* () {
+          const rows: NameRow[] = [];
           for (const { group, kind } of names.slice(at, at + PAGE)) {
             const row = yield* findFunction(group, kind);
-            if (row !== undefined) found.push(yield* records.read(row));
+            if (row !== undefined) rows.push(row);
           }
+          found.push(...(yield* records.read(rows)));
         });
       }
       return found;
@@ -113,9 +122,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
       let after = { group: '', kind: '' };
       for (;;) {
         const page = await read(function* () {
-          const found: FunctionRecord[] = [];
-          for (const row of yield* pageAfter.all(after)) found.push(yield* records.read(row));
-          return found;
+          return yield* records.read(yield* pageAfter.all(after));
         });
         yield* page;
         const last = page.at(-1);
@@ -137,9 +144,15 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
         return fn && row && releaseRecord(fn, row);
       }),
 
-    definitionJson: (group, kind, release) =>
+    definitionsJson: (names) =>
       read(function* () {
-        return (yield* definitionOf.first({ group, kindFolded: kind.toLowerCase(), release }))?.definition;
+        const wanted = names.map(({ group, kind, release }) => ({
+          group,
+          kindFolded: kind.toLowerCase(),
+          release,
+        }));
+        const found = yield* definitionsOf.all({ releases: JSON.stringify(wanted) });
+        return found.map(({ definition }) => definition ?? undefined);
       }),
 
     releaseFiles: (group, kind, release) =>

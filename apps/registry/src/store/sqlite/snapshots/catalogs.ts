@@ -3,8 +3,8 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { query, text, type Work } from '../../sql/statement.js';
-import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
+import { inList, query, text, type Work } from '../../sql/statement.js';
+import { catalogFunctions, catalogs, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 import type { SearchIndex } from '../search/search-index.js';
 import { applyRecipe } from './apply-recipe.js';
@@ -114,11 +114,8 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
-const entryOf = query((db) =>
-  db
-    .select()
-    .from(entries)
-    .where(eq(entries.digest, sql.placeholder('digest'))),
+const entriesOf = text<RenderedEntry>(
+  inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 const newestEntry = text<RenderedEntry>(
   `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
@@ -185,12 +182,11 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       }),
     entries: (digests) =>
       read(function* () {
-        const found = new Map<Digest, RenderedEntry>();
-        for (const digest of digests) {
-          const entry = yield* entryOf.first({ digest });
-          if (entry === undefined) throw new KrmhubError('internal', `rendered entry ${digest} is missing`);
-          found.set(digest, entry);
-        }
+        if (digests.length === 0) return new Map<Digest, RenderedEntry>();
+        const rows = yield* entriesOf.all({ digests: JSON.stringify(digests) });
+        const found = new Map(rows.map((entry) => [entry.digest, entry]));
+        const missing = digests.find((digest) => !found.has(digest));
+        if (missing !== undefined) throw new KrmhubError('internal', `rendered entry ${missing} is missing`);
         return found;
       }),
   };

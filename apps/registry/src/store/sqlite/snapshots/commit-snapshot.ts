@@ -45,8 +45,9 @@ const isOpen = and(
   eq(catalogFunctions.kind, sql.placeholder('kind')),
   isNull(catalogFunctions.toSerial),
 );
-const open = query((db) =>
-  db.select({ fromSerial: catalogFunctions.fromSerial }).from(catalogFunctions).where(isOpen),
+const open = text<{ fromSerial: number }>(
+  `SELECT from_serial AS "fromSerial" FROM catalog_function
+   WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND to_serial IS NULL`,
 );
 const close = change((db) =>
   db
