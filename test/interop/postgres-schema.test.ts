@@ -7,7 +7,7 @@ import { type PostgresServer, postgresMissing, query, startPostgres } from '../c
  * Tables of SQLite's full-text search, whose index is a file in each data folder, those that list migrations, and those
  * of several processes.
  */
-const OTHERS = /^(?:function_text|sqlite_|__drizzle|migration$|leader_)/;
+const OTHERS = /^(?:function_text|sqlite_|__drizzle|(?:migration|process|lease)$|leader_)/;
 
 describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   let server: PostgresServer;
@@ -21,7 +21,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 3 },
+      { migrations: 4 },
     ]);
   });
 
@@ -39,7 +39,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 4 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 5 migrations are unknown',
     });
     const foreign = await server.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');

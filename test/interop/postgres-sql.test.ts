@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
-import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { holdDatabase } from '../../apps/registry/src/store/postgres/owner.js';
+import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql, TAKE_WRITE_LOCK } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
@@ -214,8 +213,7 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
       "open '/nowhere/ca.pem'",
     ],
   ])('reports %s', async (_, change, message) => {
-    const log = pino({ level: 'silent' });
-    for (const use of [() => sum(open(change(url))), () => holdDatabase(change(url), log)]) {
+    for (const use of [() => sum(open(change(url))), () => migratePostgres(change(url))]) {
       const error = await use().catch((reason) => reason);
       expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(message) });
       expect(inspect(error, { depth: 9 })).not.toContain('s3cret');

@@ -59,6 +59,7 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
     const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
     const options = {
       searchIndex: path.join(folder, 'search.db'),
+      sharedBlobs: false,
       threads: false,
       log: pino({ level: 'silent' }),
     };

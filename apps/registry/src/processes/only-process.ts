@@ -14,6 +14,7 @@ export function onlyProcess(): Processes {
       await work.start();
     },
     pauses: (builder) => lock.pauses(builder),
+    beforeDrained: () => undefined,
     ensureCurrent: () => undefined,
     async stop() {
       for (let work = led.pop(); work !== undefined; work = led.pop()) await work.stop();

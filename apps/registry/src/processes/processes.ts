@@ -41,6 +41,8 @@ export interface Processes {
   onLead(work: LedWork): Promise<void>;
   /** Sets what `bytesLock.exclusively` pauses. */
   pauses(builder: Pausable): void;
+  /** Adds what this process does after it stores no bytes, before another one deletes bytes. */
+  beforeDrained(work: () => Promise<void>): void;
   /** Throws `unavailable` unless the other processes certainly count on this one. Call it before bytes are deleted. */
   ensureCurrent(): void;
   /** Stops the work of the process that leads. */

@@ -24,6 +24,7 @@ import { storeMissingArtifacts } from '../oci/store-artifacts.js';
 import { Uploads } from '../oci/uploads.js';
 import { Following } from '../processes/following.js';
 import { LEADER_HERE } from '../processes/leader.js';
+import type { Processes } from '../processes/processes.js';
 import { Planner } from '../publish/planner.js';
 import { SigningTrust } from '../publish/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
@@ -33,7 +34,7 @@ import { configuredRoot } from '../signatures/trusted-root.js';
 import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
-import { databasePlace } from '../store/database-place.js';
+import { databasePlace, writingFor } from '../store/database-place.js';
 import { openStore } from '../store/open-store.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
@@ -94,7 +95,12 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const paths = { ...inFolder, keys: config.keysFolder ?? inFolder.keys };
   const database = await databasePlace(paths, config.databaseUrl);
   const threads = inThread === undefined;
-  const opened = await openStore(database, { searchIndex: paths.searchIndex, threads, log });
+  const opened = await openStore(database, {
+    searchIndex: paths.searchIndex,
+    sharedBlobs: config.blobPlace !== undefined,
+    threads,
+    log,
+  });
   const store = options.wrapStore?.(opened.store) ?? opened.store;
   const { processes } = opened;
   const { bytesLock } = processes;
@@ -102,6 +108,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const { planner = new Planner({ turns }) } = options;
   const wrapped = async (folder: string, blobs: Promise<BlobStore>): Promise<BlobStore> =>
     options.wrapBlobs?.(await blobs, folder) ?? blobs;
+  const guarded = async (folder: string, blobs: Promise<BlobStore>): Promise<BlobStore> =>
+    deletedWhileCurrent(await wrapped(folder, blobs), processes);
   const openBlobs = (folder: string) => wrapped(folder, openBlobFolder(folder));
   const stopping = new Stopping();
   stopping.add(
@@ -133,8 +141,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       { ...config, ...('url' in database && { shared: store }) },
       metrics,
     );
-    const blobs = intactFirst(store, await wrapped(paths.blobs, openPart('blobs')));
-    const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
+    const blobs = intactFirst(store, await guarded(paths.blobs, openPart('blobs')));
+    const artifacts = await guarded(paths.artifacts, openPart('artifacts'));
     const profileBlobs = await openBlobs(paths.profiles);
     const documents = new CatalogDocuments({ ...cacheSizes, store });
     const { derive, close: closeDeriver } =
@@ -183,7 +191,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         const { snapshotValidDays } = config;
         return startSnapshotBuilderThread({
           ...building,
-          database,
+          database: writingFor(database, processes.id),
           keyFolder: paths.keys,
           snapshotValidDays,
         });
@@ -214,7 +222,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       if (inThread === undefined) {
         return refresherThread({
           ...syncing,
-          database,
+          database: writingFor(database, processes.id),
           copiesFolder: paths.copies,
           fetchingFolder: paths.fetching,
           ...(trustedRoot === undefined ? {} : { trustedRoot }),
@@ -277,6 +285,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           status: () => ledBuilder.status(),
         },
       );
+      processes.beforeDrained(() => following.catchUp());
       stopping.add(() => following.stop());
     }
     const shutdown = { begun: false };
@@ -353,6 +362,17 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await stopping.stop();
     throw error;
   }
+}
+
+/** Returns the blobs with deletes that check first whether the other processes count on this one. */
+function deletedWhileCurrent(blobs: BlobStore, processes: Pick<Processes, 'ensureCurrent'>): BlobStore {
+  return {
+    ...blobs,
+    async delete(digest) {
+      processes.ensureCurrent();
+      await blobs.delete(digest);
+    },
+  };
 }
 
 function pickPublicUrl({ publicUrl }: PublicAddress): PublicAddress {

@@ -3,8 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import type { DataPaths } from './data-folder.js';
 
-/** Where the database is: the path of a SQLite file, or the URL of PostgreSQL, which may have a password. */
-export type DatabasePlace = { file: string } | { url: string };
+/**
+ * Where the database is: the path of a SQLite file, or the URL of PostgreSQL, which may have a password. `process` is
+ * the ID of the process for which a thread writes.
+ */
+export type DatabasePlace = { file: string } | { url: string; process?: string };
+
+/** Returns the place for a thread that writes for a process. */
+export function writingFor(place: DatabasePlace, process: string | undefined): DatabasePlace {
+  return 'url' in place && process !== undefined ? { ...place, process } : place;
+}
 
 /**
  * Returns the place of the database of a data folder. Rejects with `usage` if the folder belongs to a registry with its

@@ -12,6 +12,8 @@ const THREAD_CONNECTIONS = 3;
 export interface OpenStoreOptions {
   /** Path of the search index of a database that is not SQLite. */
   searchIndex: string;
+  /** Whether blobs are where several processes read them. */
+  sharedBlobs: boolean;
   /** Whether threads search. */
   threads: boolean;
   log: Log;
@@ -25,10 +27,10 @@ export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'desc
  * newer program migrated it; `storage-full` if the disk is full.
  */
 export async function openStore(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
-  const { searchIndex, threads, log } = options;
+  const { searchIndex, threads, log, sharedBlobs } = options;
   if ('url' in place) {
     const { openFollowedStore } = await import('./postgres/followed-store.js');
-    return openFollowedStore(place.url, { file: searchIndex, threads, log });
+    return openFollowedStore(place.url, { file: searchIndex, threads, log, sharedBlobs });
   }
   const store = await openSqliteStore(place.file);
   const processes = onlyProcess();
@@ -41,7 +43,10 @@ export async function openStore(place: DatabasePlace, options: OpenStoreOptions)
 export async function openThreadStore(place: DatabasePlace): Promise<ThreadStore> {
   if ('file' in place) return openSecondSqliteStore(place.file);
   const { openPostgresStore } = await import('./postgres/store.js');
-  const { store } = openPostgresStore(place.url, THREAD_CONNECTIONS);
+  const { store } = openPostgresStore(place.url, {
+    connections: THREAD_CONNECTIONS,
+    process: () => place.process,
+  });
   // The index of the main thread follows the database.
   return { ...store, synchronizeSearch: async () => true };
 }

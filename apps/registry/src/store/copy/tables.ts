@@ -49,6 +49,7 @@ export const PROFILE_TABLES: readonly CopiedTable[] = [schema.profileBlobs, sche
 
 const SEARCH = 'search: the copy has its own, made from the functions and catalogs';
 const SESSION = 'sessions of the operator pages: operators sign in to the copy';
+const PROCESSES = 'running processes: none uses the copy';
 const MIGRATIONS = 'list of the migrations of this database';
 
 /** Tables that no copy has, each with the reason. */
@@ -60,6 +61,10 @@ export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
   setting: 'places of the blobs and keys: the copy has its own',
   operator_session: SESSION,
   one_time_secret: SESSION,
+  process: PROCESSES,
+  lease: PROCESSES,
+  leader_call: PROCESSES,
+  leader_status: PROCESSES,
   migration: MIGRATIONS,
   __drizzle_migrations: MIGRATIONS,
 };

@@ -40,6 +40,12 @@ export function translatePostgresError(error: unknown): unknown {
       cause: error,
     });
   }
+  if (code === 'KR001') {
+    return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
+      hint: 'Nothing was stored. Try again in a few seconds.',
+      cause: error,
+    });
+  }
   if (code === '53100') {
     return new KrmhubError('storage-full', 'cannot write to the database: its disk is full', {
       hint: 'Free some space on the disk of the database server. The registry stored nothing of this request.',

@@ -1,24 +1,26 @@
 import type { Log } from '../../log.js';
-import { onlyProcess } from '../../processes/only-process.js';
 import type { OpenedStore } from '../opened-store.js';
 import { SearchFollower } from '../sqlite/search/follow/follower.js';
 import { searchThreads } from '../sqlite/search/search-threads.js';
 import { leaderCallRows } from './leader-calls.js';
 import { Listener } from './listener.js';
 import { migratePostgres } from './migrate.js';
-import { holdDatabase } from './owner.js';
+import { postgresSql, type WritingProcess } from './postgres-sql.js';
+import { ManyProcesses } from './processes/many-processes.js';
 import { openPostgresStore } from './store.js';
 
 /** Opens a database in PostgreSQL for the main thread, with the search index of this process. */
 export async function openFollowedStore(
   url: string,
-  { file, threads, log }: { file: string; threads: boolean; log: Log },
+  { file, threads, sharedBlobs, log }: { file: string; threads: boolean; sharedBlobs: boolean; log: Log },
 ): Promise<OpenedStore> {
   const closing = new AbortController();
-  const owner = await holdDatabase(url, log);
+  await migratePostgres(url);
+  let writingProcess: WritingProcess = () => undefined;
+  const { store, sql, pool } = openPostgresStore(url, { process: () => writingProcess() });
   try {
-    await migratePostgres(url);
-    const { store, sql, pool } = openPostgresStore(url);
+    const processes = await ManyProcesses.join({ url, sql: postgresSql(pool), sharedBlobs, log });
+    writingProcess = () => processes.id;
     const follower = new SearchFollower({
       record: sql,
       file,
@@ -28,7 +30,7 @@ export async function openFollowedStore(
     const searchSoon = background(() => follower.synchronizeSearch(closing.signal), log);
     searchSoon();
     return {
-      processes: onlyProcess(),
+      processes,
       searchSoon,
       shared: {
         listen: (onNotice) => new Listener(url, { log, onNotice }),
@@ -43,14 +45,14 @@ export async function openFollowedStore(
         close: async () => {
           closing.abort();
           await follower.close();
+          await processes.leave();
           await store.close();
-          await owner.release();
         },
       },
       startSearch: () => undefined,
     };
   } catch (error) {
-    await owner.release();
+    await store.close();
     throw error;
   }
 }

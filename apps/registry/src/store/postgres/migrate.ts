@@ -3,7 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
 import { translatePostgresError } from './errors.js';
-import { clientConfig } from './pool.js';
+import { writerConfig } from './pool.js';
 import { BEGIN_WRITE } from './postgres-sql.js';
 
 /** At the root of the repository: the same relative path from dist and from src. */
@@ -18,9 +18,10 @@ const MIN_VERSION = 140_000;
  */
 export async function migratePostgres(url: string): Promise<void> {
   // A migration of a large table takes longer than the statements of a pool may.
-  const client = new pg.Client(clientConfig(url));
-  client.on('error', () => undefined);
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client(writerConfig(url));
+    client.on('error', () => undefined);
     await client.connect();
     await refuseUnknownServer(client);
     await client.query(BEGIN_WRITE);
@@ -32,7 +33,7 @@ export async function migratePostgres(url: string): Promise<void> {
   } catch (error) {
     throw translatePostgresError(error);
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }
 

@@ -10,8 +10,11 @@ const LOCK_MS = 30_000;
 const STATEMENT_MS = 120_000;
 /** Milliseconds after which a server that does not answer counts as unreachable. */
 const ANSWER_MS = STATEMENT_MS + 10_000;
-/** Milliseconds after which the server ends a transaction whose process sends nothing. */
-const IDLE_TRANSACTION_MS = 60_000;
+/**
+ * Milliseconds after which the server ends a transaction whose process sends nothing: a process that is paused must not
+ * keep the others from writing longer than it takes them to give it up.
+ */
+const IDLE_TRANSACTION_MS = 10_000;
 /** Milliseconds after which an unused connection is closed. */
 const IDLE_MS = 60_000;
 /** Connections of the main thread. */
@@ -50,6 +53,11 @@ export function clientConfig(url: string): pg.ClientConfig {
     keepAlive: true,
     types: valueTypes(),
   };
+}
+
+/** As `clientConfig`, for a process beside others that write. */
+export function writerConfig(url: string): pg.ClientConfig {
+  return { ...clientConfig(url), idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS };
 }
 
 /** Values as SQLite returns them: 64-bit integers, sums, and comparisons are numbers. None is above 2^53. */

@@ -9,18 +9,31 @@ import { Session } from './session.js';
  * it. Migrations take the same lock.
  */
 export const TAKE_WRITE_LOCK = `SELECT pg_advisory_xact_lock(${0x6b726d})`;
+/** Returns the ID of the process that writes; undefined for a program that no process counts on, such as a migration. */
+export type WritingProcess = () => string | undefined;
 /** Whatever the default of the database is: at a higher level, work would see the state before it had the lock. */
 export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_LOCK}`;
+
+/** Begins a write that fails if the other processes have given up this one. */
+export function beginWrite(process: WritingProcess): string {
+  const id = process();
+  return id === undefined ? BEGIN_WRITE : `${BEGIN_WRITE}; ${requireProcess(id)}`;
+}
+
+export function requireProcess(id: string): string {
+  return `SELECT require_process('${id}')`;
+}
+
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Runs work in PostgreSQL. */
-export function postgresSql(pool: pg.Pool): Sql {
+export function postgresSql(pool: pg.Pool, process: WritingProcess = () => undefined): Sql {
   return {
     read: (work) => read(pool, work()),
     write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
-      transaction(pool, writes),
+      transaction(pool, process, writes),
     ) as Sql['write'],
     // The server syncs its log before others see what a transaction wrote.
     durable: async () => undefined,
@@ -50,11 +63,12 @@ async function read<Result>(pool: pg.Pool, work: Work<Result>): Promise<Result> 
 /** Returns what settles each of the writes once the transaction is stored. */
 async function transaction(
   pool: pg.Pool,
+  process: WritingProcess,
   writes: readonly PendingWrite<Work<unknown>>[],
 ): Promise<(() => void)[]> {
   const alone = writes.length === 1;
   const { session } = await Session.open(pool, (opened) =>
-    opened.query(alone ? BEGIN_WRITE : `${BEGIN_WRITE}; SAVEPOINT work`),
+    opened.query(alone ? beginWrite(process) : `${beginWrite(process)}; SAVEPOINT work`),
   );
   const settled: (() => void)[] = [];
   try {

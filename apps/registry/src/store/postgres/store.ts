@@ -22,8 +22,8 @@ import { sessionRows } from '../sqlite/tokens/sessions.js';
 import { settingRows } from '../sqlite/tokens/settings.js';
 import { tokenRows } from '../sqlite/tokens/tokens.js';
 import { translatePostgresError } from './errors.js';
-import { clientConfig, openPool } from './pool.js';
-import { BEGIN_WRITE, postgresSql } from './postgres-sql.js';
+import { openPool, writerConfig } from './pool.js';
+import { beginWrite, postgresSql, requireProcess, type WritingProcess } from './postgres-sql.js';
 import { Session } from './session.js';
 
 /** Everything but search, and the database for it. */
@@ -40,10 +40,19 @@ const ERASE = [
   DELETE_UNUSED_FILES,
 ];
 
-/** Opens a migrated database. `connections` is the limit for this thread. */
-export function openPostgresStore(url: string, connections?: number) {
+interface PostgresStoreOptions {
+  /** The limit for this thread. */
+  connections?: number;
+  process?: WritingProcess;
+}
+
+/** Opens a migrated database. */
+export function openPostgresStore(
+  url: string,
+  { connections, process = () => undefined }: PostgresStoreOptions = {},
+) {
   const pool = openPool(url, connections);
-  const sql = postgresSql(pool);
+  const sql = postgresSql(pool, process);
   const store: RecordStore = {
     ...functionRows(sql, followedIndex),
     servedEntries: servedEntries(sql),
@@ -51,7 +60,7 @@ export function openPostgresStore(url: string, connections?: number) {
     ...catalogRows(sql, followedIndex),
     ...sourceRows(sql),
     ...profileRows(sql),
-    ...takedownRows(sql, { search: followedIndex, erase: () => erase(url) }),
+    ...takedownRows(sql, { search: followedIndex, erase: () => erase(url, process) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
     ...settingRows(sql),
@@ -59,16 +68,17 @@ export function openPostgresStore(url: string, connections?: number) {
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     durable: () => sql.durable(),
-    check: () => check(pool),
+    check: () => check(pool, process()),
     close: () => pool.end(),
   };
   return { store, sql, pool };
 }
 
 /** A number of a transaction is written to the server's log, also if nothing else is. */
-async function check(pool: pg.Pool): Promise<void> {
+async function check(pool: pg.Pool, process: string | undefined): Promise<void> {
+  const required = process === undefined ? '' : `; ${requireProcess(process)}`;
   const { session } = await Session.open(pool, (opened) =>
-    opened.query('BEGIN READ WRITE; SELECT pg_current_xact_id()'),
+    opened.query(`BEGIN READ WRITE${required}; SELECT pg_current_xact_id()`),
   );
   await session.commit().catch(async (error) => {
     await session.rollBack();
@@ -80,13 +90,13 @@ async function check(pool: pg.Pool): Promise<void> {
  * Deletes while nobody writes: a sync that has found an entry stored would lose it. The space of deleted rows is used
  * again; the server's files may have their bytes until then.
  */
-async function erase(url: string): Promise<void> {
+async function erase(url: string, process: WritingProcess): Promise<void> {
   // It takes longer than the statements of a pool may.
-  const client = new pg.Client(clientConfig(url));
+  const client = new pg.Client(writerConfig(url));
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query(BEGIN_WRITE);
+    await client.query(beginWrite(process));
     for (const statement of ERASE) await client.query(statement);
     await client.query('COMMIT');
     await client.query('VACUUM');

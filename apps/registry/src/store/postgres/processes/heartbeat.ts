@@ -1,0 +1,110 @@
+import pg from 'pg';
+import { translatePostgresError } from '../errors.js';
+import { clientConfig } from '../pool.js';
+import { CHANNEL, type LeaseName, lateAfter, lockConnection, type Times } from './process-table.js';
+
+export interface Lease {
+  name: LeaseName;
+  /** ID of a process. */
+  holder: string;
+  /** Differs from the numbers of all earlier leases. */
+  number: number;
+  pausesBuilds: boolean;
+}
+
+/** The processes of a database at a time. */
+export interface ProcessState {
+  /** Whether the process that asks is one of them. */
+  renewed: boolean;
+  processes: { id: string; drained: number; late: boolean }[];
+  leases: Lease[];
+}
+
+const RENEW = `WITH "renewed" AS (
+    UPDATE "process" SET "seen_at" = clock_timestamp(), "drained" = $2 WHERE "id" = $1 RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM "renewed")::int AS "renewed",
+    (SELECT coalesce(json_agg(json_build_object('id', "id", 'drained', "drained",
+        'late', "seen_at" < clock_timestamp() - $3 * interval '1 millisecond')), '[]'::json)
+      FROM "process" WHERE "id" <> $1) AS "processes",
+    (SELECT coalesce(json_agg(json_build_object('name', "name", 'holder', "holder", 'number', "number",
+        'pausesBuilds', "pauses_builds")), '[]'::json) FROM "lease") AS "leases"`;
+
+/**
+ * A connection of its own, so that a process can renew its row while all others are busy. It listens for changes, and
+ * opens again after it broke.
+ */
+export class Heartbeat {
+  readonly #url: string;
+  readonly #times: Times;
+  readonly #onNotice: () => void;
+  #client: pg.Client | undefined;
+
+  /** `onNotice` is called when the processes or leases may have changed, or the connection broke. */
+  constructor(url: string, times: Times, onNotice: () => void) {
+    this.#url = url;
+    this.#times = times;
+    this.#onNotice = onNotice;
+  }
+
+  /** Connects for a process that joins. */
+  async open(id: string): Promise<void> {
+    await this.close();
+    try {
+      this.#client = await this.#connect(id);
+    } catch (error) {
+      throw translatePostgresError(error);
+    }
+  }
+
+  /** Renews the row of a process, and returns the others and all leases. */
+  async renew(id: string, drained: number): Promise<ProcessState> {
+    try {
+      this.#client ??= await this.#connect(id);
+      const { rows } = await this.#client.query(RENEW, [id, drained, lateAfter(this.#times)]);
+      const { renewed, processes, leases } = rows[0] as Omit<ProcessState, 'renewed'> & { renewed: number };
+      return { renewed: renewed > 0, processes, leases };
+    } catch (error) {
+      await this.close();
+      throw translatePostgresError(error);
+    }
+  }
+
+  /** Calls `onNotice` of the other processes. */
+  async notify(): Promise<void> {
+    await this.#client?.query(`NOTIFY ${CHANNEL}`);
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.removeAllListeners('notification');
+    await client?.end().catch(() => undefined);
+  }
+
+  async #connect(id: string): Promise<pg.Client> {
+    // A server that does not answer must not take longer than it takes to be lost.
+    const limit = this.#times.lost / 2;
+    const client = new pg.Client({
+      ...clientConfig(this.#url),
+      connectionTimeoutMillis: limit,
+      query_timeout: limit,
+      statement_timeout: limit,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}; ${lockConnection(id)}`);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    client.on('notification', () => this.#onNotice());
+    client.once('end', () => {
+      if (this.#client !== client) return;
+      this.#client = undefined;
+      this.#onNotice();
+    });
+    return client;
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Log } from '../../../log.js';
+import type { LedWork } from '../../../processes/processes.js';
+
+/** Milliseconds after which work that could not start is started again. */
+const RETRY_MS = 1_000;
+
+/** Starts and stops the work of the process that leads, one step after the other. */
+export class LedWorks {
+  readonly #log: Log;
+  readonly #works: LedWork[] = [];
+  readonly #started: LedWork[] = [];
+  #leads = false;
+  #steps: Promise<unknown> = Promise.resolve();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  get leads(): boolean {
+    return this.#leads;
+  }
+
+  /** Rejects if this process leads and the work cannot start. */
+  async add(work: LedWork): Promise<void> {
+    this.#works.push(work);
+    if (this.#leads) await this.#step(() => this.#start(work));
+  }
+
+  /** Starts all work in the background. */
+  lead(): void {
+    this.#leads = true;
+    for (const work of this.#works) {
+      void this.#step(async () => {
+        while (this.#leads) {
+          try {
+            return await this.#start(work);
+          } catch (error) {
+            if (this.#leads)
+              this.#log.error({ err: error }, 'cannot start the work of the process that leads');
+            await setTimeout(RETRY_MS);
+          }
+        }
+      });
+    }
+  }
+
+  /** Resolves when all work has stopped. */
+  async follow(): Promise<void> {
+    this.#leads = false;
+    await this.#step(async () => {
+      for (let work = this.#started.pop(); work !== undefined; work = this.#started.pop()) {
+        await work.stop().catch((error) => {
+          this.#log.error({ err: error }, 'cannot stop the work of the process that leads');
+        });
+      }
+    });
+  }
+
+  async #start(work: LedWork): Promise<void> {
+    if (!this.#leads || this.#started.includes(work)) return;
+    this.#started.push(work);
+    try {
+      await work.start();
+    } catch (error) {
+      this.#started.splice(this.#started.indexOf(work), 1);
+      await work.stop();
+      throw error;
+    }
+  }
+
+  #step(work: () => Promise<void>): Promise<void> {
+    const step = this.#steps.then(work);
+    this.#steps = step.catch(() => undefined);
+    return step;
+  }
+}

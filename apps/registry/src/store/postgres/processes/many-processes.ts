@@ -1,0 +1,394 @@
+/**
+ * The processes of a registry on one database. Each has a row that it renews. All times are those of the database, so
+ * that clocks of machines do not matter.
+ *
+ * - A row that was not renewed in time is lost, and any process deletes it; earlier if its connection has ended. Each write transaction requires the row of
+ *   its process (`require_process`), in the round trip that begins it. So a process that was paused cannot commit
+ *   after the others went on without it. It joins again with another ID, once it stores no bytes any more.
+ * - Leases are rows that end with the row of their holder. The holder of `background` leads.
+ * - The holder of `exclusive` waits until every other process stores no bytes: each records the number of the lease,
+ *   and waits until it is gone. A process that joins later finds the lease, because both transactions have the write
+ *   lock.
+ * - Objects in S3 cannot be part of a transaction: before one is deleted, `ensureCurrent` checks that this process
+ *   renewed its row shortly before.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema';
+import type { Log } from '../../../log.js';
+import { LocalLock } from '../../../processes/local-lock.js';
+import type { BytesLock, LedWork, Pausable, Processes } from '../../../processes/processes.js';
+import type { Sql } from '../../sql/sql.js';
+import { Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
+import { LedWorks } from './led-work.js';
+import { type LeaseName, ProcessTable, type Times } from './process-table.js';
+
+export const TIMES: Times = { renew: 2_000, lost: 10_000 };
+/** Milliseconds between two attempts to renew or join while the database cannot be reached. */
+const RETRY_MS = 500;
+
+export interface ManyProcessesOptions {
+  url: string;
+  /** Runs transactions without a check of the process. */
+  sql: Sql;
+  /** Whether the blobs are where all processes read them. */
+  sharedBlobs: boolean;
+  times?: Times;
+  log: Log;
+}
+
+/** Another process's exclusive work, during which this one stores no bytes. */
+interface Draining {
+  number: number;
+  end(): void;
+}
+
+export class ManyProcesses implements Processes {
+  readonly #options: ManyProcessesOptions;
+  readonly #times: Times;
+  readonly #table: ProcessTable;
+  readonly #heartbeat: Heartbeat;
+  readonly #led: LedWorks;
+  readonly #lock = new LocalLock();
+  readonly #beforeDrained: (() => Promise<void>)[] = [];
+  readonly #attempts = new Map<string, Promise<void>>();
+  readonly #watchers = new Set<() => void>();
+  #id = newId();
+  /** Whether this process can write: false after the others gave it up, until it has joined again. */
+  #joined = false;
+  #state: ProcessState = { renewed: false, processes: [], leases: [] };
+  /** Numbers of the last round that began, and of the one that read `#state`. */
+  #rounds = { begun: 0, read: 0 };
+  /** When the last renewal that succeeded was sent: monotonic, and by the clock, which goes on while a machine sleeps. */
+  #renewed = { at: 0, time: 0 };
+  /** Since when renewals succeed. After the database was away, others need time to renew. */
+  #steadySince = Number.NEGATIVE_INFINITY;
+  /** The last exclusive work for which this process stored no bytes, and what the others know of it. */
+  #drained = { number: 0, told: 0 };
+  #draining: Draining | undefined;
+  /** One exclusive work of this process at a time. */
+  #exclusive: Promise<unknown> = Promise.resolve();
+  #follows = false;
+  #leaving = false;
+  #woken = false;
+  #wakeLoop: () => void = () => undefined;
+  #running: Promise<void> | undefined;
+
+  private constructor(options: ManyProcessesOptions) {
+    this.#options = options;
+    this.#times = options.times ?? TIMES;
+    this.#table = new ProcessTable(options.sql, this.#times);
+    this.#heartbeat = new Heartbeat(options.url, this.#times, () => this.#wake());
+    this.#led = new LedWorks(options.log);
+  }
+
+  /** Joins. Rejects with `unavailable` if another process has the database for itself. */
+  static async join(options: ManyProcessesOptions): Promise<ManyProcesses> {
+    const processes = new ManyProcesses(options);
+    const until = performance.now() + processes.#times.lost + processes.#times.renew;
+    try {
+      while (!(await processes.#join())) {
+        if (performance.now() > until) throw taken();
+        await setTimeout(RETRY_MS);
+      }
+      await processes.#round();
+    } catch (error) {
+      await processes.leave();
+      throw error;
+    }
+    processes.#running = processes.#run();
+    return processes;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  get leads(): boolean {
+    return this.#led.leads;
+  }
+
+  readonly bytesLock: BytesLock = {
+    read: (work) => this.#read(work),
+    write: (work) => this.#acrossProcesses(false, work),
+    exclusively: (work) => this.#acrossProcesses(true, work),
+  };
+
+  onLead(work: LedWork): Promise<void> {
+    return this.#led.add(work);
+  }
+
+  pauses(builder: Pausable): void {
+    this.#lock.pauses(builder);
+  }
+
+  beforeDrained(work: () => Promise<void>): void {
+    this.#beforeDrained.push(work);
+  }
+
+  ensureCurrent(): void {
+    const passed = Math.max(performance.now() - this.#renewed.at, Date.now() - this.#renewed.time);
+    // The other half is time for what the caller does next.
+    if (!this.#joined || passed > this.#times.lost / 2) throw lost();
+  }
+
+  async stop(): Promise<void> {
+    this.#follows = true;
+    await this.#led.follow();
+  }
+
+  /** Leaves, so that others need not wait until this process is lost. */
+  async leave(): Promise<void> {
+    if (this.#leaving) return;
+    this.#follows = true;
+    this.#leaving = true;
+    this.#joined = false;
+    this.#draining?.end();
+    this.#notifyWatchers();
+    this.#wake();
+    await this.#running;
+    await this.#led.follow();
+    await Promise.all(this.#attempts.values());
+    await this.#table.leave(this.#id).catch((error) => {
+      this.#options.log.warn(
+        { err: error },
+        'cannot leave the other processes; they wait until this one is lost',
+      );
+    });
+    await this.#heartbeat.close();
+  }
+
+  async #join(): Promise<boolean> {
+    await this.#heartbeat.open(this.#id);
+    const sent = { at: performance.now(), time: Date.now() };
+    if (!(await this.#table.join(this.#id, { shared: this.#options.sharedBlobs }))) return false;
+    this.#renewed = sent;
+    this.#joined = true;
+    return true;
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    let failed = false;
+    while (!this.#leaving) {
+      await this.#rest(failed ? RETRY_MS : this.#times.renew);
+      if (this.#leaving) return;
+      try {
+        await this.#round();
+        if (failed) log.info('renewed the row of this process again');
+        failed = false;
+      } catch (error) {
+        if (!failed) log.warn({ err: error }, 'cannot renew the row of this process');
+        failed = true;
+      }
+    }
+  }
+
+  /** Renews, and does what follows from the other processes and leases. */
+  async #round(): Promise<void> {
+    // While it joins again, it has no row.
+    if (!this.#joined) return;
+    const id = this.#id;
+    const drained = this.#drained.number;
+    const round = ++this.#rounds.begun;
+    const sent = { at: performance.now(), time: Date.now() };
+    const state = await this.#heartbeat.renew(id, drained);
+    if (!this.#joined) return;
+    if (!state.renewed) return this.#lose();
+    if (drained !== this.#drained.told) await this.#heartbeat.notify();
+    this.#drained.told = drained;
+    if (sent.at - this.#renewed.at > this.#times.lost / 2) this.#steadySince = sent.at;
+    this.#renewed = sent;
+    this.#state = state;
+    this.#rounds.read = round;
+    const hasLate = state.processes.some(({ late }) => late);
+    if (hasLate && sent.at - this.#steadySince >= this.#times.lost)
+      this.#attempt('sweep', () => this.#sweep());
+    this.#followLead(find(state, 'background'));
+    this.#followExclusive(find(state, 'exclusive'));
+    this.#notifyWatchers();
+  }
+
+  async #sweep(): Promise<void> {
+    const lost = await this.#table.sweep();
+    if (lost > 0)
+      this.#options.log.warn({ processes: lost }, 'gave up processes that did not renew their rows');
+  }
+
+  #followLead(lease: Lease | undefined): void {
+    const { log } = this.#options;
+    if (this.#follows || this.leads) return;
+    if (lease?.holder === this.#id) {
+      log.info({ process: this.#id }, 'this process leads');
+      this.#led.lead();
+    } else if (lease === undefined) {
+      this.#attempt('lead', () => this.#table.take('background', this.#id));
+    }
+  }
+
+  #followExclusive(lease: Lease | undefined): void {
+    const others = lease !== undefined && lease.holder !== this.#id ? lease : undefined;
+    if (this.#draining !== undefined && this.#draining.number !== others?.number) this.#draining.end();
+    if (others !== undefined && this.#draining === undefined) this.#drain(others);
+  }
+
+  /** Stores no bytes until another process has ended its work. */
+  #drain({ number, pausesBuilds }: Lease): void {
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const draining = { number, end };
+    this.#draining = draining;
+    const tell = async () => {
+      for (const work of this.#beforeDrained) await work();
+      this.#drained.number = number;
+      this.#wake();
+    };
+    const wait = async () => {
+      await Promise.race([tell(), ended]);
+      await ended;
+    };
+    void (pausesBuilds ? this.#lock.exclusively(wait) : this.#lock.write(wait))
+      .catch(async (error) => {
+        this.#options.log.error({ err: error }, 'cannot wait for the exclusive work of another process');
+        await setTimeout(RETRY_MS);
+      })
+      .finally(() => {
+        this.#draining = undefined;
+        this.#wake();
+      });
+  }
+
+  /** The others have given up this process. It joins again once nothing is left that began before. */
+  #lose(): void {
+    this.#joined = false;
+    this.#options.log.warn(
+      { process: this.#id },
+      'the other processes have given up this one; it joins again',
+    );
+    this.#draining?.end();
+    this.#notifyWatchers();
+    this.#attempt('join', async () => {
+      await this.#led.follow();
+      await this.#lock.write(async () => {
+        this.#id = newId();
+        while (!this.#leaving) {
+          const joined = await this.#join().catch((error) => {
+            this.#options.log.warn({ err: error }, 'cannot join the other processes again');
+          });
+          if (joined) break;
+          await setTimeout(RETRY_MS);
+        }
+      });
+    });
+  }
+
+  async #read<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (!this.#joined) throw lost();
+    return this.#lock.read(work);
+  }
+
+  #acrossProcesses<Result>(pausesBuilds: boolean, work: () => Promise<Result>): Promise<Result> {
+    const run = this.#exclusive.then(async () => {
+      const id = this.#id;
+      try {
+        const number = await this.#takeExclusive(id, pausesBuilds);
+        const alone = async () => {
+          await this.#until(() => this.#state.processes.every(({ drained }) => drained === number), id);
+          return work();
+        };
+        return await (pausesBuilds ? this.#lock.exclusively(alone) : this.#lock.write(alone));
+      } finally {
+        await this.#giveBackExclusive(id);
+      }
+    });
+    this.#exclusive = run.catch(() => undefined);
+    return run;
+  }
+
+  async #takeExclusive(id: string, pausesBuilds: boolean): Promise<number> {
+    let number: number | undefined;
+    while (number === undefined) {
+      await this.#until(() => find(this.#state, 'exclusive') === undefined, id);
+      number = await this.#table.take('exclusive', id, { pausesBuilds });
+    }
+    return number;
+  }
+
+  /** Also after a failure to take it, which may have stored it. */
+  async #giveBackExclusive(id: string): Promise<void> {
+    while (this.#joined && this.#id === id) {
+      try {
+        return await this.#table.giveBack('exclusive', id);
+      } catch (error) {
+        this.#options.log.warn({ err: error }, 'cannot end exclusive work; trying again');
+        await setTimeout(RETRY_MS);
+      }
+    }
+  }
+
+  /** Resolves when a state that was read from now on meets a condition. Rejects once this process is lost. */
+  async #until(condition: () => boolean, id: string): Promise<void> {
+    const { begun } = this.#rounds;
+    this.#wake();
+    for (;;) {
+      if (!this.#joined || this.#id !== id) throw lost();
+      if (this.#rounds.read > begun && condition()) return;
+      await new Promise<void>((resolve) => this.#watchers.add(resolve));
+    }
+  }
+
+  #notifyWatchers(): void {
+    for (const watcher of this.#watchers) watcher();
+    this.#watchers.clear();
+  }
+
+  /** Runs work in the background, unless the same runs already. Another round follows. */
+  #attempt(name: string, work: () => Promise<unknown>): void {
+    if (this.#attempts.has(name) || this.#leaving) return;
+    const attempt = work()
+      .then(() => undefined)
+      .catch(async (error) => {
+        this.#options.log.warn({ err: error, work: name }, 'cannot change the processes');
+        await setTimeout(RETRY_MS);
+      })
+      .finally(() => {
+        this.#attempts.delete(name);
+        this.#wake();
+      });
+    this.#attempts.set(name, attempt);
+  }
+
+  #wake(): void {
+    this.#woken = true;
+    this.#wakeLoop();
+  }
+
+  /** Waits, unless it is woken. */
+  async #rest(milliseconds: number): Promise<void> {
+    const timer = new AbortController();
+    this.#wakeLoop = () => timer.abort();
+    if (!this.#woken) await setTimeout(milliseconds, undefined, timer).catch(() => undefined);
+    this.#woken = false;
+  }
+}
+
+function find({ leases }: ProcessState, name: LeaseName): Lease | undefined {
+  return leases.find((lease) => lease.name === name);
+}
+
+function lost(): KrmhubError {
+  return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
+    hint: 'Try again in a few seconds. If the error persists, see whether the process can reach the database.',
+  });
+}
+
+function taken(): KrmhubError {
+  return new KrmhubError('unavailable', 'another process uses the database', {
+    hint: 'Stop that process, or use another database. Several processes need blobs in S3, with --blob-url for each.',
+  });
+}
+
+const newId = () => randomBytes(8).toString('hex');

@@ -1,0 +1,116 @@
+import type { Sql } from '../../sql/sql.js';
+import { text } from '../../sql/statement.js';
+
+/** Channel on which processes notify each other of changes to the tables `process` and `lease`. */
+export const CHANNEL = 'krmhub_process';
+
+/** `background`: the holder leads. `exclusive`: the others wait until it is gone. */
+export type LeaseName = 'background' | 'exclusive';
+
+/** Times of processes that are injected in tests; milliseconds. */
+export interface Times {
+  /** Between two renewals. */
+  renew: number;
+  /** After which a process that did not renew is lost. */
+  lost: number;
+}
+
+/** Class of the locks that processes hold on their connections, by the hash of the ID. */
+const CONNECTED_LOCK = 0x6b726d70;
+
+/** Locks the connection of a process: the lock ends with the connection, at once if the process is killed. */
+export function lockConnection(id: string): string {
+  return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}'))`;
+}
+
+/**
+ * A process that did not renew for `lost`; or for `late`, and it is not connected. One with exclusive work relies on
+ * all of `lost`, while it deletes bytes.
+ */
+const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' OR
+  "seen_at" < clock_timestamp() - :late * interval '1 millisecond'
+  AND NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive')
+  AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
+/** Milliseconds after which a process that is not connected is lost. */
+export function lateAfter({ renew }: Times): number {
+  return 2 * renew;
+}
+
+const NOTIFY = text<never>(`SELECT pg_notify('${CHANNEL}', '')`);
+const DELETE_LOST = text<never>(`DELETE FROM "process" WHERE ${LOST}`);
+const DELETE_PROCESS = text<never>('DELETE FROM "process" WHERE "id" = :id');
+const OTHER_BLOBS = text<never>('SELECT 1 FROM "process" WHERE NOT ("shared_blobs" AND :shared = 1) LIMIT 1');
+const INSERT_PROCESS = text<never>(
+  `INSERT INTO "process" VALUES (:id, clock_timestamp(), clock_timestamp(), :shared = 1, 0)`,
+);
+const INSERT_LEASE = text<{ number: number }>(
+  `INSERT INTO "lease" ("name", "holder", "pauses_builds") SELECT :name, "id", :pauses = 1 FROM "process"
+     WHERE "id" = :id
+   ON CONFLICT DO NOTHING RETURNING "number"`,
+);
+const DELETE_LEASE = text<never>('DELETE FROM "lease" WHERE "name" = :name AND "holder" = :id');
+
+/**
+ * Changes to the tables `process` and `lease`, each in a transaction with the write lock, so that they are in one order
+ * with all writes.
+ */
+export class ProcessTable {
+  readonly #sql: Sql;
+  readonly #times: Times;
+
+  constructor(sql: Sql, times: Times) {
+    this.#sql = sql;
+    this.#times = times;
+  }
+
+  /**
+   * Adds a process in the place of those that are lost. Returns false if its blobs, or those of another process, are
+   * in its own folder, so that only one can run.
+   */
+  join(id: string, { shared }: { shared: boolean }): Promise<boolean> {
+    const { lost } = this.#times;
+    return this.#sql.write(function* () {
+      yield* DELETE_LOST.run({ lost, late: 0 });
+      if ((yield* OTHER_BLOBS.first({ shared: Number(shared) })) !== undefined) return false;
+      yield* INSERT_PROCESS.run({ id, shared: Number(shared) });
+      yield* INSERT_LEASE.first({ name: 'background', id, pauses: 0 });
+      yield* NOTIFY.run();
+      return true;
+    });
+  }
+
+  /** Removes a process and its leases. */
+  leave(id: string): Promise<void> {
+    return this.#sql.write(function* () {
+      yield* DELETE_PROCESS.run({ id });
+      yield* NOTIFY.run();
+    });
+  }
+
+  /** Removes the processes that are lost, and their leases. Returns how many. */
+  sweep(): Promise<number> {
+    const { lost } = this.#times;
+    const late = lateAfter(this.#times);
+    return this.#sql.write(function* () {
+      const swept = yield* DELETE_LOST.run({ lost, late });
+      yield* NOTIFY.run();
+      return swept;
+    });
+  }
+
+  /** Returns the number of the lease; undefined if it is taken, or the process is lost. */
+  take(name: LeaseName, id: string, { pausesBuilds = false } = {}): Promise<number | undefined> {
+    return this.#sql.write(function* () {
+      const lease = yield* INSERT_LEASE.first({ name, id, pauses: Number(pausesBuilds) });
+      if (lease !== undefined) yield* NOTIFY.run();
+      return lease?.number;
+    });
+  }
+
+  giveBack(name: LeaseName, id: string): Promise<void> {
+    return this.#sql.write(function* () {
+      yield* DELETE_LEASE.run({ name, id });
+      yield* NOTIFY.run();
+    });
+  }
+}

@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
+import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
+import { postgresSql } from '../../apps/registry/src/store/postgres/postgres-sql.js';
+import { ManyProcesses } from '../../apps/registry/src/store/postgres/processes/many-processes.js';
+import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
+import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+
+const PATIENCE = { timeout: 60_000, interval: 20 };
+const insert = text<never>('INSERT INTO note VALUES (:note)');
+const select = text<{ note: string }>('SELECT note FROM note ORDER BY note');
+
+/** A process, as far as the others see it. */
+interface Member {
+  processes: ManyProcesses;
+  sql: Sql;
+  pool: pg.Pool;
+  /** What its work did while it led. */
+  led: string[];
+}
+
+describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)', () => {
+  let server: PostgresServer;
+  let url: string;
+  const members = new Set<Member>();
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    await migratePostgres(url);
+    await query(url, 'CREATE TABLE note (note text)');
+  });
+  afterEach(async () => {
+    for (const member of members) await end(member);
+  });
+
+  const times = { renew: 100, lost: 2_000 };
+  async function join({ sharedBlobs = true } = {}): Promise<Member> {
+    const pool = openPool(url, 4);
+    try {
+      const log = pino({ level: 'silent' });
+      const processes = await ManyProcesses.join({ url, sql: postgresSql(pool), sharedBlobs, times, log });
+      const member = { processes, pool, sql: postgresSql(pool, () => processes.id), led: [] as string[] };
+      await processes.onLead({
+        start: () => void member.led.push('start'),
+        stop: async () => void member.led.push('stop'),
+      });
+      members.add(member);
+      return member;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+  async function end(member: Member): Promise<void> {
+    members.delete(member);
+    await member.processes.stop();
+    await member.processes.leave();
+    await member.pool.end();
+  }
+  const write = ({ sql }: Member, note: string) => sql.write(() => insert.run({ note }));
+  const notes = async ({ sql }: Member) => (await sql.read(() => select.all())).map(({ note }) => note);
+  /** As another process does after this one did not renew. */
+  const giveUp = ({ processes }: Member) => query(url, `DELETE FROM process WHERE id = '${processes.id}'`);
+  const holders = () => query<{ name: string; holder: string }>(url, 'SELECT name, holder FROM lease');
+
+  it('has exactly one that leads, and another one when it leaves', async () => {
+    const [a, b, c] = [await join(), await join(), await join()];
+    expect([a, b, c].map(({ processes }) => processes.leads)).toEqual([true, false, false]);
+    expect([a.led, b.led, c.led]).toEqual([['start'], [], []]);
+    await end(a);
+    expect(a.led).toEqual(['start', 'stop']);
+    await expect.poll(() => [b, c].filter(({ processes }) => processes.leads).length, PATIENCE).toBe(1);
+    const [leader, other] = b.processes.leads ? [b, c] : [c, b];
+    await expect.poll(() => leader.led, PATIENCE).toEqual(['start']);
+    expect(other.led).toEqual([]);
+    expect(await holders()).toEqual([{ name: 'background', holder: leader.processes.id }]);
+  });
+
+  it('gives up one that does not renew, and stores nothing of it', async () => {
+    const [a, b] = [await join(), await join()];
+    const { id } = a.processes;
+    await query(url, `UPDATE process SET seen_at = seen_at - interval '1 hour' WHERE id = '${id}'`);
+    await write(a, 'before');
+    await giveUp(a);
+    await expect(write({ ...a, sql: postgresSql(a.pool, () => id) }, 'late')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the other processes of the registry have given up this one',
+    });
+    expect(await notes(b)).toEqual(['before']);
+    // It joins again with another ID, and writes.
+    await expect.poll(() => a.processes.id !== id, PATIENCE).toBe(true);
+    await expect.poll(() => write(a, 'after').then(() => 'stored', String), PATIENCE).toBe('stored');
+    await expect.poll(() => [a, b].filter(({ processes }) => processes.leads).length, PATIENCE).toBe(1);
+  });
+
+  it('joins again only when what stores bytes has ended, and refuses other such work', async () => {
+    const [a, b] = [await join(), await join()];
+    const { id } = a.processes;
+    let store: () => void = () => undefined;
+    const stored = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    const storing = a.processes.bytesLock.read(async () => {
+      await stored;
+      await write(a, 'late');
+    });
+    await giveUp(a);
+    await expect
+      .poll(() => a.processes.bytesLock.read(async () => 'read').catch(({ code }) => code), PATIENCE)
+      .toBe('unavailable');
+    expect(() => a.processes.ensureCurrent()).toThrow('given up');
+    await sleep(times.renew * 5);
+    expect(a.processes.id).toBe(id);
+    store();
+    await expect(storing).rejects.toMatchObject({ code: 'unavailable' });
+    await expect
+      .poll(() => a.processes.bytesLock.read(async () => a.processes.id !== id).catch(() => false), PATIENCE)
+      .toBe(true);
+    a.processes.ensureCurrent();
+    expect(await notes(b)).toEqual([]);
+  });
+
+  it('deletes bytes while no process stores any', async () => {
+    const [a, b, c] = [await join(), await join(), await join()];
+    const order: string[] = [];
+    let paused = 0;
+    c.processes.pauses({
+      async pause() {
+        paused += 1;
+      },
+      resume: () => undefined,
+    });
+    let stored: () => void = () => undefined;
+    const storing = b.processes.bytesLock.read(async () => {
+      await new Promise<void>((resolve) => {
+        stored = resolve;
+      });
+      order.push('stored');
+    });
+    const deleting = a.processes.bytesLock.exclusively(async () => {
+      order.push('delete');
+      await sleep(times.renew * 3);
+      order.push('deleted');
+    });
+    await expect.poll(() => paused, PATIENCE).toBe(1);
+    // Also one that joins now waits.
+    const d = await join();
+    const later = [c, d].map(({ processes }) =>
+      processes.bytesLock.read(async () => void order.push('later')),
+    );
+    expect(order).toEqual([]);
+    stored();
+    await Promise.all([storing, deleting, ...later]);
+    expect(order).toEqual(['stored', 'delete', 'deleted', 'later', 'later']);
+    await expect.poll(async () => (await holders()).length, PATIENCE).toBe(1);
+  });
+
+  it('deletes bytes in one process at a time', async () => {
+    const all = [await join(), await join(), await join()];
+    let inside = 0;
+    let most = 0;
+    const work = async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await sleep(20);
+      inside -= 1;
+    };
+    await Promise.all([...all, ...all].map(({ processes }) => processes.bytesLock.write(work)));
+    expect(most).toBe(1);
+  });
+
+  it('goes on without one that is lost while others wait for it', async () => {
+    const [a, b] = [await join(), await join()];
+    let stored: () => void = () => undefined;
+    const storing = b.processes.bytesLock.read(async () => {
+      await new Promise<void>((resolve) => {
+        stored = resolve;
+      });
+      await write(b, 'late');
+    });
+    const deleting = a.processes.bytesLock.write(async () => 'deleted');
+    await giveUp(b);
+    expect(await deleting).toBe('deleted');
+    stored();
+    await expect(storing).rejects.toMatchObject({ code: 'unavailable' });
+    // One that deletes is lost: the others need not wait for it any more.
+    let deleted: () => void = () => undefined;
+    const lost = a.processes.bytesLock.write(async () => {
+      await new Promise<void>((resolve) => {
+        deleted = resolve;
+      });
+      a.processes.ensureCurrent();
+    });
+    await expect.poll(async () => (await holders()).length, PATIENCE).toBe(2);
+    await giveUp(a);
+    expect(await b.processes.bytesLock.write(async () => 'deleted')).toBe('deleted');
+    deleted();
+    await expect(lost).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('continues after the server restarts, and after connections were cut', async () => {
+    const [a, b] = [await join(), await join()];
+    const ids = [a, b].map(({ processes }) => processes.id);
+    await query(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`,
+    );
+    await expect.poll(() => write(a, 'cut').then(() => 'stored', String), PATIENCE).toBe('stored');
+    await server.restart();
+    for (const member of [a, b]) {
+      await expect
+        .poll(() => write(member, 'restarted').then(() => 'stored', String), PATIENCE)
+        .toBe('stored');
+    }
+    expect(await b.processes.bytesLock.write(async () => 'deleted')).toBe('deleted');
+    expect([a, b].map(({ processes }) => processes.id)).toEqual(ids);
+    expect([a, b].map(({ processes }) => processes.leads)).toEqual([true, false]);
+  });
+
+  it('refuses a second process if blobs are in a data folder', async () => {
+    const alone = await join({ sharedBlobs: false });
+    await expect(join()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'another process uses the database',
+    });
+    await end(alone);
+    await join();
+    await expect(join({ sharedBlobs: false })).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
