@@ -222,7 +222,7 @@ export const EventParameters = z.object({
 });
 
 /** Names of the readiness checks. */
-export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'shutdown'] as const;
+export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'search', 'shutdown'] as const;
 
 export const ReadinessParameters = z.object({
   exclude: z

@@ -4,7 +4,6 @@ import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import type { DerivedDocuments } from '../derive/derived-documents.js';
 import type { Log } from '../log.js';
-import type { BytesLock } from '../processes/processes.js';
 import type { SigningTrust } from '../publish/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
 
@@ -25,7 +24,6 @@ export interface ApplyEventsDeps {
   documents: CatalogDocuments;
   derived: DerivedDocuments;
   profileDocuments: ProfileDocuments;
-  bytesLock: Pick<BytesLock, 'write'>;
   snapshotBuilder: { wake(): void };
   refresher: { wake(): void };
   searchSoon?(): void;
@@ -39,16 +37,15 @@ export interface ApplyEventsDeps {
  */
 export function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefined) => Promise<void> {
   const { store, trust, newestSnapshots, documents, derived, profileDocuments, log } = deps;
-  /** Nothing serves these files any more. It can wait long for requests that store bytes. */
   const deleteFiles = async (): Promise<void> => {
     for (const blobs of [deps.blobs, deps.artifacts]) await blobs.deleteCopies?.();
-    await deps.bytesLock.write(() => profileDocuments.deleteUnused());
+    await profileDocuments.deleteUnusedHere();
   };
   const forgetBytes = (): void => {
     newestSnapshots.clear();
     documents.clear();
     derived.clear();
-    profileDocuments.clear();
+    // Nothing serves them any more.
     deleteFiles().catch((error: unknown) =>
       log.error({ err: error }, 'files of releases that were taken down remain on the disk'),
     );
@@ -62,7 +59,8 @@ export function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] |
         await newestSnapshots.reload(catalog, serial ?? Number.POSITIVE_INFINITY);
     }
     deps.searchSoon?.();
-    deps.snapshotBuilder.wake();
+    // A snapshot changes no catalog.
+    if (has(({ type }) => type !== 'catalog.cut')) deps.snapshotBuilder.wake();
     if (has(({ type }) => type === 'catalog.applied' || type === 'catalog.restored')) deps.refresher.wake();
   };
 }

@@ -271,20 +271,19 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         derived,
         profileDocuments,
       };
-      following.start(
-        eventApplier({
-          ...caches,
-          bytesLock,
-          snapshotBuilder,
-          refresher,
-          log,
-          ...(searchSoon && { searchSoon }),
-        }),
-        {
-          methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
-          status: () => ledBuilder.status(),
-        },
-      );
+      const applyEvents = eventApplier({
+        ...caches,
+        snapshotBuilder,
+        refresher,
+        log,
+        ...(searchSoon && { searchSoon }),
+      });
+      // Others may have taken releases down since the last start.
+      await applyEvents(undefined);
+      following.start(applyEvents, {
+        methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
+        status: () => ledBuilder.status(),
+      });
       processes.beforeDrained(() => following.catchUp());
       stopping.add(() => following.stop());
     }
@@ -350,7 +349,15 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       requestLog: new RequestLog({ log, clock, onDrop: () => metrics.logLineDropped() }),
       metrics,
       shutdown,
-      readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log, shutdown }),
+      readiness: readinessChecks({
+        store,
+        blobs,
+        artifacts,
+        snapshotBuilder,
+        ...(opened.searchProblem && { searchProblem: opened.searchProblem }),
+        log,
+        shutdown,
+      }),
       config,
       paths,
       /** Starts the threads that the first searches would wait for. */

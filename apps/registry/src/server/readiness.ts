@@ -9,6 +9,8 @@ interface ReadinessDeps {
   blobs: Pick<BlobStore, 'check'>;
   artifacts: Pick<BlobStore, 'check'>;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  /** Absent if search is part of the database. */
+  searchProblem?: () => Promise<string | undefined>;
   log: Log;
   /** Whether the registry stops; it still serves requests, and a load balancer has to send them elsewhere. */
   shutdown: { begun: boolean };
@@ -34,6 +36,7 @@ async function checkReadiness({
   blobs,
   artifacts,
   snapshotBuilder: builder,
+  searchProblem,
   log,
 }: ReadinessDeps): Promise<Readiness> {
   const attempt = async (
@@ -65,8 +68,14 @@ async function checkReadiness({
       status: caughtUp && failure === undefined ? 'ok' : 'failing',
       ...(detail === '' ? {} : { detail }),
     },
+    ...(searchProblem === undefined ? [] : [await searchCheck(searchProblem)]),
   ];
   return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
+}
+
+async function searchCheck(problem: () => Promise<string | undefined>): Promise<Readiness['checks'][number]> {
+  const detail = await problem();
+  return { name: 'search', ...(detail === undefined ? { status: 'ok' } : { status: 'failing', detail }) };
 }
 
 /** Shares a result for a short time: the checks write, and any client can request them. */

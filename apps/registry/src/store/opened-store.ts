@@ -9,6 +9,8 @@ export interface OpenedStore {
   startSearch(): void;
   /** Includes changes in searches in the background; absent if the snapshot builder does so. */
   searchSoon?(): void;
+  /** Returns why searches do not find all functions yet. Absent if search is part of the database. */
+  searchProblem?(): Promise<string | undefined>;
   /** Absent if only one process can use the database. */
   shared?: SharedDatabase;
 }

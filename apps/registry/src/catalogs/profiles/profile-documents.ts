@@ -13,6 +13,8 @@ import type { CodedDocument } from '../segments/catalog-documents.js';
 import { compressBlob } from './compress.js';
 import { WRITE_PROFILE } from './write-profile.js';
 
+/** Key of the lock of files. */
+const PROFILES = 'the profiles of catalogs';
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 
 /**
@@ -99,14 +101,21 @@ export class ProfileDocuments {
    */
   async deleteUnused(): Promise<void> {
     await Promise.allSettled(this.#inProgress.values());
+    await this.#deleteUnnamed();
+  }
+
+  /**
+   * Does the same for the files of this process, after another one took releases down. Waits until none is written here.
+   */
+  async deleteUnusedHere(): Promise<void> {
+    this.#cache.clear();
+    await this.#locks.run(PROFILES, () => this.#deleteUnnamed());
+  }
+
+  async #deleteUnnamed(): Promise<void> {
     this.#cache.clear();
     const named = await this.#store.deleteWithdrawnProfiles();
     for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
-  }
-
-  /** Forgets all bytes in memory. */
-  clear(): void {
-    this.#cache.clear();
   }
 
   /** Concurrent callers share the work. */
@@ -115,7 +124,7 @@ export class ProfileDocuments {
     const known = this.#inProgress.get(name);
     if (known !== undefined) return known;
     // A takedown waits until a row names what is written here, and then deletes it.
-    const making = this.#locks.run('the profiles of catalogs', () =>
+    const making = this.#locks.run(PROFILES, () =>
       this.#bytesLock.read(() => this.#write(snapshot, profile)),
     );
     this.#inProgress.set(name, making);

@@ -9,6 +9,9 @@ import { postgresSql, type WritingProcess } from './postgres-sql.js';
 import { ManyProcesses } from './processes/many-processes.js';
 import { openPostgresStore } from './store.js';
 
+/** Milliseconds after which an update of search that failed is tried again. */
+const RETRY_MS = 5_000;
+
 /** Opens a database in PostgreSQL for the main thread, with the search index of this process. */
 export async function openFollowedStore(
   url: string,
@@ -27,11 +30,21 @@ export async function openFollowedStore(
       log,
       ...(threads && { startThreads: (index) => searchThreads(index, log) }),
     });
-    const searchSoon = background(() => follower.synchronizeSearch(closing.signal), log);
+    let hasAll = false;
+    const searchSoon = background(async () => {
+      if (await follower.synchronizeSearch(closing.signal)) hasAll = true;
+    }, log);
     searchSoon();
     return {
       processes,
       searchSoon,
+      searchProblem: async () => {
+        // Also if the file was damaged, and is built again.
+        const { isBuilding, functions } = await follower.status();
+        return hasAll && !isBuilding
+          ? undefined
+          : `the search index of this process is being built: it has ${functions} functions so far`;
+      },
       shared: {
         listen: (onNotice) => new Listener(url, { log, onNotice }),
         calls: leaderCallRows(pool),
@@ -57,7 +70,10 @@ export async function openFollowedStore(
   }
 }
 
-/** Returns a function that starts work, which runs again after it if it was called meanwhile. Failures are logged. */
+/**
+ * Returns a function that starts work, which runs again after it if it was called meanwhile. Failures are logged; the
+ * next call, or a time, starts it again.
+ */
 function background(work: () => Promise<unknown>, log: Log): () => void {
   let due = false;
   let running = false;
@@ -65,12 +81,16 @@ function background(work: () => Promise<unknown>, log: Log): () => void {
     running = true;
     while (due) {
       due = false;
-      await work().catch((error) => log.error({ err: error }, 'cannot update search'));
+      await work().catch((error) => {
+        log.error({ err: error }, 'cannot update search');
+        setTimeout(start, RETRY_MS).unref();
+      });
     }
     running = false;
   };
-  return () => {
+  const start = (): void => {
     due = true;
     if (!running) void run();
   };
+  return start;
 }

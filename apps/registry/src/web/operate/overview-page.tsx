@@ -26,6 +26,7 @@ const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
   store: 'The database is writable',
   blobs: 'The blob folder is writable',
   catalogs: 'Catalog builds succeed',
+  search: 'Searches find all functions',
   shutdown: 'The registry continues to run',
 };
 

@@ -1,0 +1,31 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import type { BuilderStatus } from '../catalogs/catalog-builder.js';
+import { readinessChecks } from './readiness.js';
+
+const log = pino({ level: 'silent' });
+const check = async () => undefined;
+const works = { store: { check }, blobs: { check }, artifacts: { check }, log, shutdown: { begun: false } };
+const caughtUp: BuilderStatus = { caughtUp: true, failing: [] };
+
+it('fails while the search index of the process is being built', async () => {
+  const detail = 'the search index of this process is being built: it has 7 functions so far';
+  const readiness = readinessChecks({
+    ...works,
+    snapshotBuilder: { status: () => caughtUp },
+    searchProblem: async () => detail,
+  });
+  const { status, checks } = await readiness();
+  expect(status).toBe('failing');
+  expect(checks.find(({ name }) => name === 'search')).toEqual({ name: 'search', status: 'failing', detail });
+  expect(checks.filter((one) => one.status === 'failing').length).toBe(1);
+});
+
+it('does not check search where it is part of the database', async () => {
+  const { status, checks } = await readinessChecks({
+    ...works,
+    snapshotBuilder: { status: () => caughtUp },
+  })();
+  expect(status).toBe('ok');
+  expect(checks.map(({ name }) => name)).toEqual(['store', 'blobs', 'catalogs']);
+});
