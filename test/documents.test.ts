@@ -30,6 +30,8 @@ const runElsewhere: Record<string, string> = {
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
   'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
+  'npm run faults -- --processes 3 --count 100':
+    'takes a quarter of an hour; test/faults/several.test.ts runs a sample of it',
   'npm run oci-conformance': 'test/conformance/command.test.ts runs it with stand-ins for the suite',
   'npm run starlark-conformance -- ../shared/data/starlark/bazelbuild-go-suite/*.star':
     'test/starlark/conformance.test.ts runs the same files',
@@ -39,9 +41,9 @@ const runElsewhere: Record<string, string> = {
 };
 
 /** The tests that run the blocks that need more than a registry, by the word after their `sh`. */
-const runByOthers: Record<string, string> = {
+const runByOthers: Record<string, string | readonly string[]> = {
   podman: 'test/interop/container.test.ts',
-  kubectl: 'test/interop/kubernetes.test.ts',
+  kubectl: ['test/interop/kubernetes.test.ts', 'test/interop/kubernetes-replicas.test.ts'],
   helm: 'test/interop/helm.test.ts',
   kustomize: 'test/interop/build-document.test.ts',
   systemd: 'test/interop/systemd.test.ts',
@@ -53,6 +55,7 @@ const runByOthers: Record<string, string> = {
   package: 'test/package.test.ts',
   s3: 'test/interop/s3-document.test.ts',
   postgres: 'test/interop/postgres-document.test.ts',
+  replicas: 'test/interop/replicas-document.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';
@@ -120,8 +123,11 @@ describe('documents', () => {
         needs === undefined ? [] : `documentBlocks('${name}', '${needs}')`,
       ),
     );
-    const run = Object.entries(runByOthers).flatMap(([need, file]) => {
-      const text = readFileSync(path.join(root, file), 'utf8');
+    const run = Object.entries(runByOthers).flatMap(([need, files]) => {
+      const text = [files]
+        .flat()
+        .map((file) => readFileSync(path.join(root, file), 'utf8'))
+        .join('\n');
       // The formatter may write a call on several lines.
       const calls = text
         .replace(/\(\s+/g, '(')

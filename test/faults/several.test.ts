@@ -5,8 +5,6 @@ import { temporaryFolder } from '../running.js';
 import type { Outcome } from './kill.js';
 import { FAULTS, injectInSeveral } from './several.js';
 
-const PROCESSES = 1;
-
 /** A sample of `npm run faults -- --processes 3`: see docs/internals/fault-injection.md. */
 describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
   'faults of three processes (needs PostgreSQL and versitygw)',
@@ -18,7 +16,7 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
       const outcomes: Outcome[] = [];
       const operations = await injectInSeveral({
         count: Object.keys(FAULTS).length,
-        processes: PROCESSES,
+        processes: 3,
         seed: Number(process.env.KRMHUB_TEST_SEED ?? 1),
         scratch: folder,
         clockMinutes: 5,

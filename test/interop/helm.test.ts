@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../apps/registry/src/server/config.js';
@@ -66,6 +66,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
       for (const [name, text] of [
         ['default.yaml', render()],
         ['all-values.yaml', render('--values', values)],
+        ['shared.yaml', render('--values', values, '--set', 'shared.enabled=true')],
       ] as const) {
         const file = path.join(folder, name);
         writeFileSync(file, text);
@@ -94,6 +95,27 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     });
   });
 
+  it.skipIf(whyNoKubectl !== undefined)(
+    titleWithReason('runs the same pods with PostgreSQL and S3 as the kustomization', whyNoKubectl),
+    () => {
+      const rendered = parseManifests(render('--set', 'shared.enabled=true'));
+      const { stdout } = spawnSync('kubectl', ['kustomize', path.join(root, 'deploy/postgres-s3')], {
+        encoding: 'utf8',
+      });
+      const expected = parseManifests(stdout);
+      expect(rendered.map(({ kind }) => kind).sort()).toEqual(expected.map(({ kind }) => kind).sort());
+      for (const kind of ['Deployment', 'PodDisruptionBudget', 'Service', 'NetworkPolicy']) {
+        expect(comparable(find(rendered, kind)), kind).toEqual(comparable(find(expected, kind)));
+      }
+      expect(find(rendered, 'ConfigMap').data).toEqual(find(expected, 'ConfigMap').data);
+      const slow = parseManifests(
+        render('--set', 'shared.enabled=true', '--set', 'shared.shutdownDelaySeconds=30'),
+      );
+      expect(find(slow, 'ConfigMap').data.KRMHUB_SHUTDOWN_DELAY_SECONDS).toBe('30');
+      expect(find(slow, 'Deployment').spec.template.spec.terminationGracePeriodSeconds).toBe(80);
+    },
+  );
+
   it('restarts the pod if the settings change', () => {
     const pod = (...args: string[]) => find(parseManifests(render(...args)), 'StatefulSet').spec.template;
     expect(pod()).toEqual(pod());
@@ -116,6 +138,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
   it.each([
     ['an unknown value', ['--set', 'replicas=3'], 'replicas'],
     ['a setting without the prefix', ['--set', 'settings.LOG_LEVEL=info'], 'LOG_LEVEL'],
+    ['no pods', ['--set', 'shared.replicas=0'], 'replicas'],
     ['an image without a name', ['--set', 'image.repository='], 'repository'],
   ])('refuses %s', (_name, args, said) => {
     const { status, stderr } = helm(['template', 'krmhub', chart, ...args]);
@@ -123,11 +146,11 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     expect(stderr).toContain(said);
   });
 
-  it('is installed by the commands of the documentation, which need only a cluster', () => {
-    const place = path.join(folder, 'document');
-    mkdirSync(place);
+  /** Runs the commands of a page, which need only a cluster, and returns the manifests of their values. */
+  const install = (scripts: string[]): Manifest[] => {
+    const script = scripts.join('\n');
+    const place = mkdtempSync(path.join(folder, 'document-'));
     cpSync(chart, path.join(place, 'deploy/helm'), { recursive: true });
-    const script = documentBlocks('docs/operate.md', 'helm').join('\n');
     const ran = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', `${script.trim()} --dry-run=client`], {
       cwd: place,
       env: cleanEnvironment(folder, { KUBECONFIG: path.join(folder, 'none') }),
@@ -137,12 +160,21 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     expect(said).toMatch(/cluster unreachable|host: krmhub\.example\.com/i);
     const [, values] = /<<'YAML'\n([\s\S]*?)YAML\n/.exec(script) ?? [];
     writeFileSync(path.join(place, 'values.yaml'), values ?? '');
-    const manifests = parseManifests(render('--values', path.join(place, 'values.yaml')));
+    return parseManifests(render('--values', path.join(place, 'values.yaml')));
+  };
+  const ourImage = /^registry\.example\.com\/krmhub:/;
+
+  it('is installed by the commands of the documentation, which need only a cluster', () => {
+    const manifests = install(documentBlocks('docs/operate.md', 'helm'));
     expect(find(manifests, 'Ingress').spec.tls[0].hosts).toEqual(['krmhub.example.com']);
-    expect(find(manifests, 'StatefulSet').spec.template.spec.containers[0].image).toMatch(
-      /^registry\.example\.com\/krmhub:/,
-    );
+    expect(find(manifests, 'StatefulSet').spec.template.spec.containers[0].image).toMatch(ourImage);
     expect(find(manifests, 'ConfigMap').data.KRMHUB_LOG_LEVEL).toBe('warn');
+  });
+
+  it('is installed with several pods by those of its page', () => {
+    const manifests = install(documentBlocks('docs/operate-replicas.md', 'helm'));
+    const { replicas, template } = find(manifests, 'Deployment').spec;
+    expect([replicas, template.spec.containers[0].image]).toEqual([3, expect.stringMatching(ourImage)]);
   });
 
   it('has the version of krmhub', () => {

@@ -27,6 +27,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $settings "KRMHUB_TRUSTED_PROXIES" . -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.shared.enabled -}}
+{{- $_ := set $settings "KRMHUB_SHUTDOWN_DELAY_SECONDS" (int .Values.shared.shutdownDelaySeconds) -}}
+{{- end -}}
 {{- range $name, $value := .Values.settings -}}
 {{- $_ := set $settings $name $value -}}
 {{- end -}}
