@@ -39,6 +39,10 @@ const SKIPPED: Record<string, string> = {
     'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
   'krmhub restore backups/sunday --database-url postgres://krmhub@db.example.com/new':
     'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
+  'krmhub move --to-data new --to-database-url postgres://krmhub@db.example.com/krmhub':
+    'needs PostgreSQL; test/interop/move.test.ts has a server',
+  'krmhub move --database-url postgres://krmhub@db.example.com/krmhub --to-data back':
+    'needs PostgreSQL; test/interop/move.test.ts has a server',
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 

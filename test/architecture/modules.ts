@@ -142,6 +142,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     check: ['http', 'artifacts', 'store', 'signatures', 'catalogs', 'takedown'],
     upstreams: ['limits', 'log', 'metrics', 'isolation', 'processes', 'store', 'signatures', 'catalogs'],
     backup: ['store', 'signatures', 'check', 'takedown'],
+    move: ['store', 'backup'],
     oci: [
       'limits',
       'log',
@@ -206,7 +207,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'web',
     ],
     main: ['server'],
-    operate: ['signatures', 'check', 'takedown', 'backup', 'server'],
+    operate: ['signatures', 'check', 'takedown', 'backup', 'move', 'server'],
   },
   'apps/cli': {
     completion: [],

@@ -4,6 +4,7 @@ export type { Manifest } from './backup/manifest.js';
 export { type RestoreInput, restoreRegistry } from './backup/restore.js';
 export { type CheckResult, checkRegistry } from './check/check.js';
 export type { Finding } from './check/finding.js';
+export { type Moved, type MoveInput, moveRegistry, undoMove } from './move/move.js';
 export { loadConfig } from './server/config-file.js';
 export { type ListedKey, listRegistryKeys, rotateRegistryKey } from './signatures/operate-keys.js';
 export { parseTakedowns } from './takedown/record.js';

@@ -26,7 +26,11 @@ export interface StorageOptions {
  * Returns the data folder: `--data`, else KRMHUB_DATA, else ./data; and as these, the folder of the keys, the database,
  * and the store of the blobs. The files that the command then writes are private.
  */
-export async function resolveStorage(io: Io, options: StorageOptions): Promise<Storage> {
+export async function resolveStorage(
+  io: Io,
+  options: StorageOptions,
+  env: Io['env'] = io.env,
+): Promise<Storage> {
   keepFilesPrivate(io);
   const { loadConfig } = await import('@krmhub/registry/operate');
   const { data, keys, databaseUrl: database, blobUrl } = options;
@@ -36,7 +40,7 @@ export async function resolveStorage(io: Io, options: StorageOptions): Promise<S
     ...(database === undefined ? {} : { databaseUrl: database }),
     ...(blobUrl === undefined ? {} : { blobUrl }),
   };
-  const config = await loadConfig(io.env, given, io.cwd);
+  const config = await loadConfig(env, given, io.cwd);
   const { dataFolder, keysFolder, databaseUrl, blobPlace, s3Credentials } = config;
   return {
     dataFolder: path.resolve(io.cwd, dataFolder),

@@ -10,6 +10,7 @@ import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.j
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { type BlobReader, readBlobFolder } from '../store/blobs/reader.js';
 import { copyToFile } from '../store/copy/copy-to-file.js';
+import { clearSqliteMark } from '../store/copy/move-mark.js';
 import { FILE_PARTS, NAMED_FILES, type NamedFiles } from '../store/copy/named-files.js';
 import { type DataPaths, dataPaths } from '../store/data-folder.js';
 import { knownPlace } from '../store/database-place.js';
@@ -127,6 +128,7 @@ function namedFiles(file: string): Promise<NamedFiles> {
     try {
       // A single file can be read on a read-only disk.
       copy.pragma('journal_mode = DELETE');
+      clearSqliteMark(copy);
       copy.exec('DELETE FROM form; DELETE FROM profile_form');
       const digests = (part: keyof NamedFiles) =>
         copy.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all();

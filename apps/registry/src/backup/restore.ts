@@ -158,7 +158,7 @@ function damaged(backup: string, ...problems: string[]): KrmhubError {
 }
 
 /** Rejects if the folder has files of a registry. Other files, such as `lost+found`, may be there. */
-async function refuseRegistry(dataFolder: string): Promise<void> {
+export async function refuseRegistry(dataFolder: string): Promise<void> {
   const { blobStore, blobCache, databaseRecord, searchIndex, ...paths } = dataPaths(dataFolder);
   const parts = Object.values(paths).map((part) => path.basename(part));
   const names = await fileErrors(dataFolder, () =>

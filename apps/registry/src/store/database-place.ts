@@ -40,7 +40,7 @@ export function knownPlace(
   }
   if (existsSync(paths.database)) {
     throw new KrmhubError('usage', `the database of this registry is ${paths.database}, not in PostgreSQL`, {
-      hint: 'Use another data folder, or remove --database-url and KRMHUB_DATABASE_URL.',
+      hint: 'Use another data folder, or remove --database-url and KRMHUB_DATABASE_URL. To move the registry, run `krmhub move`.',
     });
   }
   return { url };

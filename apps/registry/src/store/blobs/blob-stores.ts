@@ -83,7 +83,7 @@ export async function openBlobStores(
     throw new KrmhubError(
       'usage',
       `the blobs of this registry are in ${describeS3Place(record)}, not in ${describeS3Place(place)}`,
-      { hint: 'To move them, run `krmhub backup`, and restore the backup with the new blob URL.' },
+      { hint: 'To move them, run `krmhub move` with --to-blob-url.' },
     );
   }
   const registry = record?.registry ?? randomUUID();
@@ -157,9 +157,7 @@ async function refuseBlobsIn(paths: DataPaths, place: S3Place): Promise<void> {
     throw new KrmhubError(
       'usage',
       `the blobs of this registry are in ${paths[part]}, not in ${describeS3Place(place)}`,
-      {
-        hint: 'To move them, run `krmhub backup`, and `krmhub restore` with --blob-url to another data folder.',
-      },
+      { hint: 'To move them, run `krmhub move` with --to-blob-url.' },
     );
   }
 }

@@ -80,10 +80,21 @@ export async function fillPostgres(
 
 /** Rejects with `usage` if a database has a registry. */
 export async function refuseRows(client: pg.Client): Promise<void> {
+  const used = await usedTable(client);
+  if (used !== undefined) throw notEmpty(client.database ?? '', used);
+}
+
+/** Reports whether a database has a registry. */
+export async function hasRows(client: pg.Client): Promise<boolean> {
+  return (await usedTable(client)) !== undefined;
+}
+
+async function usedTable(client: pg.Client): Promise<CopiedTable | undefined> {
   for (const table of COPIED_TABLES) {
     const { rows } = await client.query(`SELECT 1 FROM "${table.name}" LIMIT 1`);
-    if (rows.length > 0) throw notEmpty(client.database ?? '', table);
+    if (rows.length > 0) return table;
   }
+  return undefined;
 }
 
 function notEmpty(database: string, { name }: CopiedTable): KrmhubError {

@@ -1,9 +1,8 @@
 import type { Digest } from '@krmhub/schema';
-import pg from 'pg';
 import type { DatabasePlace } from '../database-place.js';
+import { connect } from '../postgres/client.js';
 import { translatePostgresError } from '../postgres/errors.js';
 import { requireMigrated } from '../postgres/migrate.js';
-import { clientConfig } from '../postgres/pool.js';
 import { openDatabaseState } from '../sqlite/state.js';
 import type { RowReader } from './copy-rows.js';
 import { FILE_PARTS, NAMED_FILES, type NamedFiles } from './named-files.js';
@@ -36,30 +35,26 @@ function sqliteState(file: string): RowState {
 }
 
 async function postgresState(url: string): Promise<RowState> {
-  let client: pg.Client | undefined;
+  const client = await connect(url);
   try {
-    client = new pg.Client(clientConfig(url));
-    client.on('error', () => undefined);
-    await client.connect();
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await requireMigrated(client);
   } catch (error) {
-    await client?.end().catch(() => undefined);
+    await client.end().catch(() => undefined);
     throw translatePostgresError(error);
   }
-  const reading = client;
   return {
-    rows: postgresReader(reading),
+    rows: postgresReader(client),
     namedFiles: () =>
       namedFiles(async (part) => {
-        const { rows } = await reading
+        const { rows } = await client
           .query<[Digest][]>({ text: NAMED_FILES.postgres[part], rowMode: 'array' })
           .catch((error) => {
             throw translatePostgresError(error);
           });
         return rows.map(([digest]) => digest as unknown as Digest);
       }),
-    close: () => reading.end().catch(() => undefined),
+    close: () => client.end().catch(() => undefined),
   };
 }
 

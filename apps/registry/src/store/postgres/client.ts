@@ -7,15 +7,32 @@ export async function withClient<Result>(
   url: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
+  const client = await connect(url);
+  try {
+    return await work(client);
+  } catch (error) {
+    throw translatePostgresError(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Opens a connection without limits on its statements. */
+export async function connect(url: string): Promise<pg.Client> {
   let client: pg.Client | undefined;
   try {
     client = new pg.Client(clientConfig(url));
     client.on('error', () => undefined);
     await client.connect();
-    return await work(client);
+    return client;
   } catch (error) {
-    throw translatePostgresError(error);
-  } finally {
     await client?.end().catch(() => undefined);
+    throw translatePostgresError(error);
   }
+}
+
+/** Names a database for people, without the password. */
+export function describePostgres(url: string): string {
+  const { database, host, port } = new pg.Client(clientConfig(url));
+  return `the database ${database} on ${host}:${port}`;
 }

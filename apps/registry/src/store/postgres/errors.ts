@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { MOVED_STATE, movedError } from '../copy/move-mark.js';
 
 /** What an operator can do about a condition of the server, by SQLSTATE (PostgreSQL, appendix A). */
 const CONDITIONS: readonly (readonly [code: RegExp, problem: string, hint: string])[] = [
@@ -46,6 +47,7 @@ export function translatePostgresError(error: unknown): unknown {
       cause: error,
     });
   }
+  if (code === MOVED_STATE) return movedError(error);
   if (code === '53100') {
     return new KrmhubError('storage-full', 'cannot write to the database: its disk is full', {
       hint: 'Free some space on the disk of the database server. The registry stored nothing of this request.',

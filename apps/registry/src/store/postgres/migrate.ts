@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
+import { postgresMark, refuseMoved } from '../copy/move-mark.js';
 import { translatePostgresError } from './errors.js';
 import { writerConfig } from './pool.js';
 import { BEGIN_WRITE } from './postgres-sql.js';
@@ -14,9 +15,9 @@ const MIN_VERSION = 140_000;
 /**
  * Applies the missing migrations in one transaction. Of processes that start together, one applies them, and the
  * others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this version
- * of krmhub can use; nothing is changed then.
+ * of krmhub can use, or was moved; nothing is changed then.
  */
-export async function migratePostgres(url: string): Promise<void> {
+export async function migratePostgres(url: string, { isMove = false } = {}): Promise<void> {
   // A migration of a large table takes longer than the statements of a pool may.
   let client: pg.Client | undefined;
   try {
@@ -25,6 +26,7 @@ export async function migratePostgres(url: string): Promise<void> {
     await client.connect();
     await refuseUnknownServer(client);
     await client.query(BEGIN_WRITE);
+    if (!isMove) refuseMoved(await postgresMark(client));
     await client.query(
       'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
     );

@@ -7,6 +7,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { refuseMoved, sqliteMark } from '../copy/move-mark.js';
 import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
@@ -57,8 +58,11 @@ export interface Connection {
   sql: SyncSql;
 }
 
-/** Opens and migrates a database file, or `:memory:`, and locks it against other registry processes. */
-export function openConnection(file: string): Connection {
+/**
+ * Opens and migrates a database file, or `:memory:`, and locks it against other registry processes. Throws
+ * `unavailable` for a database that was moved, unless a move opens it.
+ */
+export function openConnection(file: string, { isMove = false } = {}): Connection {
   const lock = file === ':memory:' ? undefined : lockFile(file);
   let client: BetterSqlite3.Database | undefined;
   try {
@@ -67,6 +71,7 @@ export function openConnection(file: string): Connection {
     prepareClient(client);
     const db = drizzle(client);
     refuseUnknownMigrations(client, file);
+    if (!isMove) refuseMoved(sqliteMark(client));
     prepareMigrations(client);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
     if (lock === undefined) return connection(client, db, {});
