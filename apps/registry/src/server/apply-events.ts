@@ -1,11 +1,17 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
+import { builderMethods } from '../catalogs/shared-builder.js';
 import type { DerivedDocuments } from '../derive/derived-documents.js';
 import type { Log } from '../log.js';
+import type { Following } from '../processes/following.js';
+import type { Processes } from '../processes/processes.js';
 import type { SigningTrust } from '../publish/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
+import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
+import { refresherMethods } from '../upstreams/shared-refresher.js';
 
 /** Events after which bytes or snapshots that this process has in memory may not be served any more, or are again. */
 const REMOVES: ReadonlySet<EventType> = new Set([
@@ -24,10 +30,27 @@ export interface ApplyEventsDeps {
   documents: CatalogDocuments;
   derived: DerivedDocuments;
   profileDocuments: ProfileDocuments;
-  snapshotBuilder: { wake(): void };
-  refresher: { wake(): void };
+  ledBuilder: CatalogBuilder;
+  ledRefresher: CatalogRefresher;
   searchSoon?(): void;
   log: Log;
+}
+
+/** Begins to follow the events of other processes, and to answer them while this one leads. */
+export async function startFollowing(
+  following: Following,
+  deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'> },
+): Promise<void> {
+  const { ledBuilder, ledRefresher, processes } = deps;
+  const apply = eventApplier(deps);
+  // Others may have taken releases down since the last start.
+  await apply(undefined);
+  following.start(apply, {
+    methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
+    status: () => ledBuilder.status(),
+  });
+  // A takedown ends when no process has the bytes in memory any more.
+  processes.beforeDrained(() => following.catchUp());
 }
 
 /**
@@ -35,7 +58,7 @@ export interface ApplyEventsDeps {
  * have appended any. Everything else is read from the database each time, or has a key that no event changes. Without
  * events, any may have happened.
  */
-export function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefined) => Promise<void> {
+function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefined) => Promise<void> {
   const { store, trust, newestSnapshots, documents, derived, profileDocuments, log } = deps;
   const deleteFiles = async (): Promise<void> => {
     for (const blobs of [deps.blobs, deps.artifacts]) await blobs.deleteCopies?.();
@@ -60,7 +83,8 @@ export function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] |
     }
     deps.searchSoon?.();
     // A snapshot changes no catalog.
-    if (has(({ type }) => type !== 'catalog.cut')) deps.snapshotBuilder.wake();
-    if (has(({ type }) => type === 'catalog.applied' || type === 'catalog.restored')) deps.refresher.wake();
+    if (has(({ type }) => type !== 'catalog.cut')) deps.ledBuilder.wake();
+    if (has(({ type }) => type === 'catalog.applied' || type === 'catalog.restored'))
+      deps.ledRefresher.wake();
   };
 }

@@ -7,7 +7,7 @@ import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { DocumentHasher } from '../catalogs/segments/document-hasher.js';
-import { builderMethods, sharedBuilder } from '../catalogs/shared-builder.js';
+import { sharedBuilder } from '../catalogs/shared-builder.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
 import { deriveHere } from '../derive/derivation.js';
@@ -44,10 +44,10 @@ import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { LedRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
-import { refresherMethods, sharedRefresher } from '../upstreams/shared-refresher.js';
+import { sharedRefresher } from '../upstreams/shared-refresher.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
-import { eventApplier } from './apply-events.js';
+import { startFollowing } from './apply-events.js';
 import type { Config } from './config.js';
 import { createMetrics } from './metrics.js';
 import { readinessChecks } from './readiness.js';
@@ -260,7 +260,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       () => processes.stop(),
     );
     if (following !== undefined) {
-      const { searchSoon } = opened;
+      stopping.add(() => following.stop());
       const caches = {
         store,
         blobs,
@@ -271,21 +271,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         derived,
         profileDocuments,
       };
-      const applyEvents = eventApplier({
-        ...caches,
-        snapshotBuilder,
-        refresher,
-        log,
-        ...(searchSoon && { searchSoon }),
-      });
-      // Others may have taken releases down since the last start.
-      await applyEvents(undefined);
-      following.start(applyEvents, {
-        methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
-        status: () => ledBuilder.status(),
-      });
-      processes.beforeDrained(() => following.catchUp());
-      stopping.add(() => following.stop());
+      await startFollowing(following, { ...opened, ...caches, ledBuilder, ledRefresher, log });
     }
     const shutdown = { begun: false };
     await processes.onLead({
