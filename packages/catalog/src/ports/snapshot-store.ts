@@ -136,14 +136,14 @@ export interface SnapshotStore {
     from?: FunctionName,
   ): AsyncIterable<Uint8Array[]>;
   /**
-   * Returns the texts of the entries of a snapshot in each range of names, with the text between two of them. Yields to
-   * other work between ranges.
+   * Returns the texts of the entries of a snapshot in each range of names, with the text between two of them, in both
+   * syntaxes. Yields to other work between ranges.
    */
   entryRuns(
     name: string,
     serial: number,
-    reading: { syntax: CatalogSyntax; between: string; ranges: readonly NameRange[] },
-  ): AsyncIterable<{ text: Uint8Array; functions: number }>;
+    reading: { between: Record<CatalogSyntax, string>; ranges: readonly NameRange[] },
+  ): AsyncIterable<{ texts: Record<CatalogSyntax, Uint8Array>; functions: number }>;
   /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
   /**

@@ -4,7 +4,6 @@ import {
   catalogFrame,
   type EntryTexts,
   type NameRange,
-  RevisionConflict,
   type SnapshotStore,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
@@ -98,19 +97,14 @@ export class CatalogHashes {
   /** Adds stored entries, a range at a time. */
   async addStored(ranges: readonly NameRange[]): Promise<void> {
     await this.#flush();
+    const between = { yaml: this.#between('yaml'), json: this.#between('json') };
     let runs: HashedRun[] = [];
     let bytes = 0;
-    const json = this.#runs('json', ranges)[Symbol.asyncIterator]();
     let at = 0;
-    // The pages of an entry are read once for both.
-    for await (const yaml of this.#runs('yaml', ranges)) {
-      const { value } = await json.next();
-      if (value?.functions !== yaml.functions)
-        throw new RevisionConflict(`catalog ${this.#header.name} has changed while it was hashed`);
+    for await (const run of this.#store.entryRuns(this.#header.name, this.#serial, { between, ranges })) {
       const first = ranges[at]?.from;
-      const texts = { yaml: yaml.text, json: value.text };
-      runs.push({ ...(first === undefined ? {} : { first }), functions: yaml.functions, texts });
-      bytes += yaml.text.byteLength + value.text.byteLength;
+      runs.push({ ...(first === undefined ? {} : { first }), ...run });
+      bytes += run.texts.yaml.byteLength + run.texts.json.byteLength;
       at += 1;
       if (bytes < this.#hashes.stepBytes) continue;
       await this.#hashes.add(runs);
@@ -123,11 +117,6 @@ export class CatalogHashes {
   async end(): Promise<HashedDocuments> {
     await this.#flush();
     return this.#hashes.end();
-  }
-
-  #runs(syntax: CatalogSyntax, ranges: readonly NameRange[]) {
-    const reading = { syntax, between: this.#between(syntax), ranges };
-    return this.#store.entryRuns(this.#header.name, this.#serial, reading);
   }
 
   #between(syntax: CatalogSyntax): string {

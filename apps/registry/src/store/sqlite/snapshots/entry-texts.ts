@@ -69,15 +69,15 @@ const large = (syntax: CatalogSyntax) => {
 };
 const LARGE_TEXT = { yaml: large('yaml'), json: large('json') };
 
-// The database joins the texts of a range: a row for each entry takes longer.
-const joined = (syntax: CatalogSyntax) =>
-  text<{ text: Buffer | null; functions: number }>({
-    sqlite: `SELECT CAST(group_concat(${syntax}, :between) AS BLOB) AS text, count(*) AS functions
-      FROM (SELECT ${syntax} ${FROM.sqlite} WHERE ${AT} ${BEFORE_END} ${IN_ORDER})`,
-    postgres: `SELECT convert_to(string_agg(entry.${syntax}, :between ${IN_ORDER}), 'UTF8') AS text,
-      count(*) AS functions ${FROM.postgres} WHERE ${AT} ${BEFORE_END}`,
-  });
-const runs = { yaml: joined('yaml'), json: joined('json') };
+// The database joins the texts of a range: a row for each entry takes longer, and so does a query for each syntax.
+const runs = text<{ yaml: Buffer | null; json: Buffer | null; functions: number }>({
+  sqlite: `SELECT CAST(group_concat(yaml, :betweenYaml) AS BLOB) AS yaml,
+      CAST(group_concat(json, :betweenJson) AS BLOB) AS json, count(*) AS functions
+    FROM (SELECT yaml, json ${FROM.sqlite} WHERE ${AT} ${BEFORE_END} ${IN_ORDER})`,
+  postgres: `SELECT convert_to(string_agg(entry.yaml, :betweenYaml ${IN_ORDER}), 'UTF8') AS yaml,
+      convert_to(string_agg(entry.json, :betweenJson ${IN_ORDER}), 'UTF8') AS json, count(*) AS functions
+    ${FROM.postgres} WHERE ${AT} ${BEFORE_END}`,
+});
 
 const sizesIn = (from: string) =>
   `SELECT ${NAME}, octet_length(entry.yaml) AS yaml, octet_length(entry.json) AS json
@@ -148,14 +148,16 @@ export function entryTexts({
         yield rows.map((row) => row[syntax]!);
       }
     },
-    async *entryRuns(catalog, serial, { syntax, between, ranges }) {
+    async *entryRuns(catalog, serial, { between, ranges }) {
+      const betweens = { betweenYaml: between.yaml, betweenJson: between.json };
       let bytes = 0;
       for (const { from = FIRST, to = LAST } of ranges) {
         const position = { catalog, serial, group: from.group, kind: from.kind };
         const end = { endGroup: to.group, endKind: to.kind };
-        const run = (await read(() => runs[syntax].first({ ...position, ...end, between })))!;
-        yield { text: run.text ?? Buffer.of(), functions: run.functions };
-        bytes += run.text?.byteLength ?? 0;
+        const run = (await read(() => runs.first({ ...position, ...end, ...betweens })))!;
+        const { yaml, json, functions } = run;
+        yield { texts: { yaml: yaml ?? Buffer.of(), json: json ?? Buffer.of() }, functions };
+        bytes += (yaml?.byteLength ?? 0) + (json?.byteLength ?? 0);
         if (bytes < PAGE_BYTES) continue;
         bytes = 0;
         await setImmediate();
