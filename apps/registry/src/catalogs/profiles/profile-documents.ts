@@ -97,10 +97,10 @@ export class ProfileDocuments {
   }
 
   /**
-   * Deletes every file that belongs only to withdrawn snapshots or to none. Call it while nothing writes profiles.
+   * Deletes every file that belongs only to withdrawn snapshots or to none. Requires the write lock, so that nothing
+   * writes profiles: requests for them wait for it.
    */
   async deleteUnused(): Promise<void> {
-    await Promise.allSettled(this.#inProgress.values());
     await this.#deleteUnnamed();
   }
 

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Problem } from '@krmhub/api/model';
 import { PROFILE_DIALECTS, renderProfile } from '@krmhub/catalog';
 import { type FunctionDefinition, PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkRegistry } from '../../check/check.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
@@ -198,6 +198,21 @@ describe('a stored profile', () => {
 });
 
 describe('a profile after a takedown', () => {
+  it('is deleted while requests for others wait until the takedown ends', async () => {
+    const { store, bytesLock, profileDocuments: profiles } = registry.parts;
+    await registry.publish({ kind: 'Waiting', release: '1.0.0' });
+    const [newest] = await store.snapshots('default', 1);
+    const read = vi.spyOn(bytesLock, 'read');
+    let waiting: Promise<unknown> | undefined;
+    await bytesLock.exclusively(async () => {
+      waiting = profiles.get(newest!, 'kep');
+      await expect.poll(() => read.mock.calls.length).toBeGreaterThan(0);
+      await profiles.deleteUnused();
+    });
+    read.mockRestore();
+    expect(await waiting).toBeDefined();
+  });
+
   it('responds 410, and its bytes are deleted', async () => {
     const old = '/catalogs/default/snapshots/3';
     const texts = await Promise.all(PROFILES.map(async (profile) => (await get(NEWEST + profile)).text()));
