@@ -21,6 +21,19 @@ it('fails while the search index of the process is being built', async () => {
   expect(checks.filter((one) => one.status === 'failing').length).toBe(1);
 });
 
+it('fails if the search index cannot be read', async () => {
+  const readiness = readinessChecks({
+    ...works,
+    snapshotBuilder: { status: () => caughtUp },
+    searchProblem: () => Promise.reject(new Error('database disk image is malformed')),
+  });
+  expect((await readiness()).checks.find(({ name }) => name === 'search')).toEqual({
+    name: 'search',
+    status: 'failing',
+    detail: 'the search index cannot be read; see the log',
+  });
+});
+
 it('does not check search where it is part of the database', async () => {
   const { status, checks } = await readinessChecks({
     ...works,

@@ -68,13 +68,19 @@ async function checkReadiness({
       status: caughtUp && failure === undefined ? 'ok' : 'failing',
       ...(detail === '' ? {} : { detail }),
     },
-    ...(searchProblem === undefined ? [] : [await searchCheck(searchProblem)]),
+    ...(searchProblem === undefined ? [] : [await searchCheck(searchProblem, log)]),
   ];
   return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
 }
 
-async function searchCheck(problem: () => Promise<string | undefined>): Promise<Readiness['checks'][number]> {
-  const detail = await problem();
+async function searchCheck(
+  problem: () => Promise<string | undefined>,
+  log: Log,
+): Promise<Readiness['checks'][number]> {
+  const detail = await problem().catch((error: unknown) => {
+    log.error({ err: error, check: 'search' }, 'readiness check failed');
+    return 'the search index cannot be read; see the log';
+  });
   return { name: 'search', ...(detail === undefined ? { status: 'ok' } : { status: 'failing', detail }) };
 }
 
