@@ -39,6 +39,8 @@ const SKIPPED: Record<string, string> = {
     'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
   'krmhub restore backups/sunday --database-url postgres://krmhub@db.example.com/new':
     'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
+  'krmhub migrate --database-url postgres://krmhub@db.example.com/krmhub':
+    'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
   'krmhub move --to-data new --to-database-url postgres://krmhub@db.example.com/krmhub':
     'needs PostgreSQL; test/interop/move.test.ts has a server',
   'krmhub move --database-url postgres://krmhub@db.example.com/krmhub --to-data back':

@@ -62,6 +62,7 @@ const registryImporters = [
   'back-up-registry',
   'check-data-folder',
   'data-folder',
+  'migrate-registry',
   'move-registry',
   'registry-keys',
   'restore-registry',

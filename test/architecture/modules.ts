@@ -207,7 +207,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'web',
     ],
     main: ['server'],
-    operate: ['signatures', 'check', 'takedown', 'backup', 'move', 'server'],
+    operate: ['store', 'signatures', 'check', 'takedown', 'backup', 'move', 'server'],
   },
   'apps/cli': {
     completion: [],

@@ -66,6 +66,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,
     backup: async () => (await import('./commands/backup.js')).registerBackup,
     restore: async () => (await import('./commands/restore.js')).registerRestore,
+    migrate: async () => (await import('./commands/migrate.js')).registerMigrate,
     move: async () => (await import('./commands/move.js')).registerMove,
     key: async () => (await import('./commands/key.js')).registerKey,
   },

@@ -7,4 +7,6 @@ export type { Finding } from './check/finding.js';
 export { type Moved, type MoveInput, moveRegistry, undoMove } from './move/move.js';
 export { loadConfig } from './server/config-file.js';
 export { type ListedKey, listRegistryKeys, rotateRegistryKey } from './signatures/operate-keys.js';
+export { dataPaths, prepareDataFolder } from './store/data-folder.js';
+export { migrateDatabase } from './store/migrate-database.js';
 export { parseTakedowns } from './takedown/record.js';

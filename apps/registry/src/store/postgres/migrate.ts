@@ -13,11 +13,11 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/postg
 const MIN_VERSION = 140_000;
 
 /**
- * Applies the missing migrations in one transaction. Of processes that start together, one applies them, and the
+ * Applies the missing migrations in one transaction, and returns their number. Of processes that start together, one applies them, and the
  * others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this version
  * of krmhub can use, or was moved; nothing is changed then.
  */
-export async function migratePostgres(url: string, { isMove = false } = {}): Promise<void> {
+export async function migratePostgres(url: string, { isMove = false } = {}): Promise<number> {
   // A migration of a large table takes longer than the statements of a pool may.
   let client: pg.Client | undefined;
   try {
@@ -30,8 +30,9 @@ export async function migratePostgres(url: string, { isMove = false } = {}): Pro
     await client.query(
       'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
     );
-    await applyMissing(client);
+    const applied = await applyMissing(client);
     await client.query('COMMIT');
+    return applied;
   } catch (error) {
     throw translatePostgresError(error);
   } finally {
@@ -71,16 +72,18 @@ export async function requireMigrated(client: pg.Client): Promise<void> {
       hint:
         missing === undefined
           ? 'Set the database of a registry with --database-url or KRMHUB_DATABASE_URL.'
-          : 'Nothing was changed. Start this version of krmhub once with the database.',
+          : 'Nothing was changed. Run `krmhub migrate`, or start this version of krmhub.',
     },
   );
 }
 
-async function applyMissing(client: pg.Client): Promise<void> {
-  for (const { sql, hash } of await missingMigrations(client)) {
+async function applyMissing(client: pg.Client): Promise<number> {
+  const missing = await missingMigrations(client);
+  for (const { sql, hash } of missing) {
     await client.query(sql.join('')).catch(refuseForeignTables);
     await client.query('INSERT INTO "migration" VALUES ($1, now())', [hash]);
   }
+  return missing.length;
 }
 
 async function missingMigrations(client: pg.Client) {

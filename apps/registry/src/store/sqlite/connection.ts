@@ -259,6 +259,23 @@ export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: st
   );
 }
 
+/** Returns the number of applied migrations; 0 for a file that does not exist. */
+export function countMigrations(file: string): number {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return 0;
+  let client: BetterSqlite3.Database | undefined;
+  try {
+    client = new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    const table = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '__drizzle_migrations'`).get();
+    return table === undefined
+      ? 0
+      : client.prepare<[], number>('SELECT count(*) FROM __drizzle_migrations').pluck().get()!;
+  } catch (error) {
+    throw translateSqliteError(error);
+  } finally {
+    client?.close();
+  }
+}
+
 function fileIdentity(client: BetterSqlite3.Database): string | undefined {
   if (client.memory) return undefined;
   const stat = statSync(client.name, { bigint: true, throwIfNoEntry: false });

@@ -88,7 +88,7 @@ function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): 
     tables === undefined ? 0 : client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();
   if (applied === readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).length) return;
   throw new KrmhubError('unavailable', `the database ${file} is not migrated yet`, {
-    hint: 'Nothing was changed. Start this version of krmhub once with the data folder.',
+    hint: 'Nothing was changed. Stop the registry and run `krmhub migrate`, or start this version of krmhub.',
   });
 }
 
