@@ -130,10 +130,17 @@ describe.skipIf(missing)('two processes of one database (needs PostgreSQL and ve
     expect(other.parts.documents.inMemory(inMemory)).toBeDefined();
     const copies = () => readdirSync(other.parts.paths.blobCache).filter((name) => name.startsWith('blobs-'));
     expect(copies()).not.toEqual([]);
+    const profiles = () =>
+      readdirSync(other.parts.paths.profiles, { recursive: true, encoding: 'utf8' }).filter((name) =>
+        /[0-9a-f]{64}$/.test(name),
+      );
+    expect((await get(other, '/catalogs/default/catalog.yaml?profile=kep')).status).toBe(200);
+    expect(profiles()).not.toEqual([]);
     expect((await takeDown(leader, 'Secret')).status).toBe(200);
     // The response came after all processes had forgotten the bytes.
     expect(other.parts.documents.inMemory(inMemory)).toBeUndefined();
     await expect.poll(copies, PATIENCE).toEqual([]);
+    await expect.poll(profiles, PATIENCE).toEqual([]);
     expect((await get(other, file)).status).toBe(410);
     expect((await get(other, `/catalogs/default/snapshots/${served.serial}/catalog.yaml`)).status).toBe(410);
     expect((await get(other, '/functions?q=Secret')).text).not.toContain('/functions/example.com/Secret');
