@@ -40,6 +40,8 @@ describe('the tests of limits', () => {
     maxUploads: 'apps/registry/src/oci/uploads.test.ts',
     maxUploadsOfToken: 'apps/registry/src/oci/uploads.test.ts',
     uploadIdleMilliseconds: 'apps/registry/src/oci/uploads.test.ts',
+    uploadLostMilliseconds: 'apps/registry/src/oci/shared-uploads.test.ts',
+    uploadPieceBytes: 'apps/registry/src/oci/shared-uploads.test.ts',
     maxPageEntries: 'apps/registry/src/oci/listing.test.ts',
     maxReferrers: 'apps/registry/src/oci/listing.test.ts',
     maxReferrersBytes: 'apps/registry/src/oci/listing.test.ts',
@@ -83,7 +85,7 @@ describe('the tests of limits', () => {
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|upload|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|idleRead|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions|largeCatalogFunctions)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|upload|uploadRenew|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|idleRead|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|minUploadPieceBytes|maxUploadPiecesBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions|largeCatalogFunctions)$/;
 
   it('contain every limit that has a name', () => {
     const tested = new Set(

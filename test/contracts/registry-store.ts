@@ -18,6 +18,7 @@ import { sourceChangesContract } from './source-store-changes.js';
 import { sourceEntriesContract } from './source-store-entries.js';
 import { lifecycleContract } from './store-lifecycle.js';
 import { tokenContract } from './token-store.js';
+import { uploadContract } from './upload-store.js';
 
 export interface RegistryStoreHarness {
   store: RegistryStore;
@@ -42,6 +43,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     segmentContract(() => harness.store);
     tokenContract(() => harness.store);
     sessionContract(() => harness.store);
+    uploadContract(() => harness.store);
     profileContract(() => harness.store);
     lifecycleContract(() => harness);
     takedownContract(() => harness);

@@ -184,7 +184,7 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     const inFolder = await startRegistry(path.join(folder, 'in-folder'));
     expect((await push(inFolder, Buffer.from('in a folder'))).status).toBe(201);
     await inFolder.stop();
-    await refused('in-folder', { KRMHUB_BLOB_URL: server.blobUrl('in-folder') }, 'krmhub restore');
+    await refused('in-folder', { KRMHUB_BLOB_URL: server.blobUrl('in-folder') }, 'krmhub move');
   });
 
   it('redirects clients to presigned URLs of pushed blobs', async () => {

@@ -26,7 +26,7 @@ describe.skipIf(!hasS3Server)('a prefix that several processes use (needs versit
     const paths = await prepareDataFolder(path.join(folder, name));
     const settings = { shared, s3Credentials: S3_CREDENTIALS };
     const place = prefix === undefined ? {} : { blobPlace: server.place(prefix) };
-    return openBlobStores(paths, { ...settings, ...place });
+    return (await openBlobStores(paths, { ...settings, ...place })).openPart;
   };
 
   it('belongs to one registry, whatever the data folder, also after starts at the same time', async () => {
@@ -70,6 +70,29 @@ describe.skipIf(!hasS3Server)('a prefix that several processes use (needs versit
     expect(records[0]).toBe(records[1]);
     await rm(paths.blobStore);
     await open('older', database, 'older');
+  });
+
+  it('has the pieces of uploads, of any process', async () => {
+    const database = await openSqliteStore(':memory:');
+    const piecesOf = async (name: string) => {
+      const paths = await prepareDataFolder(path.join(folder, name));
+      const blobPlace = server.place('pieces');
+      const settings = { shared: database, s3Credentials: S3_CREDENTIALS, blobPlace };
+      return (await openBlobStores(paths, settings)).pieces!;
+    };
+    const [one, other] = [await piecesOf('one'), await piecesOf('other')];
+    await one.put('upload/a', Buffer.from('bytes'));
+    const read: Uint8Array[] = [];
+    for await (const bytes of other.read('upload/a')) read.push(bytes);
+    expect(Buffer.concat(read).toString()).toBe('bytes');
+    const listed: string[] = [];
+    for await (const { name, written } of other.list()) listed.push(`${name} ${written.getTime() > 0}`);
+    expect(listed).toEqual(['upload/a true']);
+    for (let times = 0; times < 2; times++) await other.delete('upload/a');
+    const missing = async () => {
+      for await (const _ of one.read('upload/a'));
+    };
+    await expect(missing()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('keeps what another process is sending', async () => {

@@ -216,6 +216,16 @@ export const SERVER_LIMITS = {
   maxUploadsOfToken: 200,
   /** Time after which an idle upload ends. */
   uploadIdleMilliseconds: 3_600_000,
+  /** Time between two signs of life of a request that writes to an upload that several processes share. */
+  uploadRenewMilliseconds: 5_000,
+  /** Time without one after which another request can continue the upload: several missed ones. */
+  uploadLostMilliseconds: 30_000,
+  /** Size of a piece of such an upload in the object store. */
+  uploadPieceBytes: 8_388_608,
+  /** Size of a piece while many uploads wait. */
+  minUploadPieceBytes: 262_144,
+  /** Memory for pieces from which they are stored early. */
+  maxUploadPiecesBytes: 134_217_728,
   /** Tags or repositories in one response. */
   maxPageEntries: 1_000,
   /** Referrers in one response, because not every client requests a second page. */

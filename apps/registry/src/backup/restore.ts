@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { checkRegistry } from '../check/check.js';
-import { type BlobSettings, openBlobStores } from '../store/blobs/blob-stores.js';
+import { type BlobSettings, type OpenedBlobs, openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { fillPostgres, refuseRows } from '../store/copy/fill.js';
@@ -43,7 +43,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
   await refuseRegistry(dataFolder);
   if (input.databaseUrl !== undefined) await prepareDatabase(input.databaseUrl);
   const target = await prepareDataFolder(dataFolder);
-  const openPart = await openBlobStores(target, input);
+  const { openPart } = await openBlobStores(target, input);
   // A fixed name, so that a restore replaces what a killed one left.
   const staging = path.join(dataFolder, 'restore.unfinished');
   try {
@@ -110,7 +110,7 @@ async function storeRows(
 async function storeBlobs(
   { progress = async () => undefined }: RestoreInput,
   from: DataPaths,
-  openPart: Awaited<ReturnType<typeof openBlobStores>>,
+  openPart: OpenedBlobs['openPart'],
 ): Promise<void> {
   let stored = 0;
   for (const part of ['blobs', 'artifacts'] as const) {

@@ -105,7 +105,7 @@ type Files = Record<FilePart, CopiedFiles>;
 async function openFiles({ to, ...input }: MoveInput, from: DataPaths): Promise<Files> {
   const paths = dataPaths(to.dataFolder);
   const readerOf = await openBlobReaders(from, input);
-  const storeOf = await openBlobStores(paths, {
+  const { openPart: storeOf } = await openBlobStores(paths, {
     ...(to.blobPlace === undefined ? {} : { blobPlace: to.blobPlace }),
     ...(input.s3Credentials === undefined ? {} : { s3Credentials: input.s3Credentials }),
   });

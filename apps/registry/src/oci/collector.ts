@@ -6,12 +6,12 @@ import { deleteFilesUnnamed, deleteUnnamedFiles } from '../artifacts/unnamed-fil
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { BytesLock } from '../processes/processes.js';
-import type { Uploads } from './uploads.js';
+import type { UploadSessions } from './upload-sessions.js';
 
 interface CollectorDeps {
   store: Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs' | 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
-  uploads: Pick<Uploads, 'expire'>;
+  uploads: Pick<UploadSessions, 'expire'>;
   bytesLock: BytesLock;
   clock: () => Date;
   log: Log;

@@ -8,7 +8,7 @@ import type { AttachDeps } from '../publish/attach-bundle.js';
 import type { PublishDeps } from '../publish/publish-release.js';
 import type { AccessDeps, RepositoryAccess } from './access.js';
 import type { Collector } from './collector.js';
-import type { Uploads } from './uploads.js';
+import type { UploadSessions } from './upload-sessions.js';
 
 /** What the OCI registry needs. Below `functions/`, a push publishes and attaches as the HTTP API does. */
 export type OciRegistryDeps = PublishDeps &
@@ -19,7 +19,7 @@ export type OciRegistryDeps = PublishDeps &
     store: ManifestStore &
       Pick<FunctionStore, 'function' | 'takedowns'> &
       Pick<SnapshotStore, 'snapshot' | 'deletedCatalog'>;
-    uploads: Uploads;
+    uploads: UploadSessions;
     collector: Pick<Collector, 'removeSoon'>;
     /** Serializes the changes of a function. */
     functionLocks: KeyedMutex;

@@ -6,7 +6,7 @@ import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { changeOf, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
-import type { Upload } from './uploads.js';
+import type { UploadSession } from './upload-sessions.js';
 
 /**
  * POST of an upload (distribution-spec, "Pushing Blobs"): starts a session, stores a whole blob, or mounts
@@ -26,7 +26,7 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
     if (done) return created(c, repository, mounted);
   }
   const wanted = digest === undefined ? undefined : parseDigest(digest);
-  const upload = await deps.uploads.start(repository, token.id);
+  const upload = await deps.uploads.start(repository, token.id, { isLast: wanted !== undefined });
   if (wanted === undefined) return progress(c, upload, 202);
   try {
     return await deps.uploads.exclusive(upload, () =>
@@ -46,7 +46,7 @@ export async function uploadStatus(
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
   await deps.access.authorize(c, repository, 'push');
-  return progress(c, deps.uploads.find(repository, id), 204);
+  return progress(c, await deps.uploads.find(repository, id), 204);
 }
 
 /** PATCH: a chunk with its range, or a stream without one. */
@@ -56,9 +56,9 @@ export async function continueUpload(
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
   const token = await authorizeUpload(c, deps, repository);
-  const upload = deps.uploads.find(repository, id);
+  const upload = await deps.uploads.find(repository, id);
   return deps.uploads.exclusive(upload, async () => {
-    await receive(c, deps, upload, token);
+    await receive(c, deps, { upload, token, isLast: false });
     return progress(c, upload, 202);
   });
 }
@@ -70,7 +70,7 @@ export async function finishUpload(
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
   const token = await authorizeUpload(c, deps, repository);
-  const upload = deps.uploads.find(repository, id);
+  const upload = await deps.uploads.find(repository, id);
   const { digest } = c.req.query();
   if (digest === undefined) {
     throw new OciError('DIGEST_INVALID', 'missing digest: finish the upload with ?digest=sha256:…');
@@ -85,7 +85,7 @@ export async function cancelUpload(
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
   await deps.access.authorize(c, repository, 'push');
-  const upload = deps.uploads.find(repository, id);
+  const upload = await deps.uploads.find(repository, id);
   await deps.uploads.exclusive(upload, () => deps.uploads.end(upload));
   return c.body(null, 204);
 }
@@ -96,23 +96,28 @@ async function authorizeUpload(c: RegistryContext, deps: OciDeps, repository: st
   return deps.access.authorize(c, repository, 'push');
 }
 
-async function receive(c: RegistryContext, deps: OciDeps, upload: Upload, token: TokenRecord): Promise<void> {
+async function receive(
+  c: RegistryContext,
+  deps: OciDeps,
+  { upload, token, isLast }: { upload: UploadSession; token: TokenRecord; isLast: boolean },
+): Promise<void> {
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
   const { quota } = changeOf(deps, token);
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
+  // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
+  const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
   const refuse = (size: number): void => {
     if (size > SERVER_LIMITS.maxBlobBytes) {
       throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
     if (quota === undefined) return;
-    // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
-    const bytes = stored + deps.uploads.bytesFor(upload.repository) - upload.size + size;
+    const bytes = stored + others() + size;
     if (bytes > quota) throw quotaRefusal(upload.repository, { bytes, quota });
   };
   try {
     refuse(upload.size + Number(c.req.header('content-length') ?? 0));
-    await deps.uploads.receive(upload, bodyPieces(c), refuse);
+    await deps.uploads.receive(upload, bodyPieces(c), { refuse, isLast });
   } catch (error) {
     // Only a client that sends chunks with ranges continues after a failure. If a refused client learned that
     // the session is still open, it would retry, and some clients retry forever.
@@ -122,7 +127,7 @@ async function receive(c: RegistryContext, deps: OciDeps, upload: Upload, token:
 }
 
 /** Checks that a chunk starts where the last one ended. If not, the session does not change. */
-function checkPlace(header: string, upload: Upload, length: string | undefined): void {
+function checkPlace(header: string, upload: UploadSession, length: string | undefined): void {
   const range = readChunkRange(header);
   const wrong =
     range === undefined
@@ -144,10 +149,10 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
 async function receiveLast(
   c: RegistryContext,
   deps: OciDeps,
-  { upload, digest, token }: { upload: Upload; digest: OciDigest; token: TokenRecord },
+  { upload, digest, token }: { upload: UploadSession; digest: OciDigest; token: TokenRecord },
 ): Promise<Response> {
   const { repository } = upload;
-  await receive(c, deps, upload, token);
+  await receive(c, deps, { upload, token, isLast: true });
   const { file, size, writer } = await deps.uploads.verify(upload, digest);
   let isStored = false;
   try {
@@ -176,14 +181,14 @@ function created(c: RegistryContext, repository: string, digest: OciDigest): Res
   });
 }
 
-function progress(c: RegistryContext, upload: Upload, status: 202 | 204): Response {
+function progress(c: RegistryContext, upload: UploadSession, status: 202 | 204): Response {
   return c.body(null, status, {
     ...sessionHeaders(upload),
     ...(status === 202 && { 'Content-Length': '0' }),
   });
 }
 
-function sessionHeaders({ repository, id, size }: Upload): Record<string, string> {
+function sessionHeaders({ repository, id, size }: UploadSession): Record<string, string> {
   return {
     Location: `/v2/${repository}/blobs/uploads/${id}`,
     Range: `0-${Math.max(size - 1, 0)}`,

@@ -104,7 +104,7 @@ describe('a blob', () => {
       expect(await read(digest, repository)).toBe(text);
     }
     expect(await files()).toEqual({ kept: [sha256(text)], unfinished: 0 });
-    expect(registry.parts.uploads.count).toBe(0);
+    expect((registry.parts.uploads as Uploads).count).toBe(0);
   });
 
   it('is refused and not stored if its digest differs', async () => {
@@ -292,9 +292,11 @@ describe('uploads', () => {
     idleMilliseconds?: number;
     blobs?: Pick<BlobStore, 'write'>;
   }) => new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, ...more });
-  const atMost = (most: number) => (size: number) => {
-    if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
-  };
+  const atMost = (most: number) => ({
+    refuse(size: number) {
+      if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
+    },
+  });
   async function* pieces(...texts: string[]) {
     for (const text of texts) yield [toBytes(text)];
   }
@@ -347,7 +349,7 @@ describe('uploads', () => {
       status: 413,
       message: 'more than 10',
     });
-    expect(() => uploads.find(REPOSITORY, beyond.id)).toThrow('upload not found');
+    await expect(uploads.find(REPOSITORY, beyond.id)).rejects.toThrow('upload not found');
     expect(await files()).toEqual({ kept: [sha256('1234567890')], unfinished: 0 });
   });
 
@@ -376,7 +378,7 @@ describe('uploads', () => {
       await uploads.verify(upload, sha256('bytes'));
     };
     await expect(uploads.exclusive(upload, attempt)).rejects.toBe(full);
-    expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('upload not found');
+    await expect(uploads.find(REPOSITORY, upload.id)).rejects.toThrow('upload not found');
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 

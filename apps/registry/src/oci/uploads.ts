@@ -1,20 +1,25 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
-import { type OciDigest, OciError } from '@krmhub/oci';
-import type { Digest } from '@krmhub/schema';
+import type { OciDigest } from '@krmhub/oci';
 import { SERVER_LIMITS } from '../limits.js';
+import {
+  type Receiving,
+  tooManyUploads,
+  type UploadSession,
+  type UploadSessions,
+  uploadBusy,
+  uploadUnknown,
+  type VerifiedUpload,
+  verifiedUpload,
+} from './upload-sessions.js';
 
 /**
  * A blob that is being uploaded. Its bytes are in a file that no one reads yet, and are hashed as they
  * arrive.
  */
-export interface Upload {
-  id: string;
-  repository: string;
+interface Upload extends UploadSession {
   /** ID of the token that started it. */
   token: string;
-  /** Bytes that have arrived. */
-  size: number;
   /** Time of the last byte, in milliseconds since 1970. */
   movedAt: number;
   /** A request is writing to it. */
@@ -31,10 +36,10 @@ interface UploadOptions {
 }
 
 /**
- * Open uploads. They live as long as the process, because the state of a hash cannot be stored. The next
+ * Open uploads of the only process. They live as long as it, because the state of a hash cannot be stored. The next
  * start removes the files of an earlier process.
  */
-export class Uploads {
+export class Uploads implements UploadSessions<Upload> {
   readonly #options: Required<UploadOptions>;
   readonly #open = new Map<string, Upload>();
   /** Tokens whose uploads are waiting for their file. */
@@ -53,21 +58,25 @@ export class Uploads {
     return this.#open.size;
   }
 
-  /** Returns the bytes of open uploads to a repository. */
-  bytesFor(repository: string): number {
-    let bytes = 0;
-    for (const upload of this.#open.values()) if (upload.repository === repository) bytes += upload.size;
-    return bytes;
+  /** Includes what arrives later. */
+  async bytesOfOthers({ id, repository }: Upload): Promise<() => number> {
+    return () => {
+      let bytes = 0;
+      for (const other of this.#open.values()) {
+        if (other.repository === repository && other.id !== id) bytes += other.size;
+      }
+      return bytes;
+    };
   }
 
   async start(repository: string, token: string): Promise<Upload> {
     const { maxUploads, maxUploadsOfToken } = this.#options;
     if (this.#open.size + this.#starting.length >= maxUploads) {
-      throw tooMany(`too many open uploads: the limit is ${maxUploads}`);
+      throw tooManyUploads(maxUploads, false);
     }
     const own = [...this.#starting, ...[...this.#open.values()].map((upload) => upload.token)];
     if (own.filter((one) => one === token).length >= maxUploadsOfToken) {
-      throw tooMany(`too many open uploads with your token: the limit is ${maxUploadsOfToken}`);
+      throw tooManyUploads(maxUploadsOfToken, true);
     }
     this.#starting.push(token);
     try {
@@ -88,24 +97,14 @@ export class Uploads {
     }
   }
 
-  find(repository: string, id: string): Upload {
+  async find(repository: string, id: string): Promise<Upload> {
     const upload = this.#open.get(id);
-    if (upload === undefined || upload.repository !== repository) {
-      throw new OciError('BLOB_UPLOAD_UNKNOWN', 'upload not found', {
-        hint: 'Start the upload again. Uploads end when they are idle, or when the registry restarts.',
-      });
-    }
+    if (upload === undefined || upload.repository !== repository) throw uploadUnknown();
     return upload;
   }
 
-  /** Runs work with exclusive access to the upload. */
   async exclusive<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
-    if (upload.busy) {
-      throw new OciError('BLOB_UPLOAD_INVALID', 'another request is writing to this upload', {
-        status: 409,
-        hint: 'Send the chunks one at a time.',
-      });
-    }
+    if (upload.busy) throw uploadBusy();
     upload.busy = true;
     try {
       return await work();
@@ -115,14 +114,10 @@ export class Uploads {
     }
   }
 
-  /**
-   * Receives the body of a request. `refuse` checks the new size before pieces are written. If a write
-   * fails, the upload ends, because its state is unknown.
-   */
   async receive(
     upload: Upload,
     body: AsyncIterable<readonly Uint8Array[]>,
-    refuse: (size: number) => void,
+    { refuse }: Pick<Receiving, 'refuse'>,
   ): Promise<void> {
     for await (const pieces of body) {
       const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -138,30 +133,11 @@ export class Uploads {
     }
   }
 
-  /**
-   * Checks the digest of an upload and syncs it to the disk. Rejects with an OciError if the digest differs;
-   * nothing is stored then.
-   */
-  async verify(
-    upload: Upload,
-    digest: OciDigest,
-  ): Promise<{ file: Digest; size: number; writer: BlobWriter }> {
-    const { writer, size } = upload;
+  async verify({ id, writer, size }: Upload, digest: OciDigest): Promise<VerifiedUpload> {
     try {
-      const file = writer.digest();
-      const actual = digest.startsWith('sha512:') ? await sha512Of(writer.pieces()) : file;
-      if (actual !== digest) {
-        throw new OciError('DIGEST_INVALID', `the upload has digest ${actual}, expected ${digest}`, {
-          detail: { digest, actual, size },
-        });
-      }
-      await writer.sync();
-      return { file, size, writer };
-    } catch (error) {
-      await writer.discard();
-      throw error;
+      return await verifiedUpload(writer, size, digest);
     } finally {
-      this.#open.delete(upload.id);
+      this.#open.delete(id);
     }
   }
 
@@ -170,7 +146,6 @@ export class Uploads {
     await upload.writer.discard();
   }
 
-  /** Ends idle uploads; returns how many. */
   async expire(): Promise<number> {
     const before = this.#now() - this.#options.idleMilliseconds;
     const still = [...this.#open.values()].filter(({ busy, movedAt }) => !busy && movedAt < before);
@@ -185,17 +160,4 @@ export class Uploads {
   #now(): number {
     return this.#options.clock().getTime();
   }
-}
-
-async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
-  const hash = createHash('sha512');
-  for await (const piece of pieces) hash.update(piece);
-  return `sha512:${hash.digest('hex')}`;
-}
-
-function tooMany(message: string): OciError {
-  return new OciError('TOOMANYREQUESTS', message, {
-    hint: 'Finish or cancel some uploads, or try again later. Idle uploads expire.',
-    headers: { 'Retry-After': '10' },
-  });
 }

@@ -20,8 +20,8 @@ import { Turns } from '../isolation/turns.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
+import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
-import { Uploads } from '../oci/uploads.js';
 import { Following } from '../processes/following.js';
 import { LEADER_HERE } from '../processes/leader.js';
 import type { Processes } from '../processes/processes.js';
@@ -136,7 +136,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       process: inThread === undefined,
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
-    const openPart = await openBlobStores(
+    const { openPart, pieces } = await openBlobStores(
       paths,
       { ...config, ...('url' in database && { shared: store }) },
       metrics,
@@ -244,7 +244,13 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       return led;
     });
     const refresher = sharedRefresher(ledRefresher, leader);
-    const uploads = new Uploads({ blobs: artifacts, clock });
+    const uploads = openUploads({
+      store,
+      pieces: 'url' in database ? pieces : undefined,
+      blobs: artifacts,
+      clock,
+      log,
+    });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
     const catalogPurge = new CatalogPurge({
       store,

@@ -13,6 +13,7 @@ import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { ProfileStore } from './profile-store.js';
 import type { SessionStore } from './session-store.js';
 import type { SettingStore } from './setting-store.js';
+import type { UploadStore } from './upload-store.js';
 
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
@@ -27,6 +28,7 @@ export interface RegistryStore
     ProfileStore,
     SessionStore,
     SettingStore,
+    UploadStore,
     ManifestStore {
   /**
    * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if

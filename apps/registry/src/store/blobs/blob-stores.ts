@@ -18,6 +18,7 @@ import type { SettingStore } from '../setting-store.js';
 import { blobsIn, openBlobFolder } from './folder.js';
 import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
+import type { PieceStore } from './s3/pieces.js';
 import { describeS3Place, type S3Credentials, type S3Place } from './s3/place.js';
 
 /** The parts of the data folder that can be in another store. */
@@ -41,6 +42,12 @@ export interface BlobCounters {
   countCacheRead: (outcome: 'hit' | 'miss' | 'corrupt') => void;
 }
 
+export interface OpenedBlobs {
+  openPart(part: BlobPart): Promise<BlobStore>;
+  /** Where any process finds the pieces of uploads; absent if the blobs are in a folder. */
+  pieces?: PieceStore;
+}
+
 /** `blob-store.json`. */
 interface StoreRecord extends S3Place {
   /** ID of the registry, which an object in the store has too. */
@@ -57,7 +64,7 @@ export async function openBlobStores(
   paths: DataPaths,
   settings: BlobSettings,
   counters?: BlobCounters,
-): Promise<(part: BlobPart) => Promise<BlobStore>> {
+): Promise<OpenedBlobs> {
   const { blobPlace: place, shared } = settings;
   const inFolder = await readRecord(paths);
   const row = await shared?.setting('blob-store');
@@ -71,7 +78,7 @@ export async function openBlobStores(
   if (place === undefined) {
     if (isNew) {
       await rm(paths.blobStore, { force: true });
-      return (part) => openBlobFolder(paths[part]);
+      return { openPart: (part) => openBlobFolder(paths[part]) };
     }
     throw new KrmhubError('usage', `the blobs of this registry are in ${describeS3Place(record)}`, {
       hint: `Use --blob-url or KRMHUB_BLOB_URL with ${describeS3Place(record)} and its endpoint and region.`,
@@ -109,7 +116,7 @@ export async function openBlobStores(
   if (isNew || row === undefined || !isSame(record))
     await shareRecord(shared, await shared?.setting('blob-store'), { ...place, registry });
   if (isNew || !isSame(inFolder)) await writeRecord(paths, { ...place, registry });
-  return async (part) => store.area(part);
+  return { openPart: async (part) => store.area(part), pieces: store.pieces };
 }
 
 /** Opens the blobs of a data folder or a backup read-only; a registry may be writing to them. */

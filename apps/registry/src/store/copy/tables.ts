@@ -65,6 +65,8 @@ export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
   lease: PROCESSES,
   leader_call: PROCESSES,
   leader_status: PROCESSES,
+  oci_upload: 'uploads that are not complete start again',
+  oci_upload_piece: 'uploads that are not complete start again',
   migration: MIGRATIONS,
   __drizzle_migrations: MIGRATIONS,
 };

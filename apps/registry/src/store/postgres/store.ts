@@ -7,6 +7,7 @@ import pg from 'pg';
 import type { RegistryStore } from '../registry-store.js';
 import { manifestStore } from '../sqlite/artifacts/artifacts.js';
 import { missingArtifacts } from '../sqlite/artifacts/store-artifacts.js';
+import { uploadRows } from '../sqlite/artifacts/uploads.js';
 import { eventRows } from '../sqlite/events/events.js';
 import { functionRows } from '../sqlite/functions/functions.js';
 import { policyRows } from '../sqlite/functions/policies.js';
@@ -63,6 +64,7 @@ export function openPostgresStore(
     ...takedownRows(sql, { search: followedIndex, erase: () => erase(url, process) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
+    ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),
     ...manifestStore(sql),

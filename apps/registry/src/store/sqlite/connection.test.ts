@@ -16,6 +16,7 @@ import * as catalogs from './schema/schema.js';
 import * as segments from './schema/segments.js';
 import * as sessions from './schema/sessions.js';
 import * as sources from './schema/sources.js';
+import * as uploads from './schema/uploads.js';
 import * as upstream from './schema/upstream-functions.js';
 import { openDatabaseState } from './state.js';
 import { createStore, openSqliteStore } from './store.js';
@@ -44,6 +45,7 @@ describe('migrations', () => {
       ...catalogs,
       ...releaseFiles,
       ...sessions,
+      ...uploads,
       ...artifacts,
       ...segments,
       ...sources,
@@ -113,7 +115,9 @@ describe('migrations', () => {
     client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
     client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
-    client.exec('DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting');
+    client.exec(
+      'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
+    );
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');

@@ -7,6 +7,7 @@
 import type { RegistryStore } from '../registry-store.js';
 import { manifestStore } from './artifacts/artifacts.js';
 import { missingArtifacts } from './artifacts/store-artifacts.js';
+import { uploadRows } from './artifacts/uploads.js';
 import { type Connection, openConnection, openSecondConnection } from './connection.js';
 import { eventRows } from './events/events.js';
 import { functionRows } from './functions/functions.js';
@@ -53,6 +54,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...takedownRows(sql, { search, erase: () => erase(connection) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
+    ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),
     ...manifestStore(sql),

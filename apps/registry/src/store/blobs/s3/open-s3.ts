@@ -7,6 +7,7 @@ import { type CountRequest, S3Client } from './client.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, listUploads } from './objects.js';
 import { checkOwner, claimPrefix } from './owner.js';
+import { type PieceStore, s3Pieces } from './pieces.js';
 import type { S3Credentials, S3Place } from './place.js';
 import { readS3Blobs, s3Blobs } from './s3-blobs.js';
 import { translateS3Error } from './s3-error.js';
@@ -32,7 +33,9 @@ export interface OpenS3Options {
  * Opens an S3-compatible store for writing, checks what krmhub relies on, and removes uploads that an earlier process
  * did not complete. Rejects with `usage`, `unsupported`, or `unavailable`.
  */
-export async function openS3(options: OpenS3Options): Promise<{ area(name: string): BlobStore }> {
+export async function openS3(
+  options: OpenS3Options,
+): Promise<{ area(name: string): BlobStore; pieces: PieceStore }> {
   const { place, credentials, owner, cacheFolder, cacheBytes, redirect, isShared = false } = options;
   const { countRequest, countCacheRead } = options;
   const client = new S3Client({
@@ -59,7 +62,7 @@ export async function openS3(options: OpenS3Options): Promise<{ area(name: strin
   }).catch((error: unknown) => {
     throw translateFileError(cacheFolder, error);
   });
-  return { area: (area) => s3Blobs({ client, area, cache, redirect }) };
+  return { area: (area) => s3Blobs({ client, area, cache, redirect }), pieces: s3Pieces(client) };
 }
 
 /** Reads a store that another process or thread may be writing to. */
