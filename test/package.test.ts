@@ -88,6 +88,8 @@ const NEED_SQLITE = [
   'derive-thread',
   'erase-thread',
   'followed-store',
+  'migrate-registry',
+  'move-registry',
   'operate',
   'refresh-thread',
   'registry-keys',

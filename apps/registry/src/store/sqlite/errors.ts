@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
-import { movedError } from '../copy/move-mark.js';
+import { MOVED, movedError } from '../copy/move-mark.js';
 
 /** A retry does not help. SQLite pads a short read of the database, so it tells of the write-ahead log. */
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/;
@@ -10,7 +10,7 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|IOERR|READONLY)/;
 export function translateSqliteError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined) return error;
-  if (code === 'SQLITE_CONSTRAINT_TRIGGER') return movedError(error);
+  if (code === 'SQLITE_CONSTRAINT_TRIGGER' && (error as Error).message === MOVED) return movedError(error);
   if (code.startsWith('SQLITE_FULL')) {
     return new KrmhubError('storage-full', 'cannot write to the database: disk full', {
       hint: 'Free some disk space. The registry stored nothing of this request.',
