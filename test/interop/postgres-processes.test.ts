@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -41,11 +41,17 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
   });
 
   const times = { renew: 100, lost: 2_000 };
-  async function join({ sharedBlobs = true } = {}): Promise<Member> {
+  async function join({ sharedBlobs = true, given = times } = {}): Promise<Member> {
     const pool = openPool(url, 4);
     try {
       const log = pino({ level: 'silent' });
-      const processes = await ManyProcesses.join({ url, sql: postgresSql(pool), sharedBlobs, times, log });
+      const processes = await ManyProcesses.join({
+        url,
+        sql: postgresSql(pool),
+        sharedBlobs,
+        times: given,
+        log,
+      });
       const member = { processes, pool, sql: postgresSql(pool, () => processes.id), led: [] as string[] };
       await processes.onLead({
         start: () => void member.led.push('start'),
@@ -68,6 +74,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
   const notes = async ({ sql }: Member) => (await sql.read(() => select.all())).map(({ note }) => note);
   /** As another process does after this one did not renew. */
   const giveUp = ({ processes }: Member) => query(url, `DELETE FROM process WHERE id = '${processes.id}'`);
+  const canStore = ({ processes }: Member) => processes.bytesLock.read(async () => true).catch(() => false);
   const holders = () => query<{ name: string; holder: string }>(url, 'SELECT name, holder FROM lease');
 
   it('has exactly one that leads, and another one when it leaves', async () => {
@@ -162,6 +169,49 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await expect.poll(async () => (await holders()).length, PATIENCE).toBe(1);
   });
 
+  it('stores no bytes after it joined again while another process deletes', async () => {
+    const [a, b] = [await join(), await join()];
+    const order: string[] = [];
+    let deleted: () => void = () => undefined;
+    const deleting = a.processes.bytesLock.write(async () => {
+      await new Promise<void>((resolve) => {
+        deleted = resolve;
+      });
+      order.push('deleted');
+    });
+    await expect.poll(async () => (await holders()).length, PATIENCE).toBe(2);
+    const { id } = b.processes;
+    await giveUp(b);
+    const storing = (async () => {
+      while (!(await b.processes.bytesLock.read(async () => order.push('stored')).catch(() => false)))
+        await setImmediate();
+    })();
+    await expect.poll(() => b.processes.id !== id, PATIENCE).toBe(true);
+    await sleep(times.renew * 3);
+    expect(order).toEqual([]);
+    deleted();
+    await Promise.all([deleting, storing]);
+    expect(order).toEqual(['deleted', 'stored']);
+  });
+
+  it('leaves the lead to another process if it cannot do the work', async () => {
+    const [leader, c, d] = [await join(), await join(), await join()];
+    let failures = 0;
+    await c.processes.onLead({
+      start: () => {
+        failures += 1;
+        throw new Error('the disk is full');
+      },
+      stop: async () => undefined,
+    });
+    await query(url, `UPDATE lease SET holder = '${c.processes.id}' WHERE name = 'background'`);
+    await leader.processes.stop();
+    await expect.poll(() => d.processes.leads, PATIENCE).toBe(true);
+    expect(failures).toBe(3);
+    await expect.poll(() => d.led, PATIENCE).toEqual(['start']);
+    expect(c.processes.leads).toBe(false);
+  });
+
   it('deletes bytes in one process at a time', async () => {
     const all = [await join(), await join(), await join()];
     let inside = 0;
@@ -190,6 +240,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     expect(await deleting).toBe('deleted');
     stored();
     await expect(storing).rejects.toMatchObject({ code: 'unavailable' });
+    await expect.poll(() => canStore(b), PATIENCE).toBe(true);
     // One that deletes is lost: the others need not wait for it any more.
     let deleted: () => void = () => undefined;
     const lost = a.processes.bytesLock.write(async () => {
@@ -206,7 +257,9 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
   });
 
   it('continues after the server restarts, and after connections were cut', async () => {
-    const [a, b] = [await join(), await join()];
+    // Nobody is lost, also on a machine that is busy.
+    const given = { renew: 3_000, lost: 30_000 };
+    const [a, b] = [await join({ given }), await join({ given })];
     const ids = [a, b].map(({ processes }) => processes.id);
     await query(
       url,

@@ -45,7 +45,12 @@ export class LedBuilder implements CatalogBuilder {
         resolve();
       };
     });
-    await this.#builder?.pause();
+    try {
+      await this.#builder?.pause();
+    } catch (error) {
+      this.#resume();
+      throw error;
+    }
   }
 
   resume(): void {

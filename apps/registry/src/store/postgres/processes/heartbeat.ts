@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { translatePostgresError } from '../errors.js';
 import { clientConfig } from '../pool.js';
@@ -79,7 +80,12 @@ export class Heartbeat {
     const client = this.#client;
     this.#client = undefined;
     client?.removeAllListeners('notification');
-    await client?.end().catch(() => undefined);
+    if (client === undefined) return;
+    // A server that cannot be reached any more does not end the connection.
+    const timeout = new AbortController();
+    const limit = setTimeout(this.#times.lost / 2, undefined, { signal: timeout.signal, ref: false });
+    await Promise.race([client.end().catch(() => undefined), limit.catch(() => undefined)]);
+    timeout.abort();
   }
 
   async #connect(id: string): Promise<pg.Client> {
@@ -107,4 +113,8 @@ export class Heartbeat {
     });
     return client;
   }
+}
+
+export function findLease({ leases }: ProcessState, name: LeaseName): Lease | undefined {
+  return leases.find((lease) => lease.name === name);
 }

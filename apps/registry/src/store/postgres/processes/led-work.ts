@@ -4,17 +4,22 @@ import type { LedWork } from '../../../processes/processes.js';
 
 /** Milliseconds after which work that could not start is started again. */
 const RETRY_MS = 1_000;
+/** Attempts to start work before another process is to lead. */
+const MAX_STARTS = 3;
 
 /** Starts and stops the work of the process that leads, one step after the other. */
 export class LedWorks {
   readonly #log: Log;
+  readonly #onFailure: () => void;
   readonly #works: LedWork[] = [];
   readonly #started: LedWork[] = [];
   #leads = false;
   #steps: Promise<unknown> = Promise.resolve();
 
-  constructor(log: Log) {
+  /** `onFailure` is called if work cannot start, for example because a disk is full: another process may be able to. */
+  constructor(log: Log, onFailure: () => void) {
     this.#log = log;
+    this.#onFailure = onFailure;
   }
 
   get leads(): boolean {
@@ -32,12 +37,13 @@ export class LedWorks {
     this.#leads = true;
     for (const work of this.#works) {
       void this.#step(async () => {
-        while (this.#leads) {
+        for (let starts = 1; this.#leads; starts += 1) {
           try {
             return await this.#start(work);
           } catch (error) {
             if (this.#leads)
               this.#log.error({ err: error }, 'cannot start the work of the process that leads');
+            if (starts === MAX_STARTS) return this.#onFailure();
             await setTimeout(RETRY_MS);
           }
         }

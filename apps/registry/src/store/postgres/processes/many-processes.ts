@@ -2,9 +2,10 @@
  * The processes of a registry on one database. Each has a row that it renews. All times are those of the database, so
  * that clocks of machines do not matter.
  *
- * - A row that was not renewed in time is lost, and any process deletes it; earlier if its connection has ended. Each write transaction requires the row of
- *   its process (`require_process`), in the round trip that begins it. So a process that was paused cannot commit
- *   after the others went on without it. It joins again with another ID, once it stores no bytes any more.
+ * - A row that was not renewed in time is lost, and any process deletes it; earlier if its connection has ended. Each
+ *   write transaction requires the row of its process (`require_process`), in the round trip that begins it. So a
+ *   process that was paused cannot commit after the others went on without it. It joins again with another ID, once it
+ *   stores no bytes any more.
  * - Leases are rows that end with the row of their holder. The holder of `background` leads.
  * - The holder of `exclusive` waits until every other process stores no bytes: each records the number of the lease,
  *   and waits until it is gone. A process that joins later finds the lease, because both transactions have the write
@@ -15,28 +16,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { KrmhubError } from '@krmhub/schema';
-import type { Log } from '../../../log.js';
 import { LocalLock } from '../../../processes/local-lock.js';
 import type { BytesLock, LedWork, Pausable, Processes } from '../../../processes/processes.js';
-import type { Sql } from '../../sql/sql.js';
-import { Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
+import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';
-import { type LeaseName, ProcessTable, type Times } from './process-table.js';
+import { lost, taken } from './process-errors.js';
+import { type ManyProcessesOptions, TIMES } from './process-options.js';
+import { ProcessTable, type Times } from './process-table.js';
 
-export const TIMES: Times = { renew: 2_000, lost: 10_000 };
 /** Milliseconds between two attempts to renew or join while the database cannot be reached. */
 const RETRY_MS = 500;
-
-export interface ManyProcessesOptions {
-  url: string;
-  /** Runs transactions without a check of the process. */
-  sql: Sql;
-  /** Whether the blobs are where all processes read them. */
-  sharedBlobs: boolean;
-  times?: Times;
-  log: Log;
-}
 
 /** Another process's exclusive work, during which this one stores no bytes. */
 interface Draining {
@@ -57,6 +46,8 @@ export class ManyProcesses implements Processes {
   #id = newId();
   /** Whether this process can write: false after the others gave it up, until it has joined again. */
   #joined = false;
+  /** Whether it has read the leases since it joined: another process may be deleting bytes. */
+  #knowsLeases = false;
   #state: ProcessState = { renewed: false, processes: [], leases: [] };
   /** Numbers of the last round that began, and of the one that read `#state`. */
   #rounds = { begun: 0, read: 0 };
@@ -64,6 +55,10 @@ export class ManyProcesses implements Processes {
   #renewed = { at: 0, time: 0 };
   /** Since when renewals succeed. After the database was away, others need time to renew. */
   #steadySince = Number.NEGATIVE_INFINITY;
+  /** When the last sweep began. */
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  /** Before this time, it does not lead: it could not do the work. */
+  #leadsFrom = Number.NEGATIVE_INFINITY;
   /** The last exclusive work for which this process stored no bytes, and what the others know of it. */
   #drained = { number: 0, told: 0 };
   #draining: Draining | undefined;
@@ -80,7 +75,7 @@ export class ManyProcesses implements Processes {
     this.#times = options.times ?? TIMES;
     this.#table = new ProcessTable(options.sql, this.#times);
     this.#heartbeat = new Heartbeat(options.url, this.#times, () => this.#wake());
-    this.#led = new LedWorks(options.log);
+    this.#led = new LedWorks(options.log, () => this.#leaveLead());
   }
 
   /** Joins. Rejects with `unavailable` if another process has the database for itself. */
@@ -203,10 +198,15 @@ export class ManyProcesses implements Processes {
     this.#state = state;
     this.#rounds.read = round;
     const hasLate = state.processes.some(({ late }) => late);
-    if (hasLate && sent.at - this.#steadySince >= this.#times.lost)
+    const isSteady = sent.at - this.#steadySince >= this.#times.lost;
+    // A late process whose connection is open is not lost yet: each sweep takes the write lock.
+    if (hasLate && isSteady && sent.at - this.#sweptAt >= RETRY_MS) {
+      this.#sweptAt = sent.at;
       this.#attempt('sweep', () => this.#sweep());
-    this.#followLead(find(state, 'background'));
-    this.#followExclusive(find(state, 'exclusive'));
+    }
+    this.#followLead(findLease(state, 'background'));
+    this.#followExclusive(findLease(state, 'exclusive'));
+    this.#knowsLeases = true;
     this.#notifyWatchers();
   }
 
@@ -218,13 +218,23 @@ export class ManyProcesses implements Processes {
 
   #followLead(lease: Lease | undefined): void {
     const { log } = this.#options;
-    if (this.#follows || this.leads) return;
+    if (this.#follows || this.leads || performance.now() < this.#leadsFrom) return;
     if (lease?.holder === this.#id) {
       log.info({ process: this.#id }, 'this process leads');
       this.#led.lead();
     } else if (lease === undefined) {
       this.#attempt('lead', () => this.#table.take('background', this.#id));
     }
+  }
+
+  #leaveLead(): void {
+    this.#options.log.warn({ process: this.#id }, 'this process cannot lead; another one can');
+    this.#leadsFrom = performance.now() + this.#times.lost;
+    this.#attempt('leave the lead', async () => {
+      const id = this.#id;
+      await this.#led.follow();
+      await this.#table.giveBack('background', id);
+    });
   }
 
   #followExclusive(lease: Lease | undefined): void {
@@ -243,6 +253,8 @@ export class ManyProcesses implements Processes {
     this.#draining = draining;
     const tell = async () => {
       for (const work of this.#beforeDrained) await work();
+      // It may have been given up and joined again meanwhile.
+      if (this.#draining !== draining) return;
       this.#drained.number = number;
       this.#wake();
     };
@@ -264,6 +276,7 @@ export class ManyProcesses implements Processes {
   /** The others have given up this process. It joins again once nothing is left that began before. */
   #lose(): void {
     this.#joined = false;
+    this.#knowsLeases = false;
     this.#options.log.warn(
       { process: this.#id },
       'the other processes have given up this one; it joins again',
@@ -274,6 +287,7 @@ export class ManyProcesses implements Processes {
       await this.#led.follow();
       await this.#lock.write(async () => {
         this.#id = newId();
+        this.#drained = { number: 0, told: 0 };
         while (!this.#leaving) {
           const joined = await this.#join().catch((error) => {
             this.#options.log.warn({ err: error }, 'cannot join the other processes again');
@@ -286,8 +300,15 @@ export class ManyProcesses implements Processes {
   }
 
   async #read<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (!this.#joined) throw lost();
-    return this.#lock.read(work);
+    const ensureKnown = () => {
+      if (!this.#joined || !this.#knowsLeases) throw lost();
+    };
+    ensureKnown();
+    return this.#lock.read(async () => {
+      // It may have been given up while it waited.
+      ensureKnown();
+      return work();
+    });
   }
 
   #acrossProcesses<Result>(pausesBuilds: boolean, work: () => Promise<Result>): Promise<Result> {
@@ -311,7 +332,7 @@ export class ManyProcesses implements Processes {
   async #takeExclusive(id: string, pausesBuilds: boolean): Promise<number> {
     let number: number | undefined;
     while (number === undefined) {
-      await this.#until(() => find(this.#state, 'exclusive') === undefined, id);
+      await this.#until(() => findLease(this.#state, 'exclusive') === undefined, id);
       number = await this.#table.take('exclusive', id, { pausesBuilds });
     }
     return number;
@@ -373,22 +394,6 @@ export class ManyProcesses implements Processes {
     if (!this.#woken) await setTimeout(milliseconds, undefined, timer).catch(() => undefined);
     this.#woken = false;
   }
-}
-
-function find({ leases }: ProcessState, name: LeaseName): Lease | undefined {
-  return leases.find((lease) => lease.name === name);
-}
-
-function lost(): KrmhubError {
-  return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
-    hint: 'Try again in a few seconds. If the error persists, see whether the process can reach the database.',
-  });
-}
-
-function taken(): KrmhubError {
-  return new KrmhubError('unavailable', 'another process uses the database', {
-    hint: 'Stop that process, or use another database. Several processes need blobs in S3, with --blob-url for each.',
-  });
 }
 
 const newId = () => randomBytes(8).toString('hex');

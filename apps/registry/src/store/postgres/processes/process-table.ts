@@ -93,7 +93,7 @@ export class ProcessTable {
     const late = lateAfter(this.#times);
     return this.#sql.write(function* () {
       const swept = yield* DELETE_LOST.run({ lost, late });
-      yield* NOTIFY.run();
+      if (swept > 0) yield* NOTIFY.run();
       return swept;
     });
   }

@@ -1,0 +1,13 @@
+import { KrmhubError } from '@krmhub/schema';
+
+export function lost(): KrmhubError {
+  return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
+    hint: 'Try again in a few seconds. If the error persists, see whether the process can reach the database.',
+  });
+}
+
+export function taken(): KrmhubError {
+  return new KrmhubError('unavailable', 'another process uses the database', {
+    hint: 'Stop that process, or use another database. Several processes need blobs in S3, with --blob-url for each.',
+  });
+}
