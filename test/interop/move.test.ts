@@ -78,7 +78,9 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
       const texts: Record<string, [number, string]> = {};
       for (const target of TARGETS) {
         const response = await ask(registry, target);
-        texts[target] = [response.status, await response.text()];
+        const text = await response.text();
+        // The checks of a registry with PostgreSQL are others.
+        texts[target] = [response.status, target === '/readyz' ? '' : text];
       }
       return texts;
     };

@@ -281,4 +281,6 @@ export const SERVER_LIMITS = {
   maxComparedBytes: 4_194_304,
   /** Time during which the registry reuses a readiness result, because the check writes to the disk. */
   readinessMilliseconds: 1_000,
+  /** Time after which a readiness check that has no result fails: less than the timeout of a probe. */
+  readinessCheckMilliseconds: 3_000,
 } as const;

@@ -176,6 +176,7 @@ export const REGISTRY_ROUTES = {
     responses: {
       200: json('The registry is ready', Readiness),
       503: json('The registry is not ready. See `checks`', Readiness),
+      ...errorResponses('invalid-request'),
     },
   }),
   metrics: createRoute({

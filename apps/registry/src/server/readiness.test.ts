@@ -1,6 +1,7 @@
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { BuilderStatus } from '../catalogs/catalog-builder.js';
+import { SERVER_LIMITS } from '../limits.js';
 import { readinessChecks } from './readiness.js';
 
 const log = pino({ level: 'silent' });
@@ -41,4 +42,41 @@ it('does not check search where it is part of the database', async () => {
   })();
   expect(status).toBe('ok');
   expect(checks.map(({ name }) => name)).toEqual(['store', 'blobs', 'catalogs']);
+});
+
+it('fails if the store does not answer, and asks it once until it does', async () => {
+  vi.useFakeTimers();
+  let asked = 0;
+  let answer: () => void = () => undefined;
+  const store = {
+    check: () => {
+      asked += 1;
+      return new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+    },
+  };
+  const readiness = readinessChecks({ ...works, store, snapshotBuilder: { status: () => caughtUp } });
+  const status = async () => {
+    const checked = readiness();
+    await vi.advanceTimersByTimeAsync(SERVER_LIMITS.readinessCheckMilliseconds + 1);
+    return (await checked).checks.map((one) => [one.name, one.status]);
+  };
+  try {
+    const failing = [
+      ['store', 'failing'],
+      ['blobs', 'ok'],
+      ['catalogs', 'ok'],
+    ];
+    expect([await status(), await status()]).toEqual([failing, failing]);
+    expect(asked).toBe(1);
+    answer();
+    await vi.advanceTimersByTimeAsync(1);
+    const again = status();
+    answer();
+    expect((await again)[0]).toEqual(['store', 'ok']);
+    expect(asked).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });

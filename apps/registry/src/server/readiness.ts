@@ -18,7 +18,12 @@ interface ReadinessDeps {
 
 /** Returns a readiness check. Its result is reused for SERVER_LIMITS.readinessMilliseconds. */
 export function readinessChecks(deps: ReadinessDeps): () => Promise<Readiness> {
-  const check = reused(() => checkReadiness(deps));
+  const { store, blobs, artifacts } = deps;
+  const writable = {
+    store: bounded(() => store.check()),
+    blobs: bounded(async () => void (await Promise.all([blobs.check(), artifacts.check()]))),
+  };
+  const check = reused(() => checkReadiness(deps, writable));
   return async () => {
     const readiness = await check();
     if (!deps.shutdown.begun) return readiness;
@@ -31,20 +36,13 @@ export function readinessChecks(deps: ReadinessDeps): () => Promise<Readiness> {
   };
 }
 
-async function checkReadiness({
-  store,
-  blobs,
-  artifacts,
-  snapshotBuilder: builder,
-  searchProblem,
-  log,
-}: ReadinessDeps): Promise<Readiness> {
-  const attempt = async (
-    name: 'store' | 'blobs',
-    check: () => Promise<void>,
-  ): Promise<Readiness['checks'][number]> => {
+async function checkReadiness(
+  { snapshotBuilder: builder, searchProblem, log }: ReadinessDeps,
+  writable: Record<'store' | 'blobs', () => Promise<void>>,
+): Promise<Readiness> {
+  const attempt = async (name: 'store' | 'blobs'): Promise<Readiness['checks'][number]> => {
     try {
-      await check();
+      await writable[name]();
       return { name, status: 'ok' };
     } catch (error) {
       log.error({ err: error, check: name }, 'readiness check failed');
@@ -59,10 +57,7 @@ async function checkReadiness({
       ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
       : 'the first build of the catalogs since startup is not complete');
   const checks: Readiness['checks'] = [
-    ...(await Promise.all([
-      attempt('store', () => store.check()),
-      attempt('blobs', async () => void (await Promise.all([blobs.check(), artifacts.check()]))),
-    ])),
+    ...(await Promise.all([attempt('store'), attempt('blobs')])),
     {
       name: 'catalogs',
       status: caughtUp && failure === undefined ? 'ok' : 'failing',
@@ -82,6 +77,29 @@ async function searchCheck(
     return 'the search index cannot be read; see the log';
   });
   return { name: 'search', ...(detail === undefined ? { status: 'ok' } : { status: 'failing', detail }) };
+}
+
+/**
+ * Rejects if a check does not end in time: a probe may exclude it, and must get the others. A check that hangs is not
+ * started again.
+ */
+function bounded(check: () => Promise<void>): () => Promise<void> {
+  let pending: Promise<void> | undefined;
+  return async () => {
+    pending ??= check().finally(() => {
+      pending = undefined;
+    });
+    const milliseconds = SERVER_LIMITS.readinessCheckMilliseconds;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
+    });
+    try {
+      await Promise.race([pending, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }
 
 /** Shares a result for a short time: the checks write, and any client can request them. */

@@ -41,6 +41,8 @@ export interface S3Request {
   attempts?: number;
   /** Time that the store needs for the request itself; absent for 0. */
   workMilliseconds?: number;
+  /** Time after which the request is not sent any more; absent for `requestMilliseconds`. */
+  maxMilliseconds?: number;
 }
 
 const EMPTY_HASH = createHash('sha256').digest('hex');
@@ -71,11 +73,16 @@ export class S3Client {
    */
   async send(request: S3Request): Promise<Response> {
     const { body, attempts = S3_LIMITS.maxAttempts, workMilliseconds = 0 } = request;
+    const { maxMilliseconds = S3_LIMITS.requestMilliseconds } = request;
     const sending = workMilliseconds + (body?.byteLength ?? 0) / S3_LIMITS.minSendRate;
-    const deadline = performance.now() + S3_LIMITS.requestMilliseconds + sending;
+    const deadline = performance.now() + maxMilliseconds + sending;
+    // The monotonic clock can stop while a machine is suspended.
+    const deadlineTime = Date.now() + maxMilliseconds + sending;
+    const isLate = () => performance.now() >= deadline || Date.now() >= deadlineTime;
     for (let attempt = 1; ; attempt++) {
       const left = deadline - performance.now();
-      const error = await this.#attempt(request, Math.min(left, S3_LIMITS.responseMilliseconds + sending));
+      const milliseconds = Math.min(left, S3_LIMITS.responseMilliseconds + sending);
+      const error = await this.#attempt(request, { milliseconds, isLate });
       if (!(error instanceof S3Error)) return error;
       const delay = S3_LIMITS.minRetryMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
       const isLast = attempt >= attempts || performance.now() + delay >= deadline;
@@ -109,9 +116,16 @@ export class S3Client {
     return signed.url.href;
   }
 
-  async #attempt(request: S3Request, milliseconds: number): Promise<Response | S3Error> {
+  async #attempt(
+    request: S3Request,
+    { milliseconds, isLate }: { milliseconds: number; isLate: () => boolean },
+  ): Promise<Response | S3Error> {
     const { operation, method } = request;
     const release = await this.#slots.take();
+    if (isLate()) {
+      release();
+      return S3Error.of(new Error('the request waited too long to be sent'));
+    }
     const stop = new AbortController();
     const timer = setTimeout(
       () => stop.abort(new Error(`no response within ${Math.round(milliseconds)} ms`)),

@@ -8,6 +8,11 @@ export const S3_LIMITS = {
   responseMilliseconds: 10_000,
   /** Time for all attempts of a request, besides the time to send a body: less than a client waits for a response. */
   requestMilliseconds: 25_000,
+  /**
+   * Time in which a blob is deleted or the request ends. With several processes, one that was given up must not delete
+   * what the others store again: this is less than half the time after which they give it up.
+   */
+  deleteMilliseconds: 4_000,
   /** Slowest speed at which a body is sent, in bytes per millisecond. */
   minSendRate: 100,
   /** Slowest speed at which the store joins the parts of a blob, in bytes per millisecond. */

@@ -111,7 +111,8 @@ function totalOf(header: string | null, range?: { start: number; end: number }):
 
 /** Deletes an object. Deleting a missing one is not an error. */
 export async function deleteObject(client: S3Client, key: string): Promise<void> {
-  await client.send({ operation: 'delete', method: 'DELETE', key });
+  const maxMilliseconds = S3_LIMITS.deleteMilliseconds;
+  await client.send({ operation: 'delete', method: 'DELETE', key, maxMilliseconds });
 }
 
 /** Lists the objects whose names start with `start`. */
