@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sha256 } from '@krmhub/schema';
@@ -147,6 +147,17 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
       ]);
 
       const settings = { ...S3_ENVIRONMENT, KRMHUB_DATABASE_URL: url, KRMHUB_BLOB_URL: blobUrl };
+      // A process that has nothing but the keys and the token can start first; one with other keys cannot.
+      mkdirSync(at('empty'), { mode: 0o700 });
+      copyFileSync(`${at('second')}/admin.token`, `${at('empty')}/admin.token`);
+      const empty = await start(at('empty'), { ...settings, KRMHUB_KEYS: `${at('second')}/keys` });
+      expect(await read(empty)).toEqual(before);
+      await stop(empty);
+      await stop(await start(at('strange')));
+      expect(await refused(at('foreign'), { ...settings, KRMHUB_KEYS: `${at('strange')}/keys` })).toEqual([
+        expect.any(Number),
+        expect.stringContaining('are not those of the registry in the database'),
+      ]);
       const second = await start(at('second'), settings);
       expect(await read(second)).toEqual(before);
       expect((await publish(second, 'Third')).status).toBe(201);

@@ -17,6 +17,7 @@ import { restoreTakedowns } from '../takedown/restore.js';
 import { copyRecords } from './backup.js';
 import { copyBlob, copyFileBytes, fileDigest, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
+import { storeSharedSettings } from './shared-settings.js';
 
 /** With a place for blobs, a new prefix of an S3-compatible store. */
 export interface RestoreInput extends Pick<BlobSettings, 'blobPlace' | 's3Credentials'> {
@@ -100,7 +101,9 @@ async function storeRows(
   const state = await openRowState({ file: from.database });
   try {
     await recordPostgres(to);
-    await withClient(url, (client) => fillPostgres(client, state.rows, { progress }));
+    await withClient(url, (client) =>
+      fillPostgres(client, state.rows, { progress, beforeCommit: () => storeSharedSettings(client, to) }),
+    );
   } finally {
     await state.close();
   }

@@ -17,7 +17,7 @@ import { type DataPaths, dataPaths } from '../store/data-folder.js';
 import { type DatabasePlace, knownPlace } from '../store/database-place.js';
 import { CopiedFiles } from './copy-files.js';
 import { describePlace, type RegistryPlace } from './place.js';
-import { moveSource } from './source.js';
+import { type MoveSource, moveSource } from './source.js';
 import { openTarget } from './target.js';
 
 export interface MoveInput extends Pick<BlobSettings, 's3Credentials'> {
@@ -70,6 +70,11 @@ export async function moveRegistry(input: MoveInput): Promise<Moved> {
       target.fill(rows, {
         progress,
         beforeCommit: async () => {
+          if (!(await isMovedTo(source, names.to))) {
+            throw new KrmhubError('conflict', 'the move was given up, or another one began', {
+              hint: 'Nothing was moved. Run one `krmhub move` at a time.',
+            });
+          }
           isCommitting = true;
         },
       }),
@@ -77,10 +82,31 @@ export async function moveRegistry(input: MoveInput): Promise<Moved> {
     return { ...names, files: FILE_PARTS.reduce((sum, part) => sum + files[part].count, 0) };
   } catch (error) {
     // If the connection broke during the commit, the target may be complete: the same command finds out.
-    if (!isCommitting) await source.unblock().catch(() => undefined);
-    throw error;
+    const isOpen = !isCommitting && (await giveUp(source, names.to));
+    if (isOpen) throw error;
+    throw new KrmhubError(
+      'unavailable',
+      `${(error as Error).message}; ${names.from} may still reject changes`,
+      { hint: 'Run the same command again to continue, or `krmhub move --undo`.', cause: error },
+    );
   } finally {
     await target.close();
+  }
+}
+
+/** Reports whether the source is being moved to this place. */
+async function isMovedTo(source: MoveSource, place: string): Promise<boolean> {
+  const mark = await source.mark();
+  return mark?.role === 'source' && mark.other === place;
+}
+
+/** Lets the source change again, unless another move began. Returns whether it does. */
+async function giveUp(source: MoveSource, place: string): Promise<boolean> {
+  try {
+    if (await isMovedTo(source, place)) await source.unblock();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { refuseRegistry } from '../backup/restore.js';
+import { storeSharedSettings } from '../backup/shared-settings.js';
 import type { RowReader } from '../store/copy/copy-rows.js';
 import { type FillOptions, fillPostgres, fillSqlite, hasRows } from '../store/copy/fill.js';
 import {
@@ -12,6 +13,7 @@ import {
   setSqliteMark,
   sqliteMark,
 } from '../store/copy/move-mark.js';
+import { COPIED_TABLES } from '../store/copy/tables.js';
 import { dataPaths, prepareDataFolder } from '../store/data-folder.js';
 import { recordPostgres } from '../store/database-place.js';
 import { connect } from '../store/postgres/client.js';
@@ -56,9 +58,13 @@ async function sqliteTarget(
   const { client } = connection;
   const mark = sqliteMark(client);
   if (exists && mark === undefined) {
-    connection.close();
-    if (isMovedHere) return undefined;
-    await refuseRegistry(dataFolder);
+    // A killed move may have made the database, and nothing else.
+    const isFilled = COPIED_TABLES.some(
+      ({ name: table }) => client.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).get() !== undefined,
+    );
+    if (isFilled || !isMovedHere) connection.close();
+    if (isFilled && isMovedHere) return undefined;
+    if (!isMovedHere) await refuseRegistry(dataFolder);
   }
   if (mark !== undefined && (mark.role !== 'target' || mark.other !== name)) {
     connection.close();
@@ -112,6 +118,7 @@ async function postgresTarget(
         ...options,
         beforeCommit: async () => {
           await clearPostgresMark(client);
+          await storeSharedSettings(client, dataPaths(dataFolder));
           await options.beforeCommit?.();
         },
       }),

@@ -84,9 +84,12 @@ export type SharedKeys = SettingStore & Pick<SnapshotStore, 'signatureKeys'>;
 /** Reports whether one of the keys is of the registry: one that signed, or the first one, which this records. */
 async function isKnown(keys: readonly RegistryKey[], shared: SharedKeys): Promise<boolean> {
   const own = keys.map(({ publicKey }) => publicKey.fingerprint);
-  const first = await shared.changeSetting('registry-key', undefined, own.at(-1)!);
   const isOwn = (key: string) => (own as string[]).includes(key);
-  return isOwn(first) || (await shared.signatureKeys()).some(isOwn);
+  const signed = await shared.signatureKeys();
+  if (signed.some(isOwn)) return true;
+  // Others signed: these keys cannot be the first ones.
+  if (signed.length > 0 && (await shared.setting('registry-key')) === undefined) return false;
+  return isOwn(await shared.changeSetting('registry-key', undefined, own.at(-1)!));
 }
 
 /** Returns the newest key that is not in the future; the first key if the clock was set back. */
