@@ -243,6 +243,15 @@ describe('the keys of several processes', () => {
     await ensure('other', { shared: signed, signed: true });
   });
 
+  it('are refused if others signed and none is recorded', async () => {
+    const own = await addKeyFile(folderOf('own'), NOW);
+    await addKeyFile(folderOf('other'), NOW);
+    const shared = { ...store, signatureKeys: async () => [own.publicKey.fingerprint] };
+    await expect(ensure('other', { shared, signed: true })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await store.setting('registry-key')).toBeUndefined();
+    await ensure('own', { shared, signed: true });
+  });
+
   it('of a registry of an older version become those of the database', async () => {
     await addKeyFile(folderOf('own'), NOW);
     await ensure('own', { signed: true });
