@@ -8,13 +8,19 @@ import { folderBytes } from '../folders.js';
 import { clientLoad } from '../load.js';
 import { spread } from '../measure.js';
 import { newFunctions, publishRequest } from '../publishing.js';
-import { type Bench, type Row, Unmeasured } from '../row.js';
+import { type Bench, type Row, type Target, Unmeasured } from '../row.js';
 import { newestSnapshot, type Server, startServer, waitForBuild } from '../server.js';
 import type { SyntheticRelease } from '../synthetic/definitions.js';
 
-const TARGET_MILLISECONDS = 1_000;
-/** The size that the target is defined for. */
-const TARGET_FUNCTIONS = 10_000;
+/** Milliseconds until one new function is visible, for registries of up to so many functions. */
+const TARGETS: readonly { functions: number; milliseconds: number }[] = [
+  { functions: 1_000, milliseconds: 60 },
+  { functions: 10_000, milliseconds: 100 },
+  { functions: 100_000, milliseconds: 400 },
+];
+const TARGET_DISK_BYTES = 20_000;
+/** Seconds for the first snapshot of the largest registry that has a target. */
+const TARGET_FIRST_SECONDS = 10;
 /** Publishes before the measured ones: the first build has no checkpoints of hashes. */
 const WARMING = 4;
 const MEASURED = 8;
@@ -33,7 +39,8 @@ export const visible: Row = {
         `the first snapshot of ${functions} functions was not built within ${allowedSeconds} s`,
       );
     }
-    const server = await startServer(tools, await folders.copy(filled));
+    // Nothing else works meanwhile, so the server may use all cores.
+    const server = await startServer(tools, await folders.copy(filled), { core: 'any' });
     try {
       await waitForBuild(server, functions, 60);
       const next = newFunctions();
@@ -50,34 +57,35 @@ export const visible: Row = {
       const growth = ((await diskBytes(server)) - before) / times.length;
       const builds = await countBuilds(bench, server, next);
       const { median, low, high } = spread(times);
-      const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
+      const limit = TARGETS.find((target) => functions <= target.functions)?.milliseconds;
+      const withTarget = (text: string, met: boolean): { target?: Target } =>
+        limit === undefined || effort.quick ? {} : { target: { text: `≤ ${text}`, met } };
       return [
         {
           row: 'visible',
           what: 'one new function',
           functions,
           ours: `${milliseconds(median)} (${milliseconds(low)}–${milliseconds(high)})`,
-          beside: [
-            `disk +${bytes(growth)} for each, ${bytes(published / times.length)} of it published`,
-            `${CONCURRENT_PUBLISHES} at once: ${builds} snapshots`,
-            `first snapshot ${milliseconds(seconds * 1_000)}`,
-          ].join('; '),
-          ...(measurable
-            ? {
-                target: {
-                  text: `≤ ${milliseconds(TARGET_MILLISECONDS)}`,
-                  met: median <= TARGET_MILLISECONDS,
-                },
-              }
-            : {}),
-          figures: {
-            medianMilliseconds: median,
-            slowestMilliseconds: high,
-            diskBytesPerCut: growth,
-            publishedBytesPerCut: published / times.length,
-            cutsForManyAtOnce: builds,
-            firstCutSeconds: seconds,
-          },
+          beside: `${CONCURRENT_PUBLISHES} at once: ${builds} snapshots`,
+          ...withTarget(milliseconds(limit ?? 0), median <= (limit ?? 0)),
+          figures: { medianMilliseconds: median, slowestMilliseconds: high, cutsForManyAtOnce: builds },
+        },
+        {
+          row: 'visible',
+          what: 'disk for each publish',
+          functions,
+          ours: `+${bytes(growth)}`,
+          beside: `${bytes(published / times.length)} of it published`,
+          ...withTarget(bytes(TARGET_DISK_BYTES), growth <= TARGET_DISK_BYTES),
+          figures: { diskBytesPerCut: growth, publishedBytesPerCut: published / times.length },
+        },
+        {
+          row: 'visible',
+          what: 'first snapshot of all',
+          functions,
+          ours: milliseconds(seconds * 1_000),
+          ...withTarget(milliseconds(TARGET_FIRST_SECONDS * 1_000), seconds <= TARGET_FIRST_SECONDS),
+          figures: { firstCutSeconds: seconds },
         },
       ];
     } finally {
