@@ -4,7 +4,6 @@ import type BetterSqlite3 from 'better-sqlite3';
 
 /** Imports from the built tree, because users run that. This file is in bench/dist when it runs. */
 export const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
-export const command = path.join(root, 'apps/cli/dist/main.js');
 /** The path that npm links as `krmhub`. */
 export const linkedCommand = path.join(root, 'apps/cli/bin/krmhub.js');
 export const benchFile = (name: string): string => path.join(root, 'bench/dist', name);
@@ -29,6 +28,11 @@ export async function sqlite(): Promise<typeof BetterSqlite3> {
     'sqlite/driver',
   )) as typeof import('../apps/registry/src/store/sqlite/driver.js');
   return Database;
+}
+
+/** Imports the function that connects to PostgreSQL. */
+export async function postgresClient() {
+  return (await store('postgres/client')) as typeof import('../apps/registry/src/store/postgres/client.js');
 }
 
 /** Imports the function that turns a query into a full-text expression. */

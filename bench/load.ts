@@ -52,18 +52,15 @@ export async function getLoad(
     scratch: string;
     /** Where the server uses every core, the load shares the cores. */
     core?: 'load' | 'any';
+    connections?: number;
   },
 ): Promise<Throughput> {
-  const { origin, paths, method = 'GET', headers = {}, milliseconds, scratch, core = 'load' } = load;
+  const { origin, paths, method = 'GET', headers = {}, milliseconds, scratch } = load;
+  const { core = 'load', connections = CONNECTIONS } = load;
   // wrk waits for the body of a response to HEAD.
   if (tools.load === 'node' || method === 'HEAD') {
     const requests = paths.map((one) => ({ method, path: one, headers }));
-    const result = await clientLoad(
-      tools,
-      { origin, requests, connections: CONNECTIONS, milliseconds },
-      scratch,
-      core,
-    );
+    const result = await clientLoad(tools, { origin, requests, connections, milliseconds }, scratch, core);
     const { length } = result.milliseconds;
     return { requests: length, perSecond: length / result.seconds, p99: latency(result.milliseconds).p99 };
   }
@@ -74,7 +71,7 @@ export async function getLoad(
   const seconds = Math.max(1, Math.round(milliseconds / 1000));
   const output = await runProcess(
     onCore(tools, core, [
-      ...['wrk', '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script],
+      ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script],
       ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
       ...[origin + paths[0]!, '--', list],
     ]),

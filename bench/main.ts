@@ -7,6 +7,7 @@ import { type Bench, type Line, type Row, Unmeasured } from './row.js';
 import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { build } from './rows/build.js';
+import { engines } from './rows/engines.js';
 import { fn } from './rows/fn.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
@@ -21,7 +22,6 @@ import { sparse } from './rows/sparse.js';
 import { starlark } from './rows/starlark.js';
 import { start } from './rows/start.js';
 import { visible } from './rows/visible.js';
-import { workers } from './rows/workers.js';
 import { joined, type Results, textTable, withTables } from './table.js';
 import { findTools, type Tools } from './tools.js';
 
@@ -30,13 +30,13 @@ const ROWS: Row[] = [
   signing,
   starlark,
   http,
-  workers,
   search,
   publish,
   visible,
   sparse,
   aggregate,
   artifacts,
+  engines,
   pages,
   start,
   resolve,
@@ -88,7 +88,7 @@ async function measure(options: Options): Promise<{ results: Results; failed: bo
   const report = (text: string) => process.stderr.write(`${text}\n`);
   const tools = findTools(options.load);
   const folders = new Folders({ base: options.folder, tools, allowedSeconds: options.buildSeconds, report });
-  const bench: Bench = { effort: options.effort, tools, folders, workers: options.workers, report };
+  const bench: Bench = { effort: options.effort, tools, folders, report };
   const lines: Line[] = [];
   let failed = false;
   for (const row of ROWS.filter(({ name }) => options.rows.includes(name))) {

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from './built.js';
@@ -12,7 +11,6 @@ export interface Options {
   sizes: number[];
   effort: Effort;
   load?: LoadTool;
-  workers: number;
   /** Folder that caches filled registries. */
   folder: string;
   /** Seconds that the first build may take. */
@@ -39,7 +37,6 @@ export const HELP = `Measures krmhub against peers in the same run and shows the
   --quick            one short round, without targets: checks that the bench works
   --rounds COUNT     rounds of each measurement, 5 by default
   --load wrk|node    program that makes load; wrk if it is installed
-  --workers COUNT    processes in the row about several
   --folder FOLDER    folder that caches filled registries, .bench by default
   --cut-seconds N    how long the first build may take, 900 by default
   --json FILE        writes the results as JSON
@@ -59,7 +56,6 @@ export function readOptions(args: readonly string[], rowNames: readonly string[]
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       load: { type: 'string' },
-      workers: { type: 'string' },
       folder: { type: 'string' },
       'cut-seconds': { type: 'string', default: '900' },
       from: { type: 'string' },
@@ -89,7 +85,6 @@ export function readOptions(args: readonly string[], rowNames: readonly string[]
       quick,
     },
     ...(values.load === undefined ? {} : { load: values.load }),
-    workers: count('--workers', values.workers ?? String(Math.max(2, availableParallelism() - 1))),
     folder: path.resolve(values.folder ?? path.join(root, '.bench')),
     buildSeconds: count('--cut-seconds', values['cut-seconds']),
     from,

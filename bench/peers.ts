@@ -4,7 +4,7 @@ import path from 'node:path';
 import { benchFile } from './built.js';
 import type { HttpResource } from './peer-http.js';
 import { startProcess } from './processes.js';
-import { type Core, onCore, type Tools } from './tools.js';
+import { onCore, type Tools } from './tools.js';
 
 export interface Peer {
   origin: string;
@@ -46,10 +46,8 @@ export async function startNginx(
   tools: Tools,
   scratch: string,
   resources: readonly HttpResource[],
-  workers: number,
-  core: Core = 'server',
 ): Promise<Peer> {
-  const folder = path.join(scratch, `nginx-${workers}`);
+  const folder = path.join(scratch, 'nginx');
   const locations: string[] = [];
   for (const { path: name, headers, identity, gzip } of resources) {
     const file = path.join(folder, 'files', name);
@@ -70,7 +68,7 @@ export async function startNginx(
     path.join(folder, 'nginx.conf'),
     `${process.getuid?.() === 0 ? 'user root;' : ''}
 daemon off;
-worker_processes ${workers};
+worker_processes 1;
 pid ${folder}/nginx.pid;
 error_log stderr notice;
 events { worker_connections 1024; }
@@ -92,7 +90,7 @@ http {
 }
 `,
   );
-  const line = onCore(tools, core, [
+  const line = onCore(tools, 'server', [
     'nginx',
     '-p',
     folder,
@@ -139,7 +137,7 @@ export async function startDockerRegistry(
   return { origin: `http://${address}`, pid: started.pid, stop: () => started.stop() };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -18,10 +18,14 @@ process.on('exit', () => {
 /** Starts a program that keeps running, and waits until its output, which goes to a file, matches. */
 export async function startProcess(
   [program, args]: readonly [string, string[]],
-  options: { output: string; until: RegExp; env?: NodeJS.ProcessEnv; milliseconds?: number },
+  options: { output: string; until: RegExp; env?: NodeJS.ProcessEnv; cwd?: string; milliseconds?: number },
 ): Promise<Started> {
   const file = openSync(options.output, 'w');
-  const child = spawn(program, args, { stdio: ['ignore', file, file], env: options.env ?? process.env });
+  const child = spawn(program, args, {
+    stdio: ['ignore', file, file],
+    env: options.env ?? process.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
   closeSync(file);
   running.add(child);
   const ended = once(child, 'exit').finally(() => running.delete(child));

@@ -43,8 +43,6 @@ export interface Bench {
   effort: Effort;
   tools: Tools;
   folders: Folders;
-  /** Server processes of the row about several processes. */
-  workers: number;
   /** Reports progress. */
   report(text: string): void;
 }

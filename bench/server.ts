@@ -30,19 +30,9 @@ const SETTINGS = {
 export async function startServer(
   tools: Tools,
   folder: string,
-  options: { core?: Core; args?: string[]; env?: Record<string, string> } = {},
+  options: { core?: Core; env?: Record<string, string> } = {},
 ): Promise<Server> {
-  const serve = [
-    linkedCommand,
-    'serve',
-    '--host',
-    '127.0.0.1',
-    '--port',
-    '0',
-    '--data',
-    folder,
-    ...(options.args ?? []),
-  ];
+  const serve = [linkedCommand, 'serve', '--host', '127.0.0.1', '--port', '0', '--data', folder];
   const started = await startProcess(onCore(tools, options.core ?? 'server', [process.execPath, ...serve]), {
     output: path.join(folder, 'bench.log'),
     until: /krmhub serves (http:\/\/\S+)/,
@@ -89,6 +79,16 @@ export async function waitForBuild(
     await setTimeout(100);
   }
   return undefined;
+}
+
+/** Waits until a server says that it is ready: one beside others builds its search index first. */
+export async function waitUntilReady({ url }: Server): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.status === 200) return;
+    await setTimeout(50);
+  }
 }
 
 /** Applies a recipe and waits until its catalog is built. */

@@ -86,10 +86,11 @@ export function withTables(document: string, results: Results, titles: ReadonlyM
   return `${document.slice(0, start)}\n${text}\n${document.slice(to)}`;
 }
 
-/** Joins results; a later line replaces an earlier one of the same name and size. */
+/** Joins results of rows that still exist; a later line replaces an earlier one of the same name and size. */
 export function joined(results: readonly Results[], rowNames: readonly string[]): Results {
   const lines = new Map<string, Line>();
   for (const line of results.flatMap((one) => one.lines)) {
+    if (!rowNames.includes(line.row)) continue;
     // A row that could not be measured before may be measured now.
     for (const [key, other] of lines) {
       if (other.row === line.row && other.functions === line.functions && isReason(other) !== isReason(line))

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 
 export type LoadTool = 'wrk' | 'node';
 
@@ -11,6 +13,9 @@ export interface Tools {
   dockerRegistry: boolean;
   kubectl: boolean;
   kpt: boolean;
+  /** Folder with the programs of the newest PostgreSQL; undefined if it is not installed. */
+  postgres: string | undefined;
+  versitygw: boolean;
   /** Whether there is a Python whose PyYAML has the parser written in C. */
   pyYaml: boolean;
   /** Whether server and load run on separate cores. */
@@ -27,9 +32,22 @@ export function findTools(wanted: LoadTool | undefined): Tools {
     dockerRegistry: isUsable('docker-registry', ['--version']),
     kubectl: isUsable('kubectl', ['version', '--client']),
     kpt: isUsable('kpt', ['version']),
+    postgres: findPostgres(),
+    versitygw: isUsable('versitygw', ['--version']),
     pyYaml: succeeds('python3', ['-c', 'from yaml import CSafeLoader, CSafeDumper']),
     pinned: availableParallelism() > 1 && isUsable('taskset', ['-c', '1', 'true']),
   };
+}
+
+/** Where Debian installs the programs of each version. */
+const POSTGRES_VERSIONS = '/usr/lib/postgresql';
+
+function findPostgres(): string | undefined {
+  if (!existsSync(POSTGRES_VERSIONS)) return undefined;
+  return readdirSync(POSTGRES_VERSIONS)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => path.join(POSTGRES_VERSIONS, version, 'bin'))
+    .find((bin) => existsSync(path.join(bin, 'initdb')));
 }
 
 function isUsable(program: string, args: readonly string[]): boolean {

@@ -17,13 +17,13 @@ const rows = [
   'signing',
   'starlark',
   'http',
-  'workers',
   'search',
   'publish',
   'visible',
   'sparse',
   'aggregate',
   'artifacts',
+  'engines',
   'pages',
   'start',
   'resolve',
@@ -58,16 +58,25 @@ describe('bench', () => {
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
           expect(
-            ['workers', 'artifacts', 'pages', 'build', 'fn'],
+            ['artifacts', 'engines', 'pages', 'build', 'fn'],
             'only these rows need programs that may be missing',
           ).toContain(row);
-          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium|kubectl|kpt) is not installed/);
+          expect(beside).toMatch(
+            /(docker-registry|PostgreSQL|versitygw|Chromium|kubectl|kpt) is not installed/,
+          );
           continue;
         }
         expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);
         for (const [name, figure] of Object.entries(figures))
           expect(figure, `${row} ${what} ${name}`).not.toBeNaN();
         expect(target, 'one short round has no targets').toBeUndefined();
+      }
+      const publish = lines.find(({ what }) => what === 'one publish, on the process that accepts it');
+      if (publish !== undefined) {
+        expect(publish.figures.statements).toBeGreaterThan(0);
+        expect(publish.figures.puts).toBeGreaterThan(0);
+        const month = lines.find(({ what }) => what === 'a month: S3 PUT, POST, and LIST');
+        expect(month!.figures.putsOfMonth, 'of 1,000 publishes a day').toBeGreaterThanOrEqual(30_000);
       }
       const document = readFileSync(path.join(folder, 'performance.md'), 'utf8');
       for (const { what } of lines) {

@@ -8,7 +8,7 @@ import { readProcessorTime } from '../process-figures.js';
 import { atLeast, type Bench, type Line, type Row } from '../row.js';
 import { type Server, startServer } from '../server.js';
 
-export interface Case {
+interface Case {
   what: string;
   path: string;
   coding: 'identity' | 'gzip';
@@ -27,12 +27,11 @@ export const http: Row = {
     const peers: Record<string, Peer> = {};
     try {
       const scratch = await folders.scratch();
-      const sizes = catalogSizes(bench);
-      const resources = await makeCatalogs(server, filled, sizes);
+      const resources = await makeCatalogs(server, filled, catalogSizes(bench));
       peers.node = await startNodePeer(tools, scratch, resources);
-      if (tools.nginx) peers.nginx = await startNginx(tools, scratch, resources, 1);
+      if (tools.nginx) peers.nginx = await startNginx(tools, scratch, resources);
       const lines: Line[] = [];
-      for (const one of listCases(resources, true)) {
+      for (const one of listCases(resources)) {
         bench.report(`http: ${one.what}`);
         const measured = await measureCase(bench, one, { server, peers, resources, scratch });
         lines.push(toLine(one, functions, measured, effort.quick));
@@ -45,12 +44,12 @@ export const http: Row = {
   },
 };
 
-export function catalogSizes({ effort }: Bench): CatalogSize[] {
+function catalogSizes({ effort }: Bench): CatalogSize[] {
   return effort.quick ? ['small'] : (Object.keys(CATALOGS) as CatalogSize[]);
 }
 
 /** Every catalog as it is, once not modified, and compressed for information. */
-export function listCases(resources: readonly HttpResource[], compressed: boolean): Case[] {
+function listCases(resources: readonly HttpResource[]): Case[] {
   const sized = resources.map(({ path, identity }) => ({
     path,
     size: bytes(Buffer.byteLength(identity, 'base64')),
@@ -69,7 +68,7 @@ export function listCases(resources: readonly HttpResource[], compressed: boolea
     conditional: true,
     counts: true,
   } as const;
-  return [...plain, notModified, ...(compressed ? zipped : [])];
+  return [...plain, notModified, ...zipped];
 }
 
 interface Side extends Throughput {
@@ -79,7 +78,7 @@ interface Side extends Throughput {
 type Sides = Record<string, Side[]>;
 
 /** Loads our server and each peer in turn, after a check that their responses are the same. */
-export async function measureCase(
+async function measureCase(
   { tools, effort }: Bench,
   one: Case,
   parts: {
@@ -87,10 +86,9 @@ export async function measureCase(
     peers: Readonly<Record<string, Peer>>;
     resources: readonly HttpResource[];
     scratch: string;
-    core?: 'load' | 'any';
   },
 ): Promise<Sides> {
-  const { server, peers, resources, scratch, core = 'load' } = parts;
+  const { server, peers, resources, scratch } = parts;
   const resource = resources.find(({ path }) => path === one.path)!;
   const origins: Record<string, { origin: string; pid: number; etag: string }> = {
     krmhub: { origin: server.url, pid: server.pid, etag: resource.headers.etag! },
@@ -102,7 +100,7 @@ export async function measureCase(
     const headers: Record<string, string> = { 'Accept-Encoding': one.coding };
     if (one.conditional) headers['If-None-Match'] = etag;
     await checkAnswer(origin + one.path, headers, one, resource);
-    const load = { origin, paths: [one.path], headers, milliseconds: effort.milliseconds, scratch, core };
+    const load = { origin, paths: [one.path], headers, milliseconds: effort.milliseconds, scratch };
     sides[name] = async () => {
       const before = readProcessorTime(pid);
       const throughput = await getLoad(tools, load);
@@ -129,12 +127,12 @@ async function checkAnswer(
   }
 }
 
-export function rates(measured: Sides, side: string): number[] {
+function rates(measured: Sides, side: string): number[] {
   return measured[side]!.map(({ perSecond }) => perSecond);
 }
 
 /** Other activity on the machine disturbs it less than it disturbs a rate. */
-export function processorTimes(measured: Sides): string {
+function processorTimes(measured: Sides): string {
   const times = Object.entries(measured).map(([name, rounds]) => {
     const { median } = spread(rounds.map(({ processorTime }) => processorTime));
     return `${name} ${number(median)} µs`;

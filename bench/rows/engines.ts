@@ -1,0 +1,124 @@
+import { type Cost, type Costs, measureCosts, READS, type ReadKind } from '../engines/costs.js';
+import { measureLoads, prepareLoads } from '../engines/loads.js';
+import { monthLines } from '../engines/month.js';
+import { moveToSharedRegistry } from '../engines/shared-registry.js';
+import { bytes, milliseconds, number } from '../figures.js';
+import { type Bench, type Line, type Row, Unmeasured } from '../row.js';
+import { startServer, waitForBuild, waitUntilReady } from '../server.js';
+
+/** Of one publish, without its snapshot. */
+const MAX_STATEMENTS = 12;
+const MAX_REQUESTS = 6;
+
+/** All programs share all cores: with a core for each side, three processes would share one. */
+export const engines: Row = {
+  name: 'engines',
+  title: 'PostgreSQL and S3, against the embedded engines',
+  async run(bench, functions) {
+    const { tools, folders, report } = bench;
+    if (tools.postgres === undefined) throw new Unmeasured('PostgreSQL is not installed');
+    if (!tools.versitygw) throw new Unmeasured('versitygw is not installed');
+    const filled = await folders.filled(functions);
+    const { seconds, allowedSeconds } = filled.firstBuild;
+    if (seconds === undefined) {
+      throw new Unmeasured(
+        `the first snapshot of ${functions} functions was not built within ${allowedSeconds} s`,
+      );
+    }
+    report('engines: move');
+    const registry = await moveToSharedRegistry(bench, filled);
+    try {
+      const costs = await measureCosts(bench, registry, filled);
+      const server = await startServer(tools, await folders.copy(filled), { core: 'any' });
+      try {
+        await waitForBuild(server, functions, 60);
+        await waitUntilReady(server);
+        const scratch = await folders.scratch();
+        const blob = await prepareLoads(bench, server, filled, scratch);
+        const embedded = { name: 'embedded', servers: [server], blob };
+        const loads: Omit<Line, 'functions'>[] = [];
+        let sharedBlob: string | undefined;
+        for (const [count, name] of [
+          [1, 'one process'],
+          [3, 'three processes'],
+        ] as const) {
+          const servers = await registry.run(count);
+          sharedBlob ??= await prepareLoads(bench, servers[0]!, filled, scratch);
+          const shared = { name, servers, blob: sharedBlob };
+          loads.push(...(await measureLoads(bench, filled, { shared, embedded }, scratch)));
+        }
+        const lines = [
+          moveLine(registry.moveMilliseconds, functions),
+          ...loads,
+          ...costLines(bench, costs),
+          ...monthLines(costs),
+        ];
+        return lines.map((line) => ({ ...line, functions }));
+      } finally {
+        await server.stop();
+      }
+    } finally {
+      await registry.close();
+    }
+  },
+};
+
+function moveLine(time: number, functions: number): Omit<Line, 'functions'> {
+  return {
+    row: 'engines',
+    what: '`krmhub move` from the embedded engines',
+    ours: milliseconds(time),
+    beside: `${number((functions * 1_000) / time)} functions/s`,
+    figures: { moveMilliseconds: time },
+  };
+}
+
+function costLines({ effort }: Bench, costs: Costs): Omit<Line, 'functions'>[] {
+  const { alone, accepting, building, following, idle, idleLeader, reads, growth } = costs;
+  const line = (what: string, cost: Cost, each: 'once' | 'per second' = 'once'): Omit<Line, 'functions'> => {
+    const { statements, work, puts, gets } = cost;
+    const parts = Object.entries(work).filter(([, value]) => value >= 0.05);
+    return {
+      row: 'engines',
+      what,
+      ours: `${count(statements)} statements${each === 'once' ? '' : '/s'}, ${requests(cost)}`,
+      beside: parts.map(([name, value]) => `${name} ${count(value)}`).join(', '),
+      figures: { statements, puts, gets, ...work },
+    };
+  };
+  // A process that accepts a publish also follows the snapshot.
+  const statements = accepting.work.requests ?? accepting.statements;
+  const isMet = statements <= MAX_STATEMENTS && accepting.puts + accepting.gets <= MAX_REQUESTS;
+  return [
+    {
+      ...line('one publish, on the process that accepts it', accepting),
+      ...(effort.quick
+        ? {}
+        : { target: { text: `≤ ${MAX_STATEMENTS} statements, ${MAX_REQUESTS} requests`, met: isMet } }),
+    },
+    line('its snapshot, on the process that builds it', building),
+    line('both, on a third process', following),
+    line('both, with one process', alone),
+    ...(Object.keys(READS) as ReadKind[]).map((kind) => line(`one ${READS[kind]}`, reads[kind])),
+    line('no requests, the process that leads', idleLeader, 'per second'),
+    line('no requests, another process', idle, 'per second'),
+    {
+      row: 'engines',
+      what: 'storage of one publish and its snapshot',
+      ours: `+${bytes(growth.databaseBytes)} in PostgreSQL, +${bytes(growth.objectBytes)} in S3`,
+      beside: `${count(growth.rows)} rows`,
+      figures: { ...growth },
+    },
+  ];
+}
+
+/** Counts of a few: one digit after the point shows what only some operations do. */
+function count(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 1 });
+}
+
+function requests({ puts, gets }: Cost): string {
+  if (puts + gets === 0) return 'no S3 requests';
+  const parts = [...(puts > 0 ? [`${count(puts)} PUT`] : []), ...(gets > 0 ? [`${count(gets)} GET`] : [])];
+  return `${parts.join(', ')} to S3`;
+}
