@@ -18,6 +18,11 @@ export function percentiles({ p50, p99 }: Latency): string {
   return `p50 ${milliseconds(p50)}, p99 ${milliseconds(p99)}`;
 }
 
+/** Bytes that were added; what was deleted before can have left more space than was used. */
+export function addedBytes(value: number): string {
+  return `${value < 0 ? '−' : '+'}${bytes(Math.abs(value))}`;
+}
+
 export function bytes(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6) return `${number(value / 1e6)} MB`;

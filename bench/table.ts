@@ -59,7 +59,8 @@ function columns({ functions, ours, against, ratio, beside, target }: Line): str
 }
 
 /**
- * Replaces the tables of measured rows in a document, and keeps the others. Throws if the document has no markers for them.
+ * Replaces the tables of measured rows in a document, and keeps those of other rows that still exist. Throws if the
+ * document has no markers for them.
  */
 export function withTables(document: string, results: Results, titles: ReadonlyMap<string, string>): string {
   const [begin, end] = MARKERS;
@@ -80,6 +81,7 @@ export function withTables(document: string, results: Results, titles: ReadonlyM
   for (const [title, table] of markdownTables(results, titles)) tables.set(title, table);
   const order = [...titles.values()];
   const sections = [...tables]
+    .filter(([title]) => order.includes(title))
     .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
     .flatMap(([title, table]) => [`### ${title}`, table]);
   const text = [...new Set([...known, ...results.machine.split('\n\n')]), ...sections].join('\n\n');

@@ -123,6 +123,9 @@ describe('bench', () => {
     try {
       copyFileSync(path.join(root, 'docs/internals/performance.md'), path.join(folder, 'performance.md'));
       const before = readFileSync(path.join(folder, 'performance.md'), 'utf8');
+      const end = '<!-- bench:end -->';
+      const removed = `### a row that does not exist any more\n\n| a figure |\n\n${end}`;
+      writeFileSync(path.join(folder, 'performance.md'), before.replace(end, removed));
       const line = { row: 'lint', what: 'a new figure', ours: '1 ms', figures: { milliseconds: 1 } };
       writeFileSync(path.join(folder, 'lint.json'), JSON.stringify({ machine: 'another', lines: [line] }));
       const { code, stderr } = await bench(['--from', 'lint.json', '--write', 'performance.md'], folder);

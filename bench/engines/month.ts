@@ -1,4 +1,4 @@
-import { bytes, number } from '../figures.js';
+import { addedBytes, number } from '../figures.js';
 import type { Line } from '../row.js';
 import type { Costs, ReadKind } from './costs.js';
 import { sum, times } from './costs.js';
@@ -77,7 +77,7 @@ export function monthLines(costs: Costs): Omit<Line, 'functions'>[] {
     requests('S3 GET and HEAD', 'gets', PRICES.thousandGets),
     line(
       'growth of S3',
-      `+${bytes(stored.s3)}`,
+      addedBytes(stored.s3),
       `${dollars((stored.s3 / 1e9) * PRICES.gigabyteMonth)} for each later month, at ${dollars(PRICES.gigabyteMonth)} for 1 GB`,
       { objectBytesOfMonth: stored.s3 },
     ),
@@ -89,7 +89,7 @@ export function monthLines(costs: Costs): Omit<Line, 'functions'>[] {
         statementsOfMonth: total.statements,
       },
     ),
-    line('growth of PostgreSQL', `+${bytes(stored.postgres)}`, `${number(growth.rows * published)} rows`, {
+    line('growth of PostgreSQL', addedBytes(stored.postgres), `${number(growth.rows * published)} rows`, {
       databaseBytesOfMonth: stored.postgres,
       rowsOfMonth: growth.rows * published,
     }),

@@ -2,7 +2,7 @@ import { type Cost, type Costs, measureCosts, READS, type ReadKind } from '../en
 import { measureLoads, prepareLoads } from '../engines/loads.js';
 import { monthLines } from '../engines/month.js';
 import { moveToSharedRegistry } from '../engines/shared-registry.js';
-import { bytes, milliseconds, number } from '../figures.js';
+import { addedBytes, milliseconds, number } from '../figures.js';
 import { type Bench, type Line, type Row, Unmeasured } from '../row.js';
 import { startServer, waitForBuild, waitUntilReady } from '../server.js';
 
@@ -13,7 +13,7 @@ const MAX_REQUESTS = 6;
 /** All programs share all cores: with a core for each side, three processes would share one. */
 export const engines: Row = {
   name: 'engines',
-  title: 'PostgreSQL and S3, against the embedded engines',
+  title: 'PostgreSQL and S3',
   async run(bench, functions) {
     const { tools, folders, report } = bench;
     if (tools.postgres === undefined) throw new Unmeasured('PostgreSQL is not installed');
@@ -105,7 +105,7 @@ function costLines({ effort }: Bench, costs: Costs): Omit<Line, 'functions'>[] {
     {
       row: 'engines',
       what: 'storage of one publish and its snapshot',
-      ours: `+${bytes(growth.databaseBytes)} in PostgreSQL, +${bytes(growth.objectBytes)} in S3`,
+      ours: `${addedBytes(growth.databaseBytes)} in PostgreSQL, ${addedBytes(growth.objectBytes)} in S3`,
       beside: `${count(growth.rows)} rows`,
       figures: { ...growth },
     },
