@@ -29,6 +29,16 @@ export function tokenContract(store: () => TokenStore): void {
       expect(await store().tokens()).toEqual([eternal, token]);
     });
 
+    it('are stored by the first of several processes, unless one is enough', async () => {
+      const first = (id: string, name = 'admin') =>
+        store().createFirstToken({ ...token, id, name }, id, (known) => known.name === 'admin');
+      expect(await first('ci', 'ci')).toBe(true);
+      const stored = await Promise.all(['a', 'b', 'c'].map((id) => first(id)));
+      expect(stored.filter(Boolean)).toHaveLength(1);
+      expect(await store().tokens()).toHaveLength(2);
+      expect(await first('d')).toBe(false);
+    });
+
     it('record their use and are revoked', async () => {
       await store().createToken(token, 'f00d');
       await store().touchToken('abc', LATER);

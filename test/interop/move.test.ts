@@ -162,6 +162,8 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
       expect(await read(second)).toEqual(before);
       expect((await publish(second, 'Third')).status).toBe(201);
       await run(['fsck', '--data', at('second')], settings);
+      // A process that never ran finds the files too.
+      await run(['fsck', '--data', at('unused')], { ...settings, KRMHUB_KEYS: `${at('second')}/keys` });
       const later = await read(second);
       readers = reader(second, later);
       await run(['move', '--data', at('second'), '--to-data', at('third')], settings);

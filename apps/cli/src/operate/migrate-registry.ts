@@ -1,4 +1,4 @@
-import { dataPaths, migrateDatabase, prepareDataFolder } from '@krmhub/registry/operate';
+import { dataPaths, migrateDatabase } from '@krmhub/registry/operate';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
@@ -13,8 +13,7 @@ export interface MigrateOptions {
 /** Applies the migrations of this version to the database of a registry. */
 export async function migrateRegistry(io: Io, options: MigrateOptions): Promise<void> {
   const { dataFolder, databaseUrl } = await resolveStorage(io, options);
-  const paths = databaseUrl === undefined ? await prepareDataFolder(dataFolder) : dataPaths(dataFolder);
-  const { place, applied } = await migrateDatabase(paths, databaseUrl);
+  const { place, applied } = await migrateDatabase(dataPaths(dataFolder), databaseUrl);
   await printData(io, options.output, { applied }, async () => undefined);
   const where = 'file' in place ? place.file : 'PostgreSQL';
   await printLine(

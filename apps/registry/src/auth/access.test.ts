@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -278,6 +279,15 @@ describe('ensureAdminToken', () => {
     const text = await readFile(file, 'utf8');
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
     expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it('writes one token if several processes start at the same time', async () => {
+    const files = ['a', 'b', 'c'].map((name) => path.join(folder, name));
+    const started = await Promise.all(files.map((one) => ensureAdminToken(store, one, now)));
+    expect(started.map(({ outcome }) => outcome).sort()).toEqual(['created', 'present', 'present']);
+    const written = files.filter((one) => existsSync(one));
+    expect(written).toEqual([files[started.findIndex(({ outcome }) => outcome === 'created')]]);
+    expect(await store.tokens()).toHaveLength(1);
   });
 
   it('uses the token of a start that crashed before storing it', async () => {

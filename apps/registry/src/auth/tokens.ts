@@ -53,10 +53,16 @@ export interface NewToken {
 export async function createToken(
   store: TokenStore,
   wanted: NewToken,
-  context: { now: Date; by: string; secret?: string },
+  context: { now: Date; by: string },
 ): Promise<{ token: TokenRecord; secret: string }> {
-  const secret = context.secret ?? newSecret();
-  const token: TokenRecord = {
+  const secret = newSecret();
+  const token = newToken(wanted, context);
+  await store.createToken(token, hashSecret(secret));
+  return { token, secret };
+}
+
+function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRecord {
+  return {
     id: randomUUID(),
     name: wanted.name,
     scopes: [...new Set(wanted.scopes)],
@@ -72,8 +78,6 @@ export async function createToken(
           ).toISOString(),
         }),
   };
-  await store.createToken(token, hashSecret(secret));
-  return { token, secret };
 }
 
 export type AdminTokenState =
@@ -87,16 +91,14 @@ export type AdminTokenState =
  * Ensures that the registry has a usable admin token. If not, writes a new one to `file`, readable only by its owner.
  * It does not expire, because the reader of the file owns the data. The file is written before the row, so after a
  * crash the next start uses the token of the file. An empty file requests another token, for an operator who lost the
- * first.
+ * first. Of processes that start at the same time, one writes a token.
  */
 export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
   const isRequested = await isEmpty(file);
   if (isRequested) await rm(file);
-  const known = await store.tokens();
-  const usable = known.some(
-    (token) => token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined,
-  );
-  if (usable && !isRequested) return { outcome: 'present' };
+  const isUsable = (token: TokenRecord) =>
+    !isRequested && token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined;
+  if ((await store.tokens()).some(isUsable)) return { outcome: 'present' };
   let secret = newSecret();
   if (!(await writeOnce(file, `${secret}\n`))) {
     secret = (await readFile(file, 'utf8')).trim();
@@ -115,8 +117,10 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
     groups: ['*'],
     repositories: ['*'],
   };
-  await createToken(store, wanted, { now, by: 'krmhub', secret });
-  return { outcome: 'created' };
+  const token = newToken(wanted, { now, by: 'krmhub' });
+  if (await store.createFirstToken(token, hashSecret(secret), isUsable)) return { outcome: 'created' };
+  await rm(file);
+  return { outcome: 'present' };
 }
 
 async function isEmpty(file: string): Promise<boolean> {

@@ -69,7 +69,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   if ('url' in place) await copyToFile(place.url, to.database, { progress });
   else await copyFile(place.file, to.database);
   const named = await namedFiles(to.database);
-  const readerOf = await openBlobReaders(from, input);
+  const readerOf = await openBlobReaders(from, input.databaseUrl, input);
   for (const part of FILE_PARTS) {
     const source = part === 'copies' ? readBlobFolder(from.copies) : readerOf(part);
     await copyBlobs(source, to[part], named[part], progress);

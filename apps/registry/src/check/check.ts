@@ -75,9 +75,9 @@ export async function checkRegistry(dataFolder: string, options: CheckOptions): 
   const { progress = async () => undefined } = options;
   const paths = dataPaths(dataFolder);
   const place = knownPlace(paths, options.databaseUrl);
-  const readerOf = await openBlobReaders(paths, options);
   const state = await openCheckedState(place, progress);
   try {
+    const readerOf = await openBlobReaders(paths, options.databaseUrl, options);
     const input: CheckInput = {
       ...state,
       blobs: rowsFirst(state.store, readerOf('blobs')),

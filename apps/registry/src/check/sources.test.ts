@@ -82,11 +82,6 @@ describe('finds damage', () => {
   };
   it.each<[string, () => unknown, RegExp]>([
     [
-      'a missing copy',
-      () => each((file) => rm(file)),
-      /^sources: source theirs of ours: its copy \S+ is missing$/,
-    ],
-    [
       'a copy with other bytes',
       () => each((file) => writeFile(file, 'other')),
       /^sources: source theirs of ours: its copy does not match its digest/,
@@ -146,6 +141,17 @@ describe('finds damage', () => {
   });
 });
 
+it('reports a copy that is not there: the next sync downloads it', async () => {
+  for (const file of await copyFiles()) await rm(file);
+  const { healthy: isWhole, findings } = await check();
+  expect(isWhole).toBe(true);
+  expect(findings.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([
+    expect.stringMatching(
+      /^source theirs of ours: its copy \S+ is not in this data folder\. The registry downloads/,
+    ),
+  ]);
+});
+
 it('reports unused copies once they are old', async () => {
   const old = new Date(Date.now() - 3_600_000);
   for (const file of await copyFiles()) await utimes(file, old, old);
@@ -164,7 +170,7 @@ it('backs up and restores the copies of sources', async () => {
   await restoreRegistry({ backup: out, dataFolder: restored, takedowns: [], now: new Date() });
   expect(await copyFiles(restored)).toHaveLength(1);
   expect(await check(restored)).toMatchObject({ healthy: true, findings: [] });
-  for (const file of await copyFiles(out)) await rm(file);
+  for (const file of await copyFiles(out)) await writeFile(file, 'other');
   const again = path.join(folder, 'again');
   await expect(
     restoreRegistry({ backup: out, dataFolder: again, takedowns: [], now: new Date() }),

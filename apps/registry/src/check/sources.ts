@@ -3,11 +3,14 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { text } from '../store/sql/statement.js';
 import { COPIES, COPIES_POSTGRES } from '../store/sqlite/sources/source-rows.js';
-import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
-const AGAIN = 'The registry fetches it again at the next sync.';
+const AGAIN = 'The registry downloads it again at the next sync';
 
-/** Checks that the source rows match the recipes, and that every copy exists and matches. */
+/**
+ * Checks that the source rows match the recipes, and that every copy matches. A copy is where its source was synced
+ * last, which may be the data folder of another process.
+ */
 export const checkSources: Check = async function* (input) {
   const { store, client, progress } = input;
   const records = await store.sources();
@@ -43,20 +46,23 @@ export const checkSources: Check = async function* (input) {
       const message = `it has ${entries} entries, but its copy has ${copy?.entries ?? 0}`;
       yield damage(subject, message, FROM_BACKUP);
     }
-    const problem = copy === undefined ? undefined : await problemOf(input, copy);
-    if (problem !== undefined && (await isNamedNow(input, copy!.digest))) {
-      yield damage(subject, `its copy ${problem}`, AGAIN);
-    }
+    if (copy === undefined) continue;
+    const problem = await problemOf(input, copy);
+    if (problem === undefined || !(await isNamedNow(input, copy.digest))) continue;
+    yield problem === MISSING
+      ? information(subject, `its copy ${copy.digest} is not in this data folder. ${AGAIN}.`)
+      : damage(subject, `its copy ${problem}`, `${AGAIN}.`);
   }
   await progress(`${records.length} sources checked`);
 };
 
+const MISSING = 'is missing';
 type Copy = NonNullable<SourceRecord['copy']>;
 
 async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promise<string | undefined> {
   try {
     const bytes = await copies.get(digest);
-    if (bytes === undefined) return `${digest} is missing`;
+    if (bytes === undefined) return MISSING;
     if (bytes.byteLength === size) return undefined;
     return `has ${bytes.byteLength} bytes, expected ${size}`;
   } catch (error) {

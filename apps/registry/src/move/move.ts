@@ -130,7 +130,7 @@ type Files = Record<FilePart, CopiedFiles>;
 
 async function openFiles({ to, ...input }: MoveInput, from: DataPaths): Promise<Files> {
   const paths = dataPaths(to.dataFolder);
-  const readerOf = await openBlobReaders(from, input);
+  const readerOf = await openBlobReaders(from, input.from.databaseUrl, input);
   const { openPart: storeOf } = await openBlobStores(paths, {
     ...(to.blobPlace === undefined ? {} : { blobPlace: to.blobPlace }),
     ...(input.s3Credentials === undefined ? {} : { s3Credentials: input.s3Credentials }),
@@ -170,7 +170,8 @@ async function copyFiles(
     );
     // While the registry changes, it may delete files.
     if (!isLast) continue;
-    if (missing.length > 0) {
+    // The next sync of an upstream catalog downloads it again.
+    if (missing.length > 0 && part !== 'copies') {
       throw new KrmhubError('conflict', `the file ${missing[0]} in ${part} is missing or damaged`, {
         hint: 'Nothing was moved. Run `krmhub fsck`, and repair the registry first.',
       });

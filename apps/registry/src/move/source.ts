@@ -17,6 +17,8 @@ import { attempt } from '../store/sqlite/errors.js';
 
 /** Milliseconds to wait for a registry that writes: committing a large snapshot takes some seconds. */
 const WRITER_MS = 60_000;
+/** Milliseconds for which the end of a move waits for the reads of a table. */
+const UNBLOCK_MS = 5_000;
 
 /** What a move changes in its source, which a registry may be serving. */
 export interface MoveSource {
@@ -56,7 +58,11 @@ function sqliteSource(file: string): MoveSource {
         }
       });
     },
-    block: (other) => write((client) => setSqliteMark(client, { role: 'source', other })),
+    block: (other) =>
+      write((client) => {
+        refuseOther(sqliteMark(client), other);
+        setSqliteMark(client, { role: 'source', other });
+      }),
     unblock: () => write(clearSqliteMark),
   };
 }
@@ -70,7 +76,24 @@ function postgresSource(url: string): MoveSource {
     });
   return {
     mark: () => withClient(url, postgresMark),
-    block: (other) => write((client) => setPostgresMark(client, { role: 'source', other })),
-    unblock: () => write(clearPostgresMark),
+    block: (other) =>
+      write(async (client) => {
+        refuseOther(await postgresMark(client), other);
+        await setPostgresMark(client, { role: 'source', other });
+      }),
+    unblock: () =>
+      write(async (client) => {
+        // Reads wait for what removes triggers, so it must not wait long for a read.
+        await client.query(`SET LOCAL lock_timeout = ${UNBLOCK_MS}`);
+        await clearPostgresMark(client);
+      }),
   };
+}
+
+/** Two moves may have begun at the same time. */
+function refuseOther(mark: MoveMark | undefined, other: string): void {
+  if (mark === undefined || (mark.role === 'source' && mark.other === other)) return;
+  throw new KrmhubError('conflict', `another move began meanwhile, to ${mark.other}`, {
+    hint: 'Nothing was moved. Run one `krmhub move` at a time.',
+  });
 }

@@ -158,8 +158,13 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
       await this.end(upload);
       throw error;
     });
-    if (await this.#remove(upload)) return verified;
-    await writer.discard();
+    let isRemoved = false;
+    try {
+      isRemoved = await this.#remove(upload);
+    } finally {
+      if (!isRemoved) await writer.discard();
+    }
+    if (isRemoved) return verified;
     throw uploadUnknown();
   }
 

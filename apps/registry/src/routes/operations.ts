@@ -9,7 +9,7 @@ import type { PublicAddress } from '../http/public-address.js';
 import type { Metrics } from '../metrics.js';
 
 interface OperationDeps {
-  readiness: () => Promise<Readiness>;
+  readiness: (exclude?: readonly Readiness['checks'][number]['name'][]) => Promise<Readiness>;
   metrics: Pick<Metrics, 'render' | 'contentType'>;
   config: PublicAddress;
 }
@@ -36,10 +36,8 @@ export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
 
   serveRoute(app, ROUTES.readyz, async (c, { query: { exclude = [] } }) => {
-    const result = await deps.readiness();
-    const checks = result.checks.filter(({ name }) => !exclude.includes(name));
-    const status = checks.every((check) => check.status === 'ok') ? 'ok' : 'failing';
-    return c.json({ status, checks }, status === 'ok' ? 200 : 503, noStore);
+    const readiness = await deps.readiness(exclude);
+    return c.json(readiness, readiness.status === 'ok' ? 200 : 503, noStore);
   });
 
   serveRoute(app, ROUTES.metrics, async (c) =>

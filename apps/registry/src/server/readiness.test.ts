@@ -44,6 +44,25 @@ it('does not check search where it is part of the database', async () => {
   expect(checks.map(({ name }) => name)).toEqual(['store', 'blobs', 'catalogs']);
 });
 
+it('does not run what is excluded', async () => {
+  const ran: string[] = [];
+  const noting = (name: string) => ({ check: async () => void ran.push(name) });
+  const readiness = readinessChecks({
+    ...works,
+    store: noting('store'),
+    blobs: noting('blobs'),
+    artifacts: noting('artifacts'),
+    snapshotBuilder: { status: () => ({ ...caughtUp, caughtUp: false }) },
+  });
+  const { status, checks } = await readiness(['store', 'blobs', 'catalogs']);
+  expect([status, checks, ran]).toEqual(['ok', [], []]);
+  expect((await readiness(['blobs'])).checks.map((one) => [one.name, one.status])).toEqual([
+    ['store', 'ok'],
+    ['catalogs', 'failing'],
+  ]);
+  expect(ran).toEqual(['store']);
+});
+
 it('fails if the store does not answer, and asks it once until it does', async () => {
   vi.useFakeTimers();
   let asked = 0;

@@ -1,6 +1,6 @@
 import type { Readiness } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { BuilderStatus, CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 
@@ -12,66 +12,70 @@ interface ReadinessDeps {
   /** Absent if search is part of the database. */
   searchProblem?: () => Promise<string | undefined>;
   log: Log;
-  /** Whether the registry stops; it still serves requests, and a load balancer has to send them elsewhere. */
+  /** Whether the registry stops; it still serves requests, and a load balancer has to send them to another process. */
   shutdown: { begun: boolean };
 }
 
-/** Returns a readiness check. Its result is reused for SERVER_LIMITS.readinessMilliseconds. */
-export function readinessChecks(deps: ReadinessDeps): () => Promise<Readiness> {
-  const { store, blobs, artifacts } = deps;
-  const writable = {
-    store: bounded(() => store.check()),
-    blobs: bounded(async () => void (await Promise.all([blobs.check(), artifacts.check()]))),
-  };
-  const check = reused(() => checkReadiness(deps, writable));
-  return async () => {
-    const readiness = await check();
-    if (!deps.shutdown.begun) return readiness;
-    const shutdown = {
-      name: 'shutdown',
-      status: 'failing',
-      detail: 'the registry is shutting down',
-    } as const;
-    return { status: 'failing', checks: [...readiness.checks, shutdown] };
+type Check = Readiness['checks'][number];
+type CheckName = Check['name'];
+
+/**
+ * Returns the checks, without those to exclude, which do not run: some write, and probes of many processes ask often.
+ * A result is reused for SERVER_LIMITS.readinessMilliseconds.
+ */
+export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckName[]) => Promise<Readiness> {
+  const { store, blobs, artifacts, snapshotBuilder, searchProblem, shutdown, log } = deps;
+  const checks: { name: CheckName; check: () => Promise<Check> }[] = [
+    { name: 'store', check: reused(writes('store', () => store.check(), log)) },
+    {
+      name: 'blobs',
+      check: reused(
+        writes('blobs', async () => void (await Promise.all([blobs.check(), artifacts.check()])), log),
+      ),
+    },
+    { name: 'catalogs', check: async () => catalogCheck(snapshotBuilder.status()) },
+    ...(searchProblem === undefined
+      ? []
+      : [{ name: 'search', check: reused(() => searchCheck(searchProblem, log)) } as const]),
+  ];
+  return async (exclude = []) => {
+    const wanted = checks.filter(({ name }) => !exclude.includes(name));
+    const results = await Promise.all(wanted.map(({ check }) => check()));
+    if (shutdown.begun && !exclude.includes('shutdown'))
+      results.push({ name: 'shutdown', status: 'failing', detail: 'the registry is shutting down' });
+    return { status: results.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks: results };
   };
 }
 
-async function checkReadiness(
-  { snapshotBuilder: builder, searchProblem, log }: ReadinessDeps,
-  writable: Record<'store' | 'blobs', () => Promise<void>>,
-): Promise<Readiness> {
-  const attempt = async (name: 'store' | 'blobs'): Promise<Readiness['checks'][number]> => {
+/** Returns a check that something can be written. */
+function writes(name: 'store' | 'blobs', write: () => Promise<void>, log: Log): () => Promise<Check> {
+  const attempt = bounded(write);
+  return async () => {
     try {
-      await writable[name]();
+      await attempt();
       return { name, status: 'ok' };
     } catch (error) {
       log.error({ err: error, check: name }, 'readiness check failed');
       return { name, status: 'failing', detail: 'not writable; see the log' };
     }
   };
-  const { caughtUp, failure, failing } = builder.status();
+}
+
+function catalogCheck({ caughtUp, failure, failing }: BuilderStatus): Check {
   // If one catalog cannot be built, its recipe is the cause: the registry still serves all others.
   const detail =
     failure ??
     (caughtUp
       ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
       : 'the first build of the catalogs since startup is not complete');
-  const checks: Readiness['checks'] = [
-    ...(await Promise.all([attempt('store'), attempt('blobs')])),
-    {
-      name: 'catalogs',
-      status: caughtUp && failure === undefined ? 'ok' : 'failing',
-      ...(detail === '' ? {} : { detail }),
-    },
-    ...(searchProblem === undefined ? [] : [await searchCheck(searchProblem, log)]),
-  ];
-  return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
+  return {
+    name: 'catalogs',
+    status: caughtUp && failure === undefined ? 'ok' : 'failing',
+    ...(detail === '' ? {} : { detail }),
+  };
 }
 
-async function searchCheck(
-  problem: () => Promise<string | undefined>,
-  log: Log,
-): Promise<Readiness['checks'][number]> {
+async function searchCheck(problem: () => Promise<string | undefined>, log: Log): Promise<Check> {
   const detail = await problem().catch((error: unknown) => {
     log.error({ err: error, check: 'search' }, 'readiness check failed');
     return 'the search index cannot be read; see the log';

@@ -71,9 +71,11 @@ export async function ensureRegistryKey(
     if (signed || (await shared?.setting('registry-key')) !== undefined) throw missing(folder);
     const made = await addKeyFile(folder, now);
     if (shared === undefined || (await isKnown([made], shared))) return;
-    // Another process was first.
+    // Another process was first, which may use the same folder.
     await deleteKeyFile(folder, made);
-    throw missing(folder);
+    const others = await readKeyFiles(folder);
+    if (others.length === 0 || !(await isKnown(others, shared))) throw missing(folder);
+    return;
   }
   if (shared !== undefined && !(await isKnown(keys, shared))) throw foreign(folder);
 }

@@ -4,6 +4,15 @@ import type { Time, TokenRecord } from './records.js';
 export interface TokenStore {
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */
   createToken(token: TokenRecord, hash: string): Promise<void>;
+  /**
+   * As `createToken`, unless a token is known for which `isEnough` returns true. Returns whether it is stored: of
+   * processes that start at the same time, one stores its token.
+   */
+  createFirstToken(
+    token: TokenRecord,
+    hash: string,
+    isEnough: (known: TokenRecord) => boolean,
+  ): Promise<boolean>;
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
   /** Returns the current token; undefined for an unknown ID. */

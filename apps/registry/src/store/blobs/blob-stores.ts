@@ -14,7 +14,7 @@ import type { BlobStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import type { DataPaths } from '../data-folder.js';
-import type { SettingStore } from '../setting-store.js';
+import type { SettingName, SettingStore } from '../setting-store.js';
 import { blobsIn, openBlobFolder } from './folder.js';
 import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
@@ -48,6 +48,8 @@ export interface OpenedBlobs {
   pieces?: PieceStore;
 }
 
+const SETTING = 'the setting blob-store of the database';
+
 /** `blob-store.json`. */
 interface StoreRecord extends S3Place {
   /** ID of the registry, which an object in the store has too. */
@@ -68,7 +70,7 @@ export async function openBlobStores(
   const { blobPlace: place, shared } = settings;
   const inFolder = await readRecord(paths);
   const row = await shared?.setting('blob-store');
-  const record = row === undefined ? inFolder : parseRecord(row, 'the setting blob-store of the database');
+  const record = row === undefined ? inFolder : parseRecord(row, SETTING);
   if (inFolder !== undefined && record !== undefined && inFolder.registry !== record.registry) {
     // The claim of an interrupted first start may not be the one that won.
     if (inFolder.isNew !== true) throw otherRegistry(paths, record);
@@ -119,15 +121,30 @@ export async function openBlobStores(
   return { openPart: async (part) => store.area(part), pieces: store.pieces };
 }
 
-/** Opens the blobs of a data folder or a backup read-only; a registry may be writing to them. */
+/**
+ * Opens the blobs of a data folder or a backup read-only; a registry may be writing to them. The database in PostgreSQL,
+ * if there is one, tells where they are: the data folder may be of a process that was never started.
+ */
 export async function openBlobReaders(
   paths: DataPaths,
+  databaseUrl: string | undefined,
   settings: Pick<BlobSettings, 's3Credentials'>,
 ): Promise<(part: BlobPart) => BlobReader> {
-  const record = await readRecord(paths);
+  const row = databaseUrl === undefined ? undefined : await settingIn(databaseUrl, 'blob-store');
+  const record = row === undefined ? await readRecord(paths) : parseRecord(row, SETTING);
   if (record === undefined || record.isNew === true) return (part) => readBlobFolder(paths[part]);
   const { readS3 } = await import('./s3/open-s3.js');
   return readS3(record, credentialsOf(settings)).area;
+}
+
+async function settingIn(url: string, name: SettingName): Promise<string | undefined> {
+  const { withClient } = await import('../postgres/client.js');
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ value: string }>('SELECT value FROM setting WHERE name = $1', [
+      name,
+    ]);
+    return rows[0]?.value;
+  });
 }
 
 /** Where another thread of this process reads the blobs. */

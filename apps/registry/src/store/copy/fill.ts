@@ -70,12 +70,13 @@ export async function fillPostgres(
     await continueSequences(client);
     await beforeCommit?.();
     await client.query('COMMIT');
-    await progress('Collecting statistics for the planner of PostgreSQL');
-    await client.query('ANALYZE');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw translatePostgresError(error);
   }
+  await progress('Collecting statistics for the planner of PostgreSQL');
+  // The rows are stored. Without statistics, PostgreSQL collects them by itself later.
+  await client.query('ANALYZE').catch(() => undefined);
 }
 
 /** Rejects with `usage` if a database has a registry. */

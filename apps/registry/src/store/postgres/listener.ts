@@ -15,7 +15,7 @@ const ANSWER_MS = 5_000;
 
 /**
  * A connection that hears the notifications of a database, and is opened again if it breaks. Some can be missed
- * meanwhile, so whoever uses it also polls.
+ * meanwhile, so its users also poll.
  */
 export class Listener {
   readonly #url: string;

@@ -36,6 +36,9 @@ const touch = change((db) =>
     ),
 );
 
+const insert = (token: TokenRecord, hash: string) =>
+  change((db) => db.insert(tokens).values({ ...token, hash }));
+
 const MAX_RECENT_TOKENS = 1_000;
 
 export function tokenRows(database: Sql): TokenStore {
@@ -59,7 +62,13 @@ export function tokenRows(database: Sql): TokenStore {
   return {
     createToken: (token, hash) =>
       write(function* () {
-        yield* change((db) => db.insert(tokens).values({ ...token, hash })).run();
+        yield* insert(token, hash).run();
+      }),
+    createFirstToken: (token, hash, isEnough) =>
+      write(function* () {
+        if ((yield* all.all()).map(tokenRecord).some(isEnough)) return false;
+        yield* insert(token, hash).run();
+        return true;
       }),
     tokenByHash: async (hash) =>
       (await recentToken(hash)) ??
