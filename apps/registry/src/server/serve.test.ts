@@ -193,6 +193,8 @@ describe('a running registry', () => {
       { port: String(port), data: path.join(folder, 'data') },
     );
     registry = await startRegistry({ config, log: pino({ level: 'silent' }) });
+    // On a busy machine, a check can fail.
+    await expect.poll(async () => (await fetch(`${registry.url}/readyz`)).status).toBe(200);
     const before = await fetch(`${registry.url}/readyz`);
     expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
     const closed = registry.close();
