@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -65,11 +65,13 @@ export interface RunningRegistry {
 }
 
 /**
- * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment.
+ * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. Appends its
+ * output to a file if there is one.
  */
 export async function startRegistry(
   data: string,
   settings: Record<string, string> = {},
+  log?: string,
 ): Promise<RunningRegistry> {
   const child = spawn(
     process.execPath,
@@ -80,6 +82,11 @@ export async function startRegistry(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
+  if (log !== undefined) {
+    const file = createWriteStream(log, { flags: 'a' });
+    for (const output of [child.stdout, child.stderr]) output.pipe(file, { end: false });
+    child.once('close', () => file.end());
+  }
   const exited = once(child, 'close') as Promise<[number | null]>;
   const url = await listeningUrl(child, exited);
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();

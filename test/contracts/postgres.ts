@@ -49,7 +49,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       listen_addresses: '',
       unix_socket_directories: folder,
       fsync: 'off',
-      max_connections: '50',
+      // Three processes of a registry, as docs/operate-replicas.md says.
+      max_connections: '120',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // SIGQUIT ends the server at once, and it removes its shared memory.
