@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Replica } from '../replicas/cluster.js';
+import type { Cluster, Connections, Replica } from '../replicas/cluster.js';
 import type { History } from '../replicas/history.js';
-import type { TcpProxy } from '../replicas/tcp-proxy.js';
 
 export interface FaultContext {
   cluster: Cluster;
@@ -50,23 +49,23 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     part: 3,
     breaks: 1,
     inject: (context, [replica]) =>
-      part(context, replica!, { proxy: replica!.connections.postgres, how: 'cut' }),
+      apart(context, replica!, () => interrupt(context, replica!, 'postgres', 'cut')),
   },
   'a process whose connections to PostgreSQL hang': {
     part: 3,
     breaks: 1,
     inject: (context, [replica]) =>
-      part(context, replica!, { proxy: replica!.connections.postgres, how: 'hold' }),
+      apart(context, replica!, () => interrupt(context, replica!, 'postgres', 'hold')),
   },
   'a process cut off from S3': {
     part: 2,
     breaks: 1,
-    inject: (context, [replica]) => part(context, replica!, { proxy: replica!.connections.s3, how: 'cut' }),
+    inject: (context, [replica]) => interrupt(context, replica!, 's3', 'cut'),
   },
   'a process whose connections to S3 hang': {
     part: 2,
     breaks: 1,
-    inject: (context, [replica]) => part(context, replica!, { proxy: replica!.connections.s3, how: 'hold' }),
+    inject: (context, [replica]) => interrupt(context, replica!, 's3', 'hold'),
   },
   'restart of PostgreSQL': {
     part: 5,
@@ -119,18 +118,16 @@ async function stop(context: FaultContext, replica: Replica, milliseconds: numbe
   });
 }
 
-/** Half of these last until the others have given up the process. */
-async function part(
-  context: FaultContext,
-  replica: Replica,
-  { proxy, how }: { proxy: TcpProxy; how: 'hold' | 'cut' },
+/** Half of these last until the others have given up a process. */
+async function interrupt(
+  { random }: FaultContext,
+  { connections }: Replica,
+  server: keyof Connections,
+  how: 'hold' | 'cut',
 ): Promise<void> {
-  const milliseconds = context.random() < 0.5 ? LONG_MS : context.random() * 2 * BRIEFLY_MS;
-  await apart(context, replica, async () => {
-    proxy[how]();
-    await sleep(milliseconds);
-    proxy.open();
-  });
+  connections[server][how]();
+  await sleep(random() < 0.5 ? LONG_MS : random() * 2 * BRIEFLY_MS);
+  connections[server].open();
 }
 
 /** Resolves after the fault. The record of the process ends when it has read what it missed. */
