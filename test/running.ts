@@ -113,8 +113,9 @@ export async function listeningUrl(
   return new Promise((resolve, reject) => {
     const read = (text: string) => {
       output += text;
-      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
-      if (address) resolve(address[0]);
+      // Hints of errors have URLs too.
+      const address = /(?:serves |"url":")(http:\/\/(?:127\.0\.0\.1|localhost):\d+)/.exec(output);
+      if (address) resolve(address[1]!);
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);
