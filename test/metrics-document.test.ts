@@ -39,6 +39,7 @@ metrics.signatureExpires('default', 0);
 metrics.refresh('c', 's', 'changed');
 metrics.countRequest('get', '200');
 metrics.countCacheRead('hit');
+metrics.countStatements('requests', 1);
 
 it('docs/operate-monitoring.md lists every metric with its labels and help text', async () => {
   const rendered = await metrics.render();

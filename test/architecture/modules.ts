@@ -112,8 +112,8 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     processes: ['limits', 'log', 'isolation'],
     artifacts: ['limits', 'http', 'isolation', 'processes'],
     auth: ['limits', 'log', 'http'],
-    store: ['limits', 'log', 'search', 'isolation', 'processes', 'artifacts'],
-    derive: ['limits', 'log', 'http', 'isolation', 'store'],
+    store: ['limits', 'log', 'metrics', 'search', 'isolation', 'processes', 'artifacts'],
+    derive: ['limits', 'log', 'metrics', 'http', 'isolation', 'store'],
     signatures: ['limits', 'log', 'metrics', 'artifacts', 'store'],
     catalogs: [
       'limits',

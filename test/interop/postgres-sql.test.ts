@@ -5,7 +5,7 @@ import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql, TAKE_WRITE_LOCK } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
-import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { text, together } from '../../apps/registry/src/store/sql/statement.js';
 import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
 
 const total = text<{ total: number }>('SELECT coalesce(sum(value), 0) AS total FROM one');
@@ -19,11 +19,12 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
   let server: PostgresServer;
   let url: string;
   const pools: pg.Pool[] = [];
-  const open = (at = url): Sql => {
+  const openAPool = (at = url): pg.Pool => {
     const pool = openPool(at);
     pools.push(pool);
-    return postgresSql(pool);
+    return pool;
   };
+  const open = (at = url): Sql => postgresSql(openAPool(at));
   let sql: Sql;
   const sum = (from = sql) => from.read(() => sumWork());
   function* sumWork() {
@@ -111,6 +112,37 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
       }),
     ).rejects.toThrow('a statement of a committed transaction failed');
     expect(await sum()).toBe(0);
+  });
+
+  it('runs changes together as few statements, or none of them', async () => {
+    let statements = 0;
+    const counted = postgresSql(openAPool(), undefined, (count) => {
+      statements += count;
+    });
+    const values = Array.from({ length: 130 }, (_, at) => at + 1);
+    const last = await counted.write(() => together(values.map((value) => add.later({ value }))));
+    // BEGIN, the lock, and COMMIT.
+    expect([last, statements]).toEqual([1, 3 + 3]);
+    expect(await sum()).toBe((130 * 131) / 2);
+    await expect(
+      counted.write(() => together([add.later({ value: 1 }), raise('P0001').later()])),
+    ).rejects.toThrow('raised');
+    expect(await sum()).toBe((130 * 131) / 2);
+  });
+
+  it('reads one statement without a transaction, and refuses a second one', async () => {
+    let statements = 0;
+    const counted = postgresSql(openAPool(), undefined, (count) => {
+      statements += count;
+    });
+    expect(await counted.readOne(() => sumWork())).toBe(0);
+    expect(statements).toBe(1);
+    await expect(
+      counted.readOne(function* () {
+        yield* sumWork();
+        yield* sumWork();
+      }),
+    ).rejects.toThrow('work of one statement has another one');
   });
 
   it('goes on after the server was restarted', async () => {

@@ -1,3 +1,9 @@
+/**
+ * What a statement of the database is for. `following` is what a process reads to know of changes by others, and what it
+ * asks the one that leads.
+ */
+export type DatabaseWork = 'requests' | 'search' | 'following' | 'builds' | 'syncs';
+
 /** Metrics of the registry. Consumers declare only the methods that they call. */
 export interface Metrics {
   /** `route` is the path template, so that the number of time series is bounded. */
@@ -18,6 +24,8 @@ export interface Metrics {
   countRequest(operation: string, outcome: string): void;
   /** A read of a blob from the local cache of that store. */
   countCacheRead(outcome: 'hit' | 'miss' | 'corrupt'): void;
+  /** Statements that were sent to PostgreSQL. */
+  countStatements(work: DatabaseWork, statements: number): void;
   /** Returns the Prometheus text format. */
   render(): Promise<string>;
   contentType: string;

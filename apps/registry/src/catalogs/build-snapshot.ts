@@ -1,11 +1,13 @@
 import {
+  type CatalogRecord,
   type NewEvent,
   RevisionConflict,
   reportSources,
   type SnapshotBuild,
   type SnapshotRecord,
+  type SourceRecord,
 } from '@krmhub/catalog';
-import { KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -26,18 +28,30 @@ export interface BuildSnapshotDeps {
   onSnapshot(snapshot: SnapshotRecord): void;
 }
 
+/** What is read before a build. */
+export interface BuildState {
+  throughEvent: number;
+  /** Read after `throughEvent`: a recipe that is applied in between then counts as newer than the build. */
+  catalog: CatalogRecord | undefined;
+  sources: readonly SourceRecord[];
+  /** What `changedFunctions` returns since the last build; absent if it was not read. */
+  changed?: readonly FunctionName[];
+}
+
 /**
  * Includes in a catalog the events since its last build. Makes a snapshot if its bytes change, or the
  * releases and sources that its entries come from; only changed entries are rendered. Returns the new snapshot, or
- * undefined if there is none.
+ * undefined if there is none. `known` was read just now; if something changed since then, it is read again.
  */
 export async function buildSnapshot(
   deps: BuildSnapshotDeps,
   name: string,
+  known?: BuildState,
 ): Promise<SnapshotRecord | undefined> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     try {
-      return await tryBuildSnapshot(deps, name);
+      const state = attempt === 0 ? known : undefined;
+      return await tryBuildSnapshot(deps, name, state ?? (await readState(deps, name)));
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }
@@ -45,21 +59,27 @@ export async function buildSnapshot(
   throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
 }
 
-async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, hasher, signing, clock } = deps;
-  // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
+async function readState({ store }: BuildSnapshotDeps, name: string): Promise<BuildState> {
   const throughEvent = await store.lastEvent();
-  const catalog = await store.catalog(name);
+  return { throughEvent, catalog: await store.catalog(name), sources: await store.sources(name) };
+}
+
+async function tryBuildSnapshot(
+  deps: BuildSnapshotDeps,
+  name: string,
+  { throughEvent, catalog, sources, changed: named }: BuildState,
+): Promise<SnapshotRecord | undefined> {
+  const { store, hasher, signing, clock } = deps;
   if (catalog === undefined) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
     if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
     return undefined;
   }
   const recipe = storedRecipe(catalog);
-  const sources = await store.sources(name);
   const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
     throughEvent,
     sources,
+    ...(named === undefined ? {} : { changed: named }),
   });
   const cut: SnapshotBuild = {
     catalog: name,

@@ -63,7 +63,12 @@ export async function findChangedEntries(
   store: EntryStore,
   catalog: CatalogRecord,
   recipe: Recipe,
-  known: { throughEvent: number; sources: readonly SourceRecord[] },
+  known: {
+    throughEvent: number;
+    sources: readonly SourceRecord[];
+    /** What `changedFunctions` returns, if it was read. */
+    changed?: readonly FunctionName[];
+  },
 ): Promise<ChangedEntries> {
   const { throughEvent } = known;
   const follows = followsRegistryPolicies(recipe);
@@ -75,7 +80,9 @@ export async function findChangedEntries(
   if (since === 0 || (follows && (await store.appliedPolicies(since, throughEvent)))) {
     await comparison.compareAll();
   } else {
-    await comparison.compareNamed(await store.changedFunctions(since, throughEvent, catalog.name));
+    await comparison.compareNamed(
+      known.changed ?? (await store.changedFunctions(since, throughEvent, catalog.name)),
+    );
   }
   return comparison.result;
 }

@@ -23,6 +23,7 @@ export type SnapshotThreadNotice =
   | { log: string }
   | { build: Parameters<Metrics['build']> }
   | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
+  | { statements: number }
   | { snapshot: SnapshotRecord }
   | { built: string; event: number }
   | { reached: number; status: BuilderStatus };
@@ -33,7 +34,7 @@ export function startSnapshotBuilderThread(options: {
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
-  metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
+  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'countStatements'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
   const { database, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
@@ -45,6 +46,7 @@ export function startSnapshotBuilderThread(options: {
     if ('log' in notice) forwardLogLine(log, notice.log);
     else if ('build' in notice) metrics.build(...notice.build);
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
+    else if ('statements' in notice) metrics.countStatements('builds', notice.statements);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
     else if ('built' in notice) {
       const mark = progress.of(notice.built);

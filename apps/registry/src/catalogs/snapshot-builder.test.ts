@@ -51,6 +51,25 @@ it('reports a failed build, also if the current pass has already visited the cat
   expect((await registry.parts.store.snapshots('aaa', 1))[0]?.functions).toBe(1);
 });
 
+it('does not build a catalog again because snapshots are events', async () => {
+  const committed: string[] = [];
+  registry = await openTestRegistry({
+    wrapStore: (store) => ({
+      ...store,
+      async commitSnapshot(cut, ...artifacts) {
+        await store.commitSnapshot(cut, ...artifacts);
+        committed.push(cut.event?.type ?? 'unchanged');
+      },
+    }),
+  });
+  await registry.publish({ kind: 'First', release: '1.0.0' });
+  committed.length = 0;
+  await registry.waitForCatalogs();
+  expect(committed).toEqual([]);
+  await registry.publish({ kind: 'Second', release: '1.0.0' });
+  expect(committed).toEqual(['catalog.cut']);
+});
+
 describe('the rest after a build', () => {
   const publish = (kind: string) => registry.publish({ kind, release: '1.0.0' }, '');
   const snapshots = async () =>

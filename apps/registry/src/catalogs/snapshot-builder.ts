@@ -16,13 +16,17 @@ import type { Metrics } from '../metrics.js';
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CatalogRecord, SearchStore, SourceRecord } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { BuildProgress } from './build-progress.js';
-import { type BuildSnapshotDeps, buildSnapshot, lacksSegments } from './build-snapshot.js';
+import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
+import { storedRecipe } from './stored-recipe.js';
+
+/** Events of snapshots after which a catalog is built through them, so that they are not read again. */
+const MAX_SNAPSHOT_EVENTS = 100;
 
 interface Failure {
   error: unknown;
@@ -248,16 +252,23 @@ export class SnapshotBuilder implements CatalogBuilder {
         }
       }
       if (this.#large.has(catalog.name)) continue;
-      const sources = await store.sources(catalog.name);
+      const sources = hasSources(catalog) ? await store.sources(catalog.name) : [];
       const failure = this.#failures.get(catalog.name);
       // Do not serve a catalog that lacks a source which was never synced.
       const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
       if (!isWaiting && (failure === undefined || failure.retryAt <= this.#now())) {
-        if (await this.#isLarge(catalog, sources, through)) {
+        const changed = await this.#changedFunctions(catalog, through);
+        if (changed?.length === 0 && (await this.#isUnchanged(catalog))) {
+          this.#failures.delete(catalog.name);
+          this.#reach(catalog.name, through);
+          continue;
+        }
+        if (await this.#isLarge(catalog, sources, changed)) {
           this.#buildLarge(catalog.name, through);
           continue;
         }
-        await this.#build(catalog.name);
+        const state = { throughEvent: through, catalog, sources };
+        await this.#build(catalog.name, changed === undefined ? state : { ...state, changed });
         // Without a new snapshot, the next pass compresses the one of an older version.
         if (catalog.newest !== undefined && lacksSegments(catalog.newest)) this.wake();
       }
@@ -275,19 +286,35 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps.onBuilt?.(catalog, event);
   }
 
+  /** Returns the functions whose entries can have changed since the last build; undefined for all. */
+  async #changedFunctions(
+    { name, throughEvent }: CatalogRecord,
+    through: number,
+  ): Promise<FunctionName[] | undefined> {
+    return throughEvent === 0 ? undefined : this.#deps.store.changedFunctions(throughEvent, through, name);
+  }
+
+  /**
+   * Reports whether only snapshots were built since the last build, most often its own: another build would store
+   * nothing but the number of their events.
+   */
+  async #isUnchanged({ newest, throughEvent }: CatalogRecord): Promise<boolean> {
+    if (newest === undefined || newest.withdrawn !== undefined || lacksSegments(newest)) return false;
+    const since = await this.#deps.store.events(throughEvent, MAX_SNAPSHOT_EVENTS);
+    return since.length < MAX_SNAPSHOT_EVENTS && since.every(({ type }) => type === 'catalog.cut');
+  }
+
   /** Reports whether a build handles or hashes so many functions that others must not wait for it. */
   async #isLarge(
-    { name, throughEvent, newest }: CatalogRecord,
+    { newest }: CatalogRecord,
     sources: readonly SourceRecord[],
-    through: number,
+    changed: readonly FunctionName[] | undefined,
   ): Promise<boolean> {
     if ((newest?.functions ?? 0) >= SERVER_LIMITS.largeCatalogFunctions) return true;
-    const { store } = this.#deps;
-    const changed =
-      throughEvent === 0
-        ? sources.reduce((sum, { copy }) => sum + (copy?.entries ?? 0), await store.countFunctions())
-        : (await store.changedFunctions(throughEvent, through, name)).length;
-    return changed > SERVER_LIMITS.maxSmallBuildFunctions;
+    const functions =
+      changed?.length ??
+      sources.reduce((sum, { copy }) => sum + (copy?.entries ?? 0), await this.#deps.store.countFunctions());
+    return functions > SERVER_LIMITS.maxSmallBuildFunctions;
   }
 
   #compressBeside(name: string, through: number): void {
@@ -315,13 +342,13 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#runningLarge = undefined;
   }
 
-  async #build(name: string): Promise<void> {
+  async #build(name: string, state?: BuildState): Promise<void> {
     const { log, metrics } = this.#deps;
     const earlier = this.#failures.get(name);
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await this.#lock.read(() => buildSnapshot(this.#deps, name));
+      const snapshot = await this.#lock.read(() => buildSnapshot(this.#deps, name, state));
       this.#failures.delete(name);
       metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
@@ -388,6 +415,16 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   #now(): number {
     return this.#deps.clock().getTime();
+  }
+}
+
+/** Reports whether there may be rows of sources, which only upstream catalogs have. */
+function hasSources(catalog: CatalogRecord): boolean {
+  try {
+    return storedRecipe(catalog).sources.some((source) => source.catalog !== undefined);
+  } catch {
+    // The build reports it.
+    return true;
   }
 }
 

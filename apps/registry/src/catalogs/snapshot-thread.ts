@@ -17,7 +17,7 @@ const { database, keyFolder, snapshotValidDays, logLevel, paused } = await threa
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: SnapshotThreadNotice): void => notify(notice);
-const store = await openThreadStore(database);
+const store = await openThreadStore(database, (statements) => notifyParent({ statements }));
 const clock = (): Date => new Date();
 const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });

@@ -18,7 +18,8 @@ beforeAll(async () => {
     profilesFolder: profiles,
     config: {},
   };
-  thread = deriverThread(input, pino({ level: 'silent' }));
+  const log = pino({ level: 'silent' });
+  thread = deriverThread(input, { log, metrics: { countStatements: () => undefined } });
 });
 afterAll(async () => {
   await thread.close();

@@ -2,6 +2,7 @@ import type { PublicAddress } from '../http/public-address.js';
 import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import type { BlobSource } from '../store/blobs/blob-stores.js';
 import type { DatabasePlace } from '../store/database-place.js';
 import type { Derive } from './derivation.js';
@@ -20,11 +21,15 @@ export interface DeriverThread {
 }
 
 /** Derives documents in a worker thread. It starts with the first one: many registries serve only catalogs. */
-export function deriverThread(workerData: DeriveThreadInput, log: Log): DeriverThread {
+export function deriverThread(
+  workerData: DeriveThreadInput,
+  { log, metrics }: { log: Log; metrics: Pick<Metrics, 'countStatements'> },
+): DeriverThread {
   const thread = new Thread({
     name: 'derive-thread',
     start: () => startWorker('derive-thread', { workerData }),
     log,
+    onNotice: (statements) => metrics.countStatements('requests', statements as number),
   });
   return {
     derive: async ({ name }, input) => (await thread.call(name, input)) as never,

@@ -1,5 +1,7 @@
 import type { Event, EventStore } from '@krmhub/catalog';
 
+/** Events of the first read. */
+const FEW = 50;
 /** Events of one read. */
 const PAGE = 500;
 /** New events after which reading them takes longer than reading again what a process has in memory. */
@@ -30,6 +32,23 @@ export class EventFollower {
 
   /** Applies the events that were committed before the call. */
   async follow(): Promise<void> {
+    const { store, apply } = this.#deps;
+    // Mostly few or no events are new: one statement reads them, with the last known one. A database that was restored
+    // from a dump does not have that.
+    const from = Math.max(this.#last - 1, 0);
+    const [first, ...few] = await store.events(from, FEW);
+    const isKnown = this.#last === 0 || first?.sequence === this.#last;
+    const events = this.#last === 0 && first !== undefined ? [first, ...few] : few;
+    if (isKnown && events.length < FEW - 1) {
+      if (events.length === 0) return;
+      await apply(events);
+      this.#last = events.at(-1)!.sequence;
+      return;
+    }
+    await this.#followMany();
+  }
+
+  async #followMany(): Promise<void> {
     const { store, apply } = this.#deps;
     const newest = await store.lastEvent();
     // A database that was restored from a dump has fewer.

@@ -4,7 +4,7 @@
  * make them sooner: they can be lost with the connection that hears them.
  */
 
-import type { Event, EventStore } from '@krmhub/catalog';
+import type { Event } from '@krmhub/catalog';
 import type { Log } from '../log.js';
 import { EventFollower } from './event-follower.js';
 import type { Leader } from './leader.js';
@@ -19,7 +19,6 @@ const LEADERLESS_MS = 30_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
-  store: Pick<EventStore, 'events' | 'lastEvent'>;
   /** Whether this process leads now, and has begun to build. */
   leads: () => boolean;
   log: Log;
@@ -40,13 +39,13 @@ export class Following implements Leader {
 
   /** Open it before this process has anything of the database in memory. */
   static async open(deps: FollowingDeps): Promise<Following> {
-    return new Following(deps, await deps.store.lastEvent());
+    return new Following(deps, await deps.shared.events.lastEvent());
   }
 
   /** Begins to follow: `apply` gets all events since `open`. `led` is used while this process leads. */
   start(apply: (events: readonly Event[] | undefined) => Promise<void>, led: Led): void {
-    const { shared, store, leads, log } = this.#deps;
-    const events = new EventFollower({ store, apply }, this.#from);
+    const { shared, leads, log } = this.#deps;
+    const events = new EventFollower({ store: shared.events, apply }, this.#from);
     const milliseconds = POLL_MS;
     const pollers = {
       events: new Poller({ what: 'follow the event log', work: () => events.follow(), milliseconds, log }),

@@ -1,3 +1,4 @@
+import type { EventStore } from '@krmhub/catalog';
 import type { SentError } from '../isolation/sent-error.js';
 
 /** How the processes of one database reach each other. */
@@ -5,6 +6,7 @@ export interface SharedDatabase {
   /** Calls `onNotice` soon after another process has written something for all; it can be missed. */
   listen(onNotice: () => void): { close(): Promise<void> };
   calls: CallRows;
+  events: Pick<EventStore, 'events' | 'lastEvent'>;
 }
 
 export interface LeaderCall {

@@ -9,7 +9,7 @@ import {
 } from '../catalogs/snapshot-documents.js';
 import type { Derivation, DeriveDeps } from '../derive/derivation.js';
 import type { DeriveThreadInput } from '../derive/deriver-thread.js';
-import { handleCalls } from '../isolation/handle-calls.js';
+import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
@@ -47,7 +47,7 @@ const { database, blobSource, profilesFolder, config } = workerData as DeriveThr
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const openPart = await blobsOfThread(blobSource);
-const store = await openThreadStore(database);
+const store = await openThreadStore(database, notify);
 const deps: DeriveDeps = {
   store,
   blobs: intactFirst(store, openPart('blobs')),

@@ -100,6 +100,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     labelNames: ['outcome'],
     registers: [register],
   });
+  const statements = new Counter({
+    name: 'krmhub_database_statements_total',
+    help: 'Statements to PostgreSQL for requests, builds, syncs, search, or following other processes. BEGIN and COMMIT count.',
+    labelNames: ['work'],
+    registers: [register],
+  });
   const sourceGauge = (name: string, help: string, measure: (record: SourceRecord, now: number) => number) =>
     new Gauge({
       name,
@@ -164,6 +170,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     logLineDropped: () => droppedLines.inc({ reason: 'client-quota' }),
     refresh: (catalog, source, outcome) => refreshes.inc({ catalog, source, outcome }),
     countRequest: (operation, outcome) => blobRequests.inc({ operation, outcome }),
+    countStatements: (work, count) => statements.inc({ work }, count),
     countCacheRead: (outcome) => blobCacheReads.inc({ outcome }),
     render: () => register.metrics(),
     contentType: register.contentType,

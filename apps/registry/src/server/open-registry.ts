@@ -95,11 +95,19 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const paths = { ...inFolder, keys: config.keysFolder ?? inFolder.keys };
   const database = await databasePlace(paths, config.databaseUrl);
   const threads = inThread === undefined;
+  const metrics = createMetrics({
+    countFunctions: () => store.countFunctions(),
+    sources: () => store.sources(),
+    clock,
+    process: inThread === undefined,
+    ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
+  });
   const opened = await openStore(database, {
     searchIndex: paths.searchIndex,
     sharedBlobs: config.blobPlace !== undefined,
     threads,
     log,
+    countStatements: metrics.countStatements,
   });
   const store = options.wrapStore?.(opened.store) ?? opened.store;
   const { processes } = opened;
@@ -120,7 +128,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     let isBuilding = false;
     const { shared } = opened;
     // Nothing of the database is in memory yet.
-    const following = shared && (await Following.open({ shared, store, leads: () => isBuilding, log }));
+    const following = shared && (await Following.open({ shared, leads: () => isBuilding, log }));
     const leader = following ?? LEADER_HERE;
     await ensureRegistryKey(paths.keys, {
       now: clock(),
@@ -129,13 +137,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
-    const metrics = createMetrics({
-      countFunctions: () => store.countFunctions(),
-      sources: () => store.sources(),
-      clock,
-      process: inThread === undefined,
-      ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
-    });
     const { openPart, pieces } = await openBlobStores(
       paths,
       { ...config, ...('url' in database && { shared: store }) },
@@ -158,7 +159,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
               profilesFolder: paths.profiles,
               config: pickPublicUrl(config),
             },
-            log,
+            { log, metrics },
           )
         : {
             derive: deriveHere({ store, blobs, artifacts, profileBlobs, config }),

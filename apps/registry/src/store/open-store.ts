@@ -1,4 +1,5 @@
 import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import { onlyProcess } from '../processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
 import type { OpenedStore } from './opened-store.js';
@@ -17,6 +18,8 @@ export interface OpenStoreOptions {
   /** Whether threads search. */
   threads: boolean;
   log: Log;
+  /** Called for statements to PostgreSQL. */
+  countStatements?: Metrics['countStatements'];
 }
 
 /** What other threads use: the main thread searches. */
@@ -27,11 +30,12 @@ export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'desc
  * newer program migrated it; `storage-full` if the disk is full.
  */
 export async function openStore(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
-  const { searchIndex, threads, log, sharedBlobs } = options;
+  const { searchIndex, ...opening } = options;
   if ('url' in place) {
     const { openFollowedStore } = await import('./postgres/followed-store.js');
-    return openFollowedStore(place.url, { file: searchIndex, threads, log, sharedBlobs });
+    return openFollowedStore(place.url, { file: searchIndex, ...opening });
   }
+  const { threads, log } = opening;
   const store = await openSqliteStore(place.file);
   const processes = onlyProcess();
   if (!threads) return { store, processes, startSearch: () => undefined };
@@ -39,13 +43,17 @@ export async function openStore(place: DatabasePlace, options: OpenStoreOptions)
   return { store: withSearchThreads(store, searching), processes, startSearch: () => searching.start() };
 }
 
-/** Opens a database that the main thread of this process has opened. */
-export async function openThreadStore(place: DatabasePlace): Promise<ThreadStore> {
+/** Opens a database that the main thread of this process has opened. `count` is called for statements to PostgreSQL. */
+export async function openThreadStore(
+  place: DatabasePlace,
+  count: (statements: number) => void,
+): Promise<ThreadStore> {
   if ('file' in place) return openSecondSqliteStore(place.file);
   const { openPostgresStore } = await import('./postgres/store.js');
   const { store } = openPostgresStore(place.url, {
     connections: THREAD_CONNECTIONS,
     process: () => place.process,
+    count,
   });
   // The index of the main thread follows the database.
   return { ...store, synchronizeSearch: async () => true };

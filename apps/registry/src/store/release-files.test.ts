@@ -6,6 +6,7 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBlobFolder } from './blobs/folder.js';
 import { intactFirst, rowsFirst } from './release-files.js';
+import { together } from './sql/statement.js';
 import { type Connection, openConnection } from './sqlite/connection.js';
 import { addFile, fileRow, releaseFileReader } from './sqlite/functions/release-files.js';
 
@@ -19,7 +20,7 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'release-files-'));
   connection = openConnection(path.join(folder, 'registry.db'));
   blobs = await openBlobFolder(path.join(folder, 'blobs'));
-  await connection.sql.write(() => addFile(fileRow(BYTES)));
+  await connection.sql.write(() => together([addFile(fileRow(BYTES))]));
 });
 afterEach(async () => {
   connection.close();

@@ -19,7 +19,7 @@ const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel 
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: RefreshNotice): void => notify(notice);
-const store = await openThreadStore(database);
+const store = await openThreadStore(database, (statements) => notifyParent({ statements }));
 const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const refresher = new Refresher({
   store,

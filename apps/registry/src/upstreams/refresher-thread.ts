@@ -19,7 +19,11 @@ export interface RefreshThreadInput {
   logLevel: string;
 }
 
-export type RefreshNotice = { log: string } | { refresh: Parameters<Metrics['refresh']> } | { changed: true };
+export type RefreshNotice =
+  | { log: string }
+  | { refresh: Parameters<Metrics['refresh']> }
+  | { statements: number }
+  | { changed: true };
 
 /**
  * Starts a Refresher in a worker thread, so that slow upstream servers do not delay requests. The thread starts with
@@ -28,7 +32,7 @@ export type RefreshNotice = { log: string } | { refresh: Parameters<Metrics['ref
 export function refresherThread(
   options: Omit<RefreshThreadInput, 'logLevel'> & {
     log: Log;
-    metrics: Pick<Metrics, 'refresh'>;
+    metrics: Pick<Metrics, 'refresh' | 'countStatements'>;
     onChange(): void;
   },
 ): CatalogRefresher {
@@ -37,6 +41,7 @@ export function refresherThread(
   const onNotice = (notice: RefreshNotice): void => {
     if ('log' in notice) forwardLogLine(log, notice.log);
     else if ('refresh' in notice) metrics.refresh(...notice.refresh);
+    else if ('statements' in notice) metrics.countStatements('syncs', notice.statements);
     else onChange();
   };
   const workerData: RefreshThreadInput = { ...input, logLevel: log.level };

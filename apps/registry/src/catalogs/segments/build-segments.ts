@@ -29,6 +29,10 @@ import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
 const COMPRESSIONS_AT_ONCE = 4;
 /** Compressed bytes of new segments that wait for the commit; more are stored before it. */
 const MAX_WAITING_BYTES = 4_194_304;
+/** Bytes of the entries of segments that are looked for in the store together. */
+const MAX_LOOKED_FOR_BYTES = 1_048_576;
+/** Functions whose rows are read together. */
+const ROWS_AT_ONCE = 500;
 
 export type SegmentStore = Pick<
   SnapshotStore,
@@ -55,6 +59,13 @@ interface Build {
 const LAST_NAME: FunctionName = { group: '\u{10ffff}', kind: '' };
 
 type SizedEntry = EntryTexts & { bytes: number };
+
+interface MadeSegment extends FunctionName {
+  digest: Digest;
+  /** Of its entries. */
+  names: readonly FunctionName[];
+  isChanged: boolean;
+}
 
 /**
  * Hashes the documents of the next snapshot, and splits and compresses again the parts of the catalog that changed. It
@@ -153,7 +164,10 @@ class ChangedSegments {
   readonly #splitter = new SegmentSplitter<SizedEntry>();
   readonly #catalog: string;
   readonly #changed: ReadonlyMap<string, CatalogEntryRow>;
-  readonly #made: (AddedSegment & { isChanged: boolean })[] = [];
+  readonly #made: MadeSegment[] = [];
+  /** Segments that may be stored already. */
+  #lookedFor: { digest: Digest; entries: readonly SizedEntry[] }[] = [];
+  #lookedForBytes = 0;
   readonly #known: Set<Digest>;
   readonly #running = new Set<Promise<void>>();
   #contents: SegmentContent[] = [];
@@ -190,16 +204,16 @@ class ChangedSegments {
 
   async end(): Promise<SegmentChanges> {
     await this.#take(this.#splitter.end());
+    await this.#compressMissing();
     await Promise.all(this.#running);
-    const key = (segment: CatalogSegment) => `${nameKey(segment)} ${segment.digest}`;
+    const key = (segment: FunctionName & { digest: Digest }) => `${nameKey(segment)} ${segment.digest}`;
     const replaced = this.#before.filter((one) => this.#ranges.some((range) => isInRange(one, range)));
     const earlier = new Set(replaced.map(key));
     const made = new Set(this.#made.map(key));
+    const added = this.#made.filter((one) => one.isChanged || !earlier.has(key(one)));
     return {
       removed: replaced.filter((one) => !made.has(key(one))).map(({ group, kind }) => ({ group, kind })),
-      added: this.#made
-        .filter((one) => one.isChanged || !earlier.has(key(one)))
-        .map(({ isChanged: _, ...one }) => one),
+      added: await this.#withLines(added),
       contents: this.#contents,
     };
   }
@@ -207,35 +221,60 @@ class ChangedSegments {
   async #take(segment: Segment<SizedEntry> | undefined): Promise<void> {
     if (segment === undefined) return;
     const { group, kind, digest, entries } = segment;
-    const isChanged = entries.some((entry) => this.#changed.has(nameKey(entry)));
-    this.#made.push({ group, kind, digest, lines: await this.#lines(entries), isChanged });
+    const names = entries.map((entry) => ({ group: entry.group, kind: entry.kind }));
+    const isChanged = names.some((name) => this.#changed.has(nameKey(name)));
+    this.#made.push({ group, kind, digest, names, isChanged });
     if (this.#known.has(digest)) return;
     this.#known.add(digest);
-    const [missing] = await this.#store.missingSegments([digest]);
-    if (missing === undefined) return;
-    if (this.#running.size >= COMPRESSIONS_AT_ONCE) await Promise.race(this.#running);
-    const running: Promise<void> = this.#compress(digest, entries).finally(() =>
-      this.#running.delete(running),
-    );
-    this.#running.add(running);
-    // The end, or the race above, reports the error.
-    running.catch(() => undefined);
-    if (this.#waitingBytes < MAX_WAITING_BYTES) return;
-    const contents = this.#contents;
-    this.#contents = [];
-    this.#waitingBytes = 0;
-    await this.#store.storeSegments(contents);
+    this.#lookedFor.push({ digest, entries });
+    this.#lookedForBytes += entries.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#lookedForBytes >= MAX_LOOKED_FOR_BYTES) await this.#compressMissing();
   }
 
-  /** Returns the lines of entries in `snapshot.json`. */
-  async #lines(entries: readonly FunctionName[]): Promise<string> {
-    const unchanged = entries.filter((entry) => !this.#changed.has(nameKey(entry)));
-    const rows = new Map(
-      (await this.#store.latestEntryRows(this.#catalog, unchanged)).map((row) => [nameKey(row), row]),
-    );
-    return entries
-      .map((entry) => renderSnapshotLine(this.#changed.get(nameKey(entry)) ?? rows.get(nameKey(entry))!))
-      .join(SNAPSHOT_BETWEEN);
+  /** Compresses the segments that are not stored: another catalog may have the same. */
+  async #compressMissing(): Promise<void> {
+    const lookedFor = this.#lookedFor;
+    if (lookedFor.length === 0) return;
+    this.#lookedFor = [];
+    this.#lookedForBytes = 0;
+    const missing = new Set(await this.#store.missingSegments(lookedFor.map(({ digest }) => digest)));
+    for (const { digest, entries } of lookedFor) {
+      if (!missing.has(digest)) continue;
+      if (this.#running.size >= COMPRESSIONS_AT_ONCE) await Promise.race(this.#running);
+      const running: Promise<void> = this.#compress(digest, entries).finally(() =>
+        this.#running.delete(running),
+      );
+      this.#running.add(running);
+      // The end, or the race above, reports the error.
+      running.catch(() => undefined);
+      if (this.#waitingBytes < MAX_WAITING_BYTES) continue;
+      const contents = this.#contents;
+      this.#contents = [];
+      this.#waitingBytes = 0;
+      await this.#store.storeSegments(contents);
+    }
+  }
+
+  /** Adds the lines of the entries in `snapshot.json`. */
+  async #withLines(made: readonly MadeSegment[]): Promise<AddedSegment[]> {
+    const added: AddedSegment[] = [];
+    const unchanged = ({ names }: MadeSegment) => names.filter((name) => !this.#changed.has(nameKey(name)));
+    for (let at = 0; at < made.length; ) {
+      const some: MadeSegment[] = [];
+      const wanted: FunctionName[] = [];
+      while (at < made.length && wanted.length < ROWS_AT_ONCE) {
+        some.push(made[at]!);
+        wanted.push(...unchanged(made[at]!));
+        at += 1;
+      }
+      const found = await this.#store.latestEntryRows(this.#catalog, wanted);
+      const rows = new Map(found.map((row) => [nameKey(row), row]));
+      const line = (name: FunctionName) =>
+        renderSnapshotLine(this.#changed.get(nameKey(name)) ?? rows.get(nameKey(name))!);
+      for (const { isChanged: _, names, ...segment } of some)
+        added.push({ ...segment, lines: names.map(line).join(SNAPSHOT_BETWEEN) });
+    }
+    return added;
   }
 
   async #compress(digest: Digest, entries: readonly EntryTexts[]): Promise<void> {

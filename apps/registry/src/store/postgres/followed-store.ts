@@ -1,5 +1,8 @@
 import type { Log } from '../../log.js';
+import type { DatabaseWork } from '../../metrics.js';
+import type { OpenStoreOptions } from '../open-store.js';
 import type { OpenedStore } from '../opened-store.js';
+import { eventRows } from '../sqlite/events/events.js';
 import { SearchFollower } from '../sqlite/search/follow/follower.js';
 import { searchThreads } from '../sqlite/search/search-threads.js';
 import { leaderCallRows } from './leader-calls.js';
@@ -12,20 +15,28 @@ import { openPostgresStore } from './store.js';
 /** Milliseconds after which an update of search that failed is tried again. */
 const RETRY_MS = 5_000;
 
+interface FollowedStoreOptions extends Omit<OpenStoreOptions, 'searchIndex'> {
+  /** The search index. */
+  file: string;
+}
+
 /** Opens a database in PostgreSQL for the main thread, with the search index of this process. */
 export async function openFollowedStore(
   url: string,
-  { file, threads, sharedBlobs, log }: { file: string; threads: boolean; sharedBlobs: boolean; log: Log },
+  { file, threads, sharedBlobs, log, countStatements }: FollowedStoreOptions,
 ): Promise<OpenedStore> {
   const closing = new AbortController();
   await migratePostgres(url);
   let writingProcess: WritingProcess = () => undefined;
-  const { store, sql, pool } = openPostgresStore(url, { process: () => writingProcess() });
+  const process = () => writingProcess();
+  const countFor = (work: DatabaseWork) => (statements: number) => countStatements?.(work, statements);
+  const { store, pool } = openPostgresStore(url, { process, count: countFor('requests') });
+  const following = postgresSql(pool, process, countFor('following'));
   try {
     const processes = await ManyProcesses.join({ url, sql: postgresSql(pool), sharedBlobs, log });
     writingProcess = () => processes.id;
     const follower = new SearchFollower({
-      record: sql,
+      record: postgresSql(pool, process, countFor('search')),
       file,
       log,
       ...(threads && { startThreads: (index) => searchThreads(index, log) }),
@@ -47,7 +58,8 @@ export async function openFollowedStore(
       },
       shared: {
         listen: (onNotice) => new Listener(url, { log, onNotice }),
-        calls: leaderCallRows(pool),
+        calls: leaderCallRows(pool, countFor('following')),
+        events: eventRows(following),
       },
       store: {
         ...store,

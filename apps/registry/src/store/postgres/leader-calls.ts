@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { CallOutcome, CallRows } from '../../processes/shared-database.js';
 import { translatePostgresError } from './errors.js';
+import type { CountStatements } from './session.js';
 
 /** Tells all processes that there is something to read. */
 const NOTIFY = `pg_notify('krmhub', '')`;
@@ -21,8 +22,9 @@ const STATUS = `SELECT status, extract(epoch FROM clock_timestamp() - at) * 1000
  * Calls to the leader as rows of tables that are not logged: they are only worth something while processes wait for
  * them, so they need no sync of the disk and no lock of writers.
  */
-export function leaderCallRows(pool: pg.Pool): CallRows {
+export function leaderCallRows(pool: pg.Pool, count: CountStatements = () => undefined): CallRows {
   const query = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> => {
+    count(1);
     try {
       return (await pool.query<Record<string, unknown>>({ text, values })).rows;
     } catch (error) {

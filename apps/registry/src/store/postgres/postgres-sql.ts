@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Sql } from '../sql/sql.js';
-import type { Work } from '../sql/statement.js';
+import { MORE_THAN_ONE, type Work } from '../sql/statement.js';
 import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
-import { Session } from './session.js';
+import { type CountStatements, Session } from './session.js';
 
 /**
  * Writers of all processes wait for each other, so that work sees what it would see in SQLite: no other writer beside
@@ -17,23 +17,34 @@ export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_L
 /** Begins a write that fails if the other processes have given up this one. */
 export function beginWrite(process: WritingProcess): string {
   const id = process();
-  return id === undefined ? BEGIN_WRITE : `${BEGIN_WRITE}; ${requireProcess(id)}`;
+  // The function sees the state after the wait for the lock, because it is volatile.
+  return id === undefined ? BEGIN_WRITE : `${BEGIN_WRITE}, ${callRequireProcess(id)}`;
 }
 
 export function requireProcess(id: string): string {
-  return `SELECT require_process('${id}')`;
+  return `SELECT ${callRequireProcess(id)}`;
 }
+
+const callRequireProcess = (id: string) => `require_process('${id}')`;
 
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
+/** Ranges of entries that one statement reads: some megabytes. */
+const MAX_RANGES = 64;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Runs work in PostgreSQL. */
-export function postgresSql(pool: pg.Pool, process: WritingProcess = () => undefined): Sql {
+export function postgresSql(
+  pool: pg.Pool,
+  process: WritingProcess = () => undefined,
+  count: CountStatements = () => undefined,
+): Sql {
   return {
-    read: (work) => read(pool, work()),
+    read: (work) => read(pool, count, work()),
+    readOne: (work) => readOne(pool, count, work()),
+    rangesTogether: MAX_RANGES,
     write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
-      transaction(pool, process, writes),
+      transaction({ pool, process, count }, writes),
     ) as Sql['write'],
     // The server syncs its log before others see what a transaction wrote.
     durable: async () => undefined,
@@ -41,11 +52,11 @@ export function postgresSql(pool: pg.Pool, process: WritingProcess = () => undef
 }
 
 /** A read of one statement waits once for the server: BEGIN is sent with the statement, and nobody waits for COMMIT. */
-async function read<Result>(pool: pg.Pool, work: Work<Result>): Promise<Result> {
+async function read<Result>(pool: pg.Pool, count: CountStatements, work: Work<Result>): Promise<Result> {
   const step = work.next();
   if (step.done) return step.value;
-  const { session, begun } = await Session.open(pool, async (opened) => {
-    const [began, first] = await Promise.allSettled([opened.query(BEGIN_READ), opened.call(step.value)]);
+  const { session, begun } = await Session.open(pool, count, async (opened) => {
+    const [began, first] = await Promise.allSettled([opened.query(BEGIN_READ), opened.take(step.value)]);
     if (began.status === 'rejected') throw began.reason;
     if (first.status === 'rejected') throw first.reason;
     return { rows: first.value };
@@ -60,14 +71,30 @@ async function read<Result>(pool: pg.Pool, work: Work<Result>): Promise<Result> 
   }
 }
 
+/** Without a transaction: a statement sees one state. */
+async function readOne<Result>(pool: pg.Pool, count: CountStatements, work: Work<Result>): Promise<Result> {
+  const step = work.next();
+  if (step.done) return step.value;
+  const { session, begun } = await Session.open(pool, count, (opened) => opened.take(step.value));
+  session.release();
+  const end = work.next(begun);
+  if (!end.done) throw new Error(MORE_THAN_ONE);
+  return end.value;
+}
+
+interface Transactions {
+  pool: pg.Pool;
+  process: WritingProcess;
+  count: CountStatements;
+}
+
 /** Returns what settles each of the writes once the transaction is stored. */
 async function transaction(
-  pool: pg.Pool,
-  process: WritingProcess,
+  { pool, process, count }: Transactions,
   writes: readonly PendingWrite<Work<unknown>>[],
 ): Promise<(() => void)[]> {
   const alone = writes.length === 1;
-  const { session } = await Session.open(pool, (opened) =>
+  const { session } = await Session.open(pool, count, (opened) =>
     opened.query(alone ? beginWrite(process) : `${beginWrite(process)}; SAVEPOINT work`),
   );
   const settled: (() => void)[] = [];

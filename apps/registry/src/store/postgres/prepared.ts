@@ -11,6 +11,8 @@ interface Prepared {
   name: string;
   text: string;
   rowMode: 'array' | undefined;
+  /** Number of parameters. */
+  size: number;
   params(values: Values): unknown[];
   rows(rows: unknown[]): unknown[];
 }
@@ -25,19 +27,48 @@ interface RemoteQuery {
 const builder = drizzle(() => Promise.reject(new Error('never called'))) as unknown as Builder;
 const statements = new WeakMap<Statement, Prepared>();
 
+/** Changes of one statement of which the server keeps the plan, at most: it would keep one for each number of them. */
+const MAX_KEPT = 16;
+
 /** Returns what to send for a call, and how to read its rows. */
 export function preparedCall({ statement, values }: StatementCall): {
   config: QueryConfig;
   rows: Prepared['rows'];
 } {
+  const { name, text, rowMode, params, rows } = preparedOf(statement);
+  const config = { name, text, values: params(values), ...(rowMode && { rowMode }) };
+  return { config: config as QueryConfig, rows };
+}
+
+/** Returns one statement for changes, with the rows of the last one. */
+export function combinedChanges(calls: readonly StatementCall[]): {
+  config: QueryConfig;
+  rows: Prepared['rows'];
+} {
+  const values: unknown[] = [];
+  const texts = calls.map((call) => {
+    const { text, size, params } = preparedOf(call.statement);
+    const before = values.length;
+    const given = params(call.values);
+    for (let at = 0; at < size; at += 1) values.push(given[at]);
+    return text.replace(/'(?:[^']|'')*'|"[^"]*"|\$(\d+)/g, (found, number?: string) =>
+      number === undefined ? found : `$${before + Number(number)}`,
+    );
+  });
+  const last = texts.pop()!;
+  const text = `WITH ${texts.map((one, at) => `"change${at}" AS (${one})`).join(', ')} ${last}`;
+  const { rowMode, rows } = preparedOf(calls.at(-1)!.statement);
+  const name = calls.length <= MAX_KEPT ? { name: nameOf(text) } : {};
+  return { config: { ...name, text, values, ...(rowMode && { rowMode }) } as QueryConfig, rows };
+}
+
+function preparedOf(statement: Statement): Prepared {
   let found = statements.get(statement);
   if (found === undefined) {
     found = prepare(statement);
     statements.set(statement, found);
   }
-  const { name, text, rowMode, params, rows } = found;
-  const config = { name, text, values: params(values), ...(rowMode && { rowMode }) };
-  return { config: config as QueryConfig, rows };
+  return found;
 }
 
 function prepare({ source }: Statement): Prepared {
@@ -50,6 +81,7 @@ function prepare({ source }: Statement): Prepared {
       name: nameOf(text),
       text,
       rowMode: 'array',
+      size: params.length,
       params: (values) => fillPlaceholders(params, values),
       rows: (rows) => prepared.mapAllResult(rows),
     };
@@ -60,6 +92,7 @@ function prepare({ source }: Statement): Prepared {
     name: nameOf(text),
     text,
     rowMode: undefined,
+    size: names.length,
     params: (values) => names.map((name) => values[name]),
     rows: (rows) => rows,
   };

@@ -1,7 +1,12 @@
 import type pg from 'pg';
-import type { StatementCall, Work } from '../sql/statement.js';
+import type { StatementCall, Step, Work } from '../sql/statement.js';
 import { endsConnection, translatePostgresError } from './errors.js';
-import { preparedCall } from './prepared.js';
+import { combinedChanges, preparedCall } from './prepared.js';
+
+/** Changes of one statement, at most: planning them takes longer than a round trip. */
+const MAX_CHANGES = 64;
+/** Called with the number of statements that the server was sent. BEGIN and COMMIT count. */
+export type CountStatements = (statements: number) => void;
 
 /** Broken connections that are replaced before an operation fails. */
 const MAX_REPLACED = 3;
@@ -9,11 +14,13 @@ const MAX_REPLACED = 3;
 /** A connection of the pool, for one transaction. */
 export class Session {
   readonly #client: pg.PoolClient;
+  readonly #count: CountStatements;
   #broken: Error | undefined;
   #released = false;
 
-  private constructor(client: pg.PoolClient) {
+  private constructor(client: pg.PoolClient, count: CountStatements) {
     this.#client = client;
+    this.#count = count;
   }
 
   /**
@@ -22,10 +29,11 @@ export class Session {
    */
   static async open<Result>(
     pool: pg.Pool,
+    count: CountStatements,
     begin: (session: Session) => Promise<Result>,
   ): Promise<{ session: Session; begun: Result }> {
     for (let replaced = 0; ; replaced += 1) {
-      const session = new Session(await connect(pool));
+      const session = new Session(await connect(pool), count);
       try {
         return { session, begun: await begin(session) };
       } catch (error) {
@@ -42,19 +50,39 @@ export class Session {
 
   async query(config: string | pg.QueryConfig): Promise<pg.QueryResult> {
     try {
-      return await this.#client.query(config);
+      const result: unknown = await this.#client.query(config);
+      this.#count(Array.isArray(result) ? result.length : 1);
+      return result as pg.QueryResult;
     } catch (error) {
+      this.#count(1);
       if (endsConnection(error)) this.#broken = error as Error;
       throw translatePostgresError(error);
     }
   }
 
-  async call(call: StatementCall): Promise<unknown> {
-    const { config, rows } = preparedCall(call);
+  /** Runs the next step of work. */
+  async take(step: Step): Promise<unknown> {
+    if ('method' in step) return this.#call(step.method, preparedCall(step));
+    let result: unknown;
+    for (let at = 0; at < step.length; at += MAX_CHANGES) {
+      const calls = step.slice(at, at + MAX_CHANGES);
+      const last = calls.at(-1)!;
+      result = await this.#call(
+        last.method,
+        calls.length === 1 ? preparedCall(last) : combinedChanges(calls),
+      );
+    }
+    return result;
+  }
+
+  async #call(
+    method: StatementCall['method'],
+    { config, rows }: ReturnType<typeof preparedCall>,
+  ): Promise<unknown> {
     const result = await this.query(config);
-    if (call.method === 'run') return result.rowCount ?? 0;
+    if (method === 'run') return result.rowCount ?? 0;
     const found = rows(result.rows);
-    return call.method === 'all' ? found : found[0];
+    return method === 'all' ? found : found[0];
   }
 
   /** Continues work with what its next statement returned, and runs the others. */
@@ -63,7 +91,7 @@ export class Session {
     while (!step.done) {
       let rows: unknown;
       try {
-        rows = await this.call(step.value);
+        rows = await this.take(step.value);
       } catch (error) {
         step = work.throw(error);
         continue;
@@ -78,7 +106,7 @@ export class Session {
     const results: unknown = await this.query(text);
     // The server answers ROLLBACK if a statement failed and the work went on.
     const { command } = (Array.isArray(results) ? results.at(-1) : results) as pg.QueryResult;
-    this.#release();
+    this.release();
     if (command !== 'COMMIT') throw new Error('a statement of a committed transaction failed');
   }
 
@@ -86,10 +114,11 @@ export class Session {
   async rollBack(): Promise<void> {
     if (this.#released) return;
     if (!this.isBroken) await this.query('ROLLBACK').catch(() => undefined);
-    this.#release();
+    this.release();
   }
 
-  #release(): void {
+  /** Gives a connection without a transaction back. */
+  release(): void {
     this.#released = true;
     this.#client.release(this.#broken);
   }

@@ -25,7 +25,7 @@ import { tokenRows } from '../sqlite/tokens/tokens.js';
 import { translatePostgresError } from './errors.js';
 import { openPool, writerConfig } from './pool.js';
 import { beginWrite, postgresSql, requireProcess, type WritingProcess } from './postgres-sql.js';
-import { Session } from './session.js';
+import { type CountStatements, Session } from './session.js';
 
 /** Everything but search, and the database for it. */
 export type RecordStore = Omit<
@@ -45,15 +45,16 @@ interface PostgresStoreOptions {
   /** The limit for this thread. */
   connections?: number;
   process?: WritingProcess;
+  count?: CountStatements;
 }
 
 /** Opens a migrated database. */
 export function openPostgresStore(
   url: string,
-  { connections, process = () => undefined }: PostgresStoreOptions = {},
+  { connections, process = () => undefined, count = () => undefined }: PostgresStoreOptions = {},
 ) {
   const pool = openPool(url, connections);
-  const sql = postgresSql(pool, process);
+  const sql = postgresSql(pool, process, count);
   const store: RecordStore = {
     ...functionRows(sql, followedIndex),
     servedEntries: servedEntries(sql),
@@ -70,16 +71,16 @@ export function openPostgresStore(
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     durable: () => sql.durable(),
-    check: () => check(pool, process()),
+    check: () => check(pool, count, process()),
     close: () => pool.end(),
   };
   return { store, sql, pool };
 }
 
 /** A number of a transaction is written to the server's log, also if nothing else is. */
-async function check(pool: pg.Pool, process: string | undefined): Promise<void> {
+async function check(pool: pg.Pool, count: CountStatements, process: string | undefined): Promise<void> {
   const required = process === undefined ? '' : `; ${requireProcess(process)}`;
-  const { session } = await Session.open(pool, (opened) =>
+  const { session } = await Session.open(pool, count, (opened) =>
     opened.query(`BEGIN READ WRITE${required}; SELECT pg_current_xact_id()`),
   );
   await session.commit().catch(async (error) => {

@@ -4,11 +4,15 @@ import type { Work } from './statement.js';
 export interface Sql {
   /** Runs work on one state of the database. */
   read<Result>(work: () => Work<Result>): Promise<Result>;
+  /** Runs work of at most one statement: it needs no transaction to see one state. */
+  readOne<Result>(work: () => Work<Result>): Promise<Result>;
   /**
    * Runs work in a transaction that sees the newest state, with no other writer beside it; it is stored whole or not at
    * all. Writes that arrive together share a transaction.
    */
   write<Result>(work: () => Work<Result>): Promise<Result>;
+  /** Ranges of entries that one statement should read: more than one where each statement is a round trip. */
+  readonly rangesTogether: number;
   /** Resolves when everything that an earlier read could see is durable. */
   durable(): Promise<void>;
   /** Returns a value that differs when another connection has changed the database, in less time than a read takes. */

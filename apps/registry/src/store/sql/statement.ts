@@ -5,7 +5,10 @@ import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
  * is continued with their rows. SQLite runs it at once, so that it blocks its thread as short as a plain function;
  * PostgreSQL waits for each row.
  */
-export type Work<Result> = Generator<StatementCall, Result, unknown>;
+export type Work<Result> = Generator<Step, Result, unknown>;
+
+/** What work runs next: a statement, or changes for which PostgreSQL gets one statement. */
+export type Step = StatementCall | readonly StatementCall[];
 
 /** Values of the placeholders of a statement by name. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -16,6 +19,9 @@ export interface StatementCall {
   readonly method: 'all' | 'first' | 'run';
   readonly values: Values;
 }
+
+/** Why `readOne` rejects work. */
+export const MORE_THAN_ONE = 'work of one statement has another one';
 
 /**
  * Makes queries for both databases: drizzle in SQLite's dialect, which PostgreSQL understands as far as the store uses
@@ -63,9 +69,23 @@ export class Statement<Row = unknown> {
     return (yield this.#call('run', values)) as number;
   }
 
+  /** Returns a change for `together`. */
+  later(values: Values = {}): StatementCall {
+    return this.#call('run', values);
+  }
+
   #call(method: StatementCall['method'], values: Values): StatementCall {
     return { statement: this as Statement, method, values };
   }
+}
+
+/**
+ * Runs changes in one step, and returns what the last one returns. PostgreSQL runs them as one statement, so none may
+ * read what another one changes, or change the same row; its foreign keys are checked afterwards. SQLite runs them in
+ * their order.
+ */
+export function* together(calls: readonly StatementCall[]): Work<unknown> {
+  return calls.length === 0 ? undefined : yield calls;
 }
 
 /** A change by drizzle that returns no rows. */

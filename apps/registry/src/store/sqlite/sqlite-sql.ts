@@ -1,7 +1,14 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 import type { Sql } from '../sql/sql.js';
-import type { Statement, StatementCall, Values, Work } from '../sql/statement.js';
+import {
+  MORE_THAN_ONE,
+  type Statement,
+  type StatementCall,
+  type Step,
+  type Values,
+  type Work,
+} from '../sql/statement.js';
 import { attempt } from './errors.js';
 import { prepared } from './prepared.js';
 
@@ -50,12 +57,13 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     if (method === 'all') return found.all(values);
     return method === 'first' ? found.get(values) : found.run(values).changes;
   };
+  const take = (step: Step): unknown => ('method' in step ? call(step) : step.map(call).at(-1));
   const run = <Result>(work: Work<Result>): Result => {
     let step = work.next();
     while (!step.done) {
       let rows: unknown;
       try {
-        rows = call(step.value);
+        rows = take(step.value);
       } catch (error) {
         step = work.throw(error);
         continue;
@@ -64,10 +72,19 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     }
     return step.value;
   };
+  const runOne = <Result>(work: Work<Result>): Result => {
+    const step = work.next();
+    if (step.done) return step.value;
+    const end = work.next(take(step.value));
+    if (!end.done) throw new Error(MORE_THAN_ONE);
+    return end.value;
+  };
   const versionOfOthers = prepared(() => client.prepare<[], number>('PRAGMA data_version').pluck());
   return {
     run,
     read: (work) => connection.read(() => run(work())),
+    readOne: (work) => attempt(() => runOne(work())),
+    rangesTogether: 1,
     write: (work) => connection.write(() => run(work())),
     durable: () => connection.durable(),
     versionOfOthers: () => attempt(() => versionOfOthers.get()),

@@ -9,7 +9,6 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
-import type { Artifact } from '../../../artifacts/artifact-store.js';
 import { inserter } from '../../sql/insert.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
 import { manifests, pushers, references, repositoryBlobs, tags } from '../schema/artifacts.js';
@@ -20,8 +19,8 @@ const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
 const isBlob = and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest));
 
-const insertManifestRow = inserter(manifests);
-const account = text<{ bytes: number }>(
+export const insertManifestRow = inserter(manifests);
+export const account = text<{ bytes: number }>(
   `INSERT INTO oci_repository (name, bytes) VALUES (:repository, :bytes)
    ON CONFLICT (name) DO UPDATE SET bytes = oci_repository.bytes + excluded.bytes RETURNING bytes`,
 );
@@ -35,32 +34,32 @@ const manifestOf = query((db) =>
     .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest))),
 );
 // A blob of a release becomes an artifact blob when it is pushed.
-const putBlob = text<never>(
+export const putBlob = text<never>(
   `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
    VALUES (:repository, :digest, :file, :place, :size, :seenAt)
    ON CONFLICT (repository, digest)
    DO UPDATE SET seen_at = excluded.seen_at, place = excluded.place, file = excluded.file`,
 );
 // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
-const pushedAgain = change((db) =>
+export const pushedAgain = change((db) =>
   db
     .update(manifests)
     .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
     .where(eq(manifests.id, sql.placeholder('id'))),
 );
-const addReference = change((db) =>
+export const addReference = change((db) =>
   db
     .insert(references)
     .values({ manifest: sql.placeholder('manifest'), repository, digest })
     .onConflictDoNothing(),
 );
-const addPusher = change((db) =>
+export const addPusher = change((db) =>
   db
     .insert(pushers)
     .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
     .onConflictDoNothing(),
 );
-const putTag = change((db) =>
+export const putTag = change((db) =>
   db
     .insert(tags)
     .values({
@@ -90,19 +89,6 @@ const deleteTagsOf = change((db) => db.delete(tags).where(eq(tags.manifest, sql.
 const deleteManifest = change((db) => db.delete(manifests).where(eq(manifests.id, sql.placeholder('id'))));
 const deleteBlob = change((db) => db.delete(repositoryBlobs).where(isBlob));
 
-/** `standing` marks the artifact of an existing release: its content is not checked for takedowns. */
-export function* putArtifact(
-  { repository: name, tags: given, manifest, blobs, needed = [] }: Artifact,
-  change: Change,
-  options: { standing?: boolean } = {},
-): Work<void> {
-  for (const blob of blobs) yield* addBlob(name, blob, change);
-  for (const tag of given.length === 0 ? [undefined] : given) {
-    const named = tag === undefined ? {} : { tag };
-    yield* putManifest(name, manifest, { ...change, ...options, ...named, needed });
-  }
-}
-
 export function* putManifest(
   name: string,
   manifest: ManifestRecord,
@@ -129,24 +115,28 @@ export function* putManifest(
 }
 
 function* insertManifest(name: string, manifest: ManifestRecord, change: Change): Work<number> {
+  yield* grow(name, manifest.size, change);
+  const id = yield* insertManifestRow(manifestRow(name, manifest, change));
+  for (const named of manifest.references) {
+    yield* addReference.run({ manifest: id, repository: name, digest: named });
+  }
+  return id;
+}
+
+export function manifestRow(repository: string, manifest: ManifestRecord, { at, by }: Omit<Change, 'quota'>) {
   const { digest, mediaType, artifactType, subject, annotations, size, bytes } = manifest;
-  yield* grow(name, size, change);
-  const id = yield* insertManifestRow({
-    repository: name,
+  return {
+    repository,
     digest,
     mediaType,
     artifactType,
     subject,
     annotations,
     size,
-    pushedAt: change.at,
-    pushedBy: change.by,
+    pushedAt: at,
+    pushedBy: by,
     bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  });
-  for (const named of manifest.references) {
-    yield* addReference.run({ manifest: id, repository: name, digest: named });
-  }
-  return id;
+  };
 }
 
 export function* addBlob(
@@ -188,7 +178,7 @@ function* grow(name: string, bytes: number, { quota }: Pick<Change, 'quota'>): W
   if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
 }
 
-function* refuseTakenDown(file: OciDigest): Work<void> {
+export function* refuseTakenDown(file: OciDigest): Work<void> {
   const taken = yield* takenDown.first({ file });
   if (taken === undefined) return;
   throw new KrmhubError('gone', `${file} was taken down: ${taken.reason}`, {

@@ -1,7 +1,7 @@
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { text } from '../../sql/statement.js';
-import { putArtifact } from './artifact-rows.js';
+import { text, together } from '../../sql/statement.js';
+import { artifactChanges } from './artifact-changes.js';
 
 const page = text<{ id: number; group: string; kind: string; release: string; known: number }>(
   `SELECT release.id, group_name AS "group", kind, release.release,
@@ -24,6 +24,9 @@ export function missingArtifacts({
           last: rows.length < limit ? undefined : rows.at(-1)?.id,
         };
       }),
-    putArtifact: (artifact, change) => write(() => putArtifact(artifact, change, { standing: true })),
+    putArtifact: (artifact, { at, by }) =>
+      write(function* () {
+        yield* together(yield* artifactChanges([{ ...artifact, at, by, standing: true }]));
+      }),
   };
 }

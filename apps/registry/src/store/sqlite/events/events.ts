@@ -4,7 +4,7 @@ import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { query, type Work } from '../../sql/statement.js';
 import { events, IS_REVOCATION, takedowns } from '../schema/schema.js';
-import { functionsChanged } from './functions-changed.js';
+import { functionsChanged, functionsOfContestedGroups, releasesChanged } from './functions-changed.js';
 
 const page = query((db) =>
   db
@@ -33,10 +33,10 @@ const revoking = query((db) =>
 );
 const last = query((db) => db.select({ sequence: max(events.sequence) }).from(events));
 
-export function eventRows({ read, durable }: Sql): EventStore {
+export function eventRows({ read, readOne, durable }: Sql): EventStore {
   /** A client asks for the events after the last that it has read: no other event may ever have its number. */
   const readDurable = async <Result>(work: () => Work<Result>): Promise<Result> => {
-    const result = await read(work);
+    const result = await readOne(work);
     await durable();
     return result;
   };
@@ -53,7 +53,13 @@ export function eventRows({ read, durable }: Sql): EventStore {
       readDurable(function* () {
         return (yield* last.first())?.sequence ?? 0;
       }),
-    changedFunctions: (after, through, catalog) => read(() => functionsChanged(after, through, catalog)),
+    async changedFunctions(after, through, catalog) {
+      if (catalog === undefined) return readOne(() => releasesChanged(after, through));
+      const first = await readOne(() => functionsChanged({ after, through, catalog }));
+      // Nearly always: a group rarely comes to this registry, or leaves it.
+      if (first !== undefined) return first;
+      return read(() => functionsOfContestedGroups({ after, through, catalog }));
+    },
   };
 }
 

@@ -5,18 +5,14 @@ import type {
   ReleaseBundle,
   ReleaseSummary,
 } from '@krmhub/catalog';
-import { compareReleases } from '@krmhub/schema';
+import { functionKey } from '@krmhub/catalog';
+import { compareReleases, type FunctionName } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
 import { fromList, text, type Work } from '../../sql/statement.js';
 import type { releases } from '../schema/schema.js';
 
-interface FunctionRow {
-  id: number;
-  group: string;
-  kind: string;
-  revision: number;
-}
+type FunctionRow = Pick<FunctionRecord, 'group' | 'kind' | 'revision'>;
 
 /** A release with its bundles, without its definition. */
 type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'> & { bundles: ReleaseBundle[] | null };
@@ -30,35 +26,44 @@ type StoredRow = Omit<
   Record<'yanked' | 'deprecated' | 'bundles', string | null>;
 
 export interface FunctionRecords {
-  /** Reads the records of functions, in their order. */
-  read(rows: readonly FunctionRow[]): Work<FunctionRecord[]>;
-  /** Returns the record of one, from memory if the function has not changed. The record is frozen. */
-  cached(row: FunctionRow): Work<FunctionRecord>;
+  /** Reads the records of functions with one statement, in the order of the names. Leaves out names of none. */
+  read(names: readonly FunctionName[]): Work<FunctionRecord[]>;
+  /** Returns the record of a function from memory, unless the function has changed. */
+  known(row: FunctionRow): FunctionRecord | undefined;
+  /** Keeps a record in memory, and freezes it. */
+  remember(record: FunctionRecord): FunctionRecord;
 }
 
 // Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
-const rowsOf = text<StoredRow>(
+const rowsOf = text<StoredRow & FunctionRow>(
   fromList(
     (
       list,
-    ) => `SELECT release.id, function_id AS "functionId", release.release, digest, size, media_type AS "mediaType", readme,
-     versions, tags, publisher, runtimes, licenses, published_at AS "publishedAt", published_by AS "publishedBy",
-     yanked, deprecated, bundles
-   FROM ${list} JOIN release ON function_id = CAST(CAST(wanted.value AS text) AS integer)
+    ) => `SELECT function.group_name AS "group", function.kind, revision, release.id, function_id AS "functionId",
+     release.release, digest, size, media_type AS "mediaType", readme, release.versions, release.tags,
+     release.publisher, release.runtimes, release.licenses, published_at AS "publishedAt",
+     published_by AS "publishedBy", release.yanked, release.deprecated, bundles
+   FROM ${list} JOIN function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
+     JOIN release ON function_id = function.id
      LEFT JOIN release_bundles ON release_bundles.release = release.id`,
-    ':ids',
+    ':names',
   ),
 );
 
-function* readRecords(functions: readonly FunctionRow[]): Work<FunctionRecord[]> {
-  const records = new Map<number, FunctionRecord>(
-    functions.map(({ id, group, kind, revision }) => [id, { group, kind, revision, releases: [] }]),
-  );
-  for (const row of yield* rowsOf.all({ ids: JSON.stringify([...records.keys()]) })) {
-    records.get(row.functionId)!.releases.push(releaseSummary(parsedRow(row)));
+function* readRecords(names: readonly FunctionName[]): Work<FunctionRecord[]> {
+  if (names.length === 0) return [];
+  const wanted = new Map(names.map((name) => [functionKey(name), [name.group, name.kind.toLowerCase()]]));
+  const records = new Map<string, FunctionRecord>();
+  for (const { group, kind, revision, ...row } of yield* rowsOf.all({
+    names: JSON.stringify([...wanted.values()]),
+  })) {
+    const key = functionKey({ group, kind });
+    const record = records.get(key) ?? { group, kind, revision, releases: [] };
+    records.set(key, record);
+    record.releases.push(releaseSummary(parsedRow(row)));
   }
   for (const { releases } of records.values()) releases.sort((a, b) => compareReleases(b.release, a.release));
-  return functions.map(({ id }) => records.get(id)!);
+  return [...wanted.keys()].flatMap((key) => records.get(key) ?? []);
 }
 
 /**
@@ -72,14 +77,14 @@ export function functionRecords(): FunctionRecords {
   });
   return {
     read: readRecords,
-    *cached(row) {
-      const key = `${row.group}/${row.kind}`;
-      const known = cache.get(key);
-      if (known?.revision === row.revision) return known;
-      const record = (yield* readRecords([row]))[0]!;
+    known(row) {
+      const known = cache.get(functionKey(row));
+      return known?.revision === row.revision ? known : undefined;
+    },
+    remember(record) {
       for (const release of record.releases) Object.freeze(release);
       Object.freeze(record.releases);
-      cache.set(key, Object.freeze(record));
+      cache.set(functionKey(record), Object.freeze(record));
       return record;
     },
   };

@@ -1,21 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
-import { RevisionConflict, tombstoneConflict } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import type { FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
-import { isDuplicate } from '../../sql/duplicate.js';
-import { inserter } from '../../sql/insert.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, fromList, query, text, type Work } from '../../sql/statement.js';
-import { putArtifact } from '../artifacts/artifact-rows.js';
-import { appendEvent } from '../events/append-event.js';
+import { fromList, query, text, type Work } from '../../sql/statement.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import type { SearchIndex } from '../search/search-index.js';
-import { functionTakedowns, lastRevision } from '../takedowns/takedown-rows.js';
+import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
-import { policyRevision } from './policies.js';
-import { addFile, fileRow, releaseFileReader } from './release-files.js';
+import { releaseFileReader } from './release-files.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
@@ -48,15 +42,14 @@ const ofName = and(
 const byName = query((db) => db.select(nameColumns).from(functions).where(ofName));
 const releaseOf = query((db) =>
   db
-    .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
-    .from(releases)
+    .select({
+      fn: { group: functions.group, kind: functions.kind },
+      row: { ...getTableColumns(releases), bundles: releaseBundles.bundles },
+    })
+    .from(functions)
+    .innerJoin(releases, eq(releases.functionId, functions.id))
     .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
-    .where(
-      and(
-        eq(releases.functionId, sql.placeholder('functionId')),
-        eq(releases.release, sql.placeholder('release')),
-      ),
-    ),
+    .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
 );
 const AS_BYTES = {
   sqlite: 'CAST(release.definition AS BLOB)',
@@ -89,31 +82,28 @@ const pageAfter = query((db) =>
     .limit(PAGE),
 );
 const counted = query((db) => db.select({ functions: count() }).from(functions));
-const insertFunction = inserter(functions);
-const insertRelease = inserter(releases);
 
 export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
-  const { read, write } = database;
+  const { read, readOne } = database;
   const records = functionRecords();
   return {
-    function: (group, kind) =>
-      read(function* () {
-        const row = yield* findFunction(group, kind);
-        return row === undefined ? undefined : yield* records.cached(row);
-      }),
+    async function(group, kind) {
+      const row = await readOne(() => findFunction(group, kind));
+      const known = row && records.known(row);
+      // What changed since then is read with it.
+      return row === undefined || known !== undefined
+        ? known
+        : readOne(function* () {
+            const [record] = yield* records.read([{ group, kind }]);
+            return record && records.remember(record);
+          });
+    },
 
     async functions(names) {
       const found: FunctionRecord[] = [];
       for (let at = 0; at < names.length; at += PAGE) {
         if (at > 0) await setImmediate();
-        await read(function* () {
-          const rows: NameRow[] = [];
-          for (const { group, kind } of names.slice(at, at + PAGE)) {
-            const row = yield* findFunction(group, kind);
-            if (row !== undefined) rows.push(row);
-          }
-          found.push(...(yield* records.read(rows)));
-        });
+        found.push(...(await readOne(() => records.read(names.slice(at, at + PAGE)))));
       }
       return found;
     },
@@ -133,19 +123,18 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
     },
 
     countFunctions: () =>
-      read(function* () {
+      readOne(function* () {
         return (yield* counted.first())!.functions;
       }),
 
     release: (group, kind, release) =>
-      read(function* () {
-        const fn = yield* findFunction(group, kind);
-        const row = fn && (yield* releaseOf.first({ functionId: fn.id, release }));
-        return fn && row && releaseRecord(fn, row);
+      readOne(function* () {
+        const found = yield* releaseOf.first({ group, kindFolded: kind.toLowerCase(), release });
+        return found && releaseRecord(found.fn, found.row);
       }),
 
     definitionsJson: (names) =>
-      read(function* () {
+      readOne(function* () {
         const wanted = names.map(({ group, kind, release }) => ({
           group,
           kindFolded: kind.toLowerCase(),
@@ -156,7 +145,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
       }),
 
     releaseFiles: (group, kind, release) =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* filesOf.first({ group, kindFolded: kind.toLowerCase(), release });
         if (row === undefined) return undefined;
         const { digest, mediaType, readme } = row;
@@ -165,16 +154,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
 
     fileBytes: releaseFileReader(database),
 
-    commitFunction: async (change, given = [], files = []) => {
-      const rows = files.map(fileRow);
-      return write(function* () {
-        const { id, isNew } = yield* storeFunction(change, search);
-        for (const row of rows) yield* addFile(row);
-        for (const artifact of given) yield* putArtifact(artifact, change.event);
-        yield* search.put(id, change.search, isNew);
-        return yield* appendEvent(change.event);
-      });
-    },
+    commitFunction: commitFunction(database, search),
   };
 }
 
@@ -183,95 +163,9 @@ export function findFunction(group: string, kind: string): Work<NameRow | undefi
   return byName.first({ group, kindFolded: kind.toLowerCase() });
 }
 
-/** Stores the function and its release. `isNew`: search has no document of the name. */
-function* storeFunction(change: FunctionChange, search: SearchIndex): Work<{ id: number; isNew: boolean }> {
-  const current = yield* findFunction(change.group, change.kind);
-  const revision = current?.revision ?? 0;
-  if (revision !== change.expectedRevision) {
-    throw new RevisionConflict(
-      `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
-    );
-  }
-  const { expectedPolicies } = change;
-  if (expectedPolicies !== undefined && expectedPolicies !== (yield* policyRevision())) {
-    throw new RevisionConflict('the signing policies have changed');
-  }
-  if (current !== undefined && current.kind !== change.kind) {
-    throw refused(change.release, `differs only in case from the existing kind ${current.kind}`);
-  }
-  if (change.action === 'insert') {
-    const conflict = tombstoneConflict(yield* functionTakedowns(change.group, change.kind), change.release);
-    if (conflict) throw conflict;
-  }
-  const row = yield* upsertFunction(change, current, search);
-  try {
-    yield* storeRelease(row.id, change);
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw refused(change.release, 'already exists');
-  }
-  return row;
-}
-
-function* upsertFunction(
-  { search: { group, kind, ...shown } }: FunctionChange,
-  current: NameRow | undefined,
-  search: SearchIndex,
-): Work<{ id: number; isNew: boolean }> {
-  if (current !== undefined) {
-    const columns = { ...shown, revision: current.revision + 1 };
-    yield* change((db) => db.update(functions).set(columns).where(eq(functions.id, current.id))).run();
-    return { id: current.id, isNew: false };
-  }
-  const revision = (yield* lastRevision(group, kind)) + 1;
-  // A release in this registry takes the name over from upstream catalogs.
-  const takenOver = yield* search.takeOver(group, kind);
-  const id = takenOver ?? (yield* search.newId());
-  yield* insertFunction({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision });
-  return { id, isNew: takenOver === undefined };
-}
-
-function* storeRelease(functionId: number, { action, release }: FunctionChange): Work<void> {
-  const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
-  if (action === 'insert') {
-    yield* storeBundles(yield* insertRelease({ ...columns, functionId }), release);
-    return;
-  }
-  // Only the lifecycle and the bundles change: the bytes of a release never do.
-  const changed = yield* query((db) =>
-    db
-      .update(releases)
-      .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
-      .where(
-        and(
-          eq(releases.functionId, functionId),
-          eq(releases.release, release.release),
-          eq(releases.digest, release.digest),
-        ),
-      )
-      .returning({ id: releases.id }),
-  ).first();
-  if (changed === undefined) throw refused(release, 'is not stored with these bytes');
-  yield* storeBundles(changed.id, release);
-}
-
-function* storeBundles(id: number, { bundles = [] }: ReleaseRecord): Work<void> {
-  if (bundles.length === 0) return;
-  yield* change((db) =>
-    db
-      .insert(releaseBundles)
-      .values({ release: id, bundles })
-      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } }),
-  ).run();
-}
-
-function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
-  return new KrmhubError('conflict', `release ${group}/${kind}@${release} ${why}`);
-}
-
 type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };
 
-function releaseRecord({ group, kind }: NameRow, { definition, ...row }: ReleaseRow): ReleaseRecord {
+function releaseRecord({ group, kind }: FunctionName, { definition, ...row }: ReleaseRow): ReleaseRecord {
   const { mediaType } = row;
   return { group, kind, ...releaseSummary(row), mediaType, definition };
 }

@@ -18,17 +18,17 @@ export function* policyRevision(): Work<number> {
   return (yield* currentRevision.first())?.revision ?? 0;
 }
 
-export function policyRows({ read, write }: Sql): PolicyStore {
+export function policyRows({ readOne, write }: Sql): PolicyStore {
   return {
     policies: () =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* current.first();
         if (row === undefined) return undefined;
         const { id: _id, ...record } = row;
         return record;
       }),
     appliedPolicies: (after, through) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* applied.first({ after, through })) !== undefined;
       }),
     applyPolicies: ({ expectedRevision, event, ...applied }) =>

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { together } from '../../sql/statement.js';
 import { type Connection, openConnection } from '../connection.js';
 import { erase } from '../takedowns/erase.js';
 import { addFile, fileRow, releaseFileReader } from './release-files.js';
@@ -14,7 +15,7 @@ let connection: Connection;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'release-files-'));
   connection = openConnection(path.join(folder, 'registry.db'));
-  await connection.sql.write(() => addFile(fileRow(BYTES)));
+  await connection.sql.write(() => together([addFile(fileRow(BYTES))]));
 });
 afterEach(async () => {
   connection.close();
@@ -25,7 +26,7 @@ it('are stored again in place of a damaged row', async () => {
   const read = releaseFileReader(connection.sql);
   connection.client.exec(`UPDATE release_file SET bytes = x'0300'`);
   await expect(read(sha256(BYTES))).rejects.toMatchObject({ code: 'internal' });
-  await connection.sql.write(() => addFile(fileRow(BYTES)));
+  await connection.sql.write(() => together([addFile(fileRow(BYTES))]));
   expect(await read(sha256(BYTES))).toEqual(BYTES);
 });
 

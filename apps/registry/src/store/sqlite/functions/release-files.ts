@@ -2,7 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError, sha256 } from '@krmhub/schema';
 import { eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { query, text, type Work } from '../../sql/statement.js';
+import { query, type StatementCall, text, type Work } from '../../sql/statement.js';
 import { releaseFiles } from '../schema/release-files.js';
 
 /** A row of `release_file`: the exact bytes of a definition or README as raw deflate. */
@@ -32,8 +32,8 @@ const stored = query((db) =>
 );
 
 /** Stores a file, also in place of a damaged row. */
-export function* addFile(row: FileRow): Work<void> {
-  yield* insert.run({ ...row });
+export function addFile(row: FileRow): StatementCall {
+  return insert.later({ ...row });
 }
 
 /** Deletes a file that no release names. */
@@ -43,10 +43,10 @@ export function* removeUnnamedFile(digest: Digest): Work<void> {
 
 /** Reads a file that is a row. Rejects with `internal` if the bytes do not match the digest. */
 export function releaseFileReader({
-  read,
-}: Pick<Sql, 'read'>): (digest: Digest) => Promise<Uint8Array | undefined> {
+  readOne,
+}: Pick<Sql, 'readOne'>): (digest: Digest) => Promise<Uint8Array | undefined> {
   return async (digest) => {
-    const row = await read(() => stored.first({ digest }));
+    const row = await readOne(() => stored.first({ digest }));
     return row && unpacked(digest, row.bytes);
   };
 }

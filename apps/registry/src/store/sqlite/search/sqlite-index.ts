@@ -5,6 +5,7 @@ import { newId, refresh, takeOver } from './upstream-rows.js';
 
 /** The index in tables of the same SQLite database. */
 export const sqliteIndex: SearchIndex = {
+  follows: false,
   put: writeText,
   remove: removeText,
   takeOver,

@@ -1,9 +1,9 @@
-import type { CatalogEntryRow, CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { inList, query, text, type Work } from '../../sql/statement.js';
+import { type Builder, fromList, inList, query, text, together } from '../../sql/statement.js';
 import { catalogFunctions, catalogs, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 import type { SearchIndex } from '../search/search-index.js';
@@ -47,15 +47,20 @@ export type CatalogRows = Pick<
 
 const name = sql.placeholder('name');
 
-const all = query((db) =>
-  db.select().from(catalogs).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)),
-);
-const one = query((db) =>
+/** With the newest snapshot of each catalog. */
+const withNewest = (db: Builder) =>
   db
-    .select()
+    .select({ catalog: catalogs, newest: snapshots })
     .from(catalogs)
-    .where(and(eq(catalogs.name, name), isNull(catalogs.deleted))),
-);
+    .leftJoin(
+      snapshots,
+      and(
+        eq(snapshots.catalog, catalogs.name),
+        sql`${snapshots.serial} = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = ${catalogs.name})`,
+      ),
+    );
+const all = query((db) => withNewest(db).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)));
+const one = query((db) => withNewest(db).where(and(eq(catalogs.name, name), isNull(catalogs.deleted))));
 const newestSnapshots = query((db) =>
   db
     .select()
@@ -83,18 +88,13 @@ const latestRows = text<EntryRow>(
   `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
    WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
 );
-const latestRow = query((db) =>
-  db
-    .select()
-    .from(catalogFunctions)
-    .where(
-      and(
-        eq(catalogFunctions.catalog, name),
-        eq(catalogFunctions.group, sql.placeholder('group')),
-        eq(catalogFunctions.kind, sql.placeholder('kind')),
-        isNull(catalogFunctions.toSerial),
-      ),
-    ),
+const latestOf = text<EntryRow>(
+  fromList(
+    (list) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} JOIN catalog_function
+       ON catalog = :name AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
+     WHERE to_serial IS NULL ORDER BY wanted.position`,
+    ':names',
+  ),
 );
 const rowsAt = query((db) =>
   db
@@ -124,42 +124,37 @@ const newestEntry = text<RenderedEntry>(
 );
 
 export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
-  const { read, write } = database;
+  const { readOne, write } = database;
   return {
     catalogs: () =>
-      read(function* () {
-        const records: CatalogRecord[] = [];
-        for (const row of yield* all.all()) records.push(yield* catalogRecord(row));
-        return records;
+      readOne(function* () {
+        return (yield* all.all()).map(catalogRecord);
       }),
     catalog: (wanted) =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* one.first({ name: wanted });
-        return row && (yield* catalogRecord(row));
+        return row && catalogRecord(row);
       }),
     catalogsContaining: (group, kind) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
       }),
     applyRecipe: applyRecipe(database),
     latestEntryRows: (wanted, names) =>
-      read(function* () {
+      readOne(function* () {
         if (names === undefined) return (yield* latestRows.all({ name: wanted })).map(toEntryRow);
-        const rows: CatalogEntryRow[] = [];
-        for (const { group, kind } of names) {
-          const row = yield* latestRow.first({ name: wanted, group, kind });
-          if (row !== undefined) rows.push(fromEntryRow(row));
-        }
-        return rows;
+        if (names.length === 0) return [];
+        const given = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
+        return (yield* latestOf.all({ name: wanted, names: given })).map(toEntryRow);
       }),
-    latestEntry: (wanted, group, kind) => read(() => newestEntry.first({ name: wanted, group, kind })),
+    latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
     commitSnapshot: commitSnapshot(database, search),
     snapshots: (wanted, limit) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) })).map(snapshotRecord);
       }),
     snapshot: (wanted, reference) =>
-      read(function* () {
+      readOne(function* () {
         const row =
           typeof reference === 'number'
             ? yield* bySerial.first({ name: wanted, serial: reference })
@@ -167,7 +162,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
         return row && snapshotRecord(row);
       }),
     snapshotEntryRows: (wanted, serial) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* rowsAt.all({ name: wanted, serial })).map(fromEntryRow);
       }),
     ...signatureRows(database),
@@ -178,10 +173,10 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
     ...segmentRows(database),
     storeEntries: (added) =>
       write(function* () {
-        for (const entry of added) yield* addEntry(entry);
+        yield* together(added.map(addEntry));
       }),
     entries: (digests) =>
-      read(function* () {
+      readOne(function* () {
         if (digests.length === 0) return new Map<Digest, RenderedEntry>();
         const rows = yield* entriesOf.all({ digests: JSON.stringify(digests) });
         const found = new Map(rows.map((entry) => [entry.digest, entry]));
@@ -192,13 +187,13 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
   };
 }
 
-function* catalogRecord({
-  appliedEvent: _,
-  searchedSerial: __,
-  deleted: ___,
-  ...row
-}: typeof catalogs.$inferSelect): Work<CatalogRecord> {
-  const newest = yield* newestSnapshots.first({ name: row.name, limit: 1 });
+function catalogRecord({
+  catalog: { appliedEvent: _, searchedSerial: __, deleted: ___, ...row },
+  newest,
+}: {
+  catalog: typeof catalogs.$inferSelect;
+  newest: typeof snapshots.$inferSelect | null;
+}): CatalogRecord {
   return { ...row, ...(newest && { newest: snapshotRecord(newest) }) };
 }
 

@@ -1,96 +1,92 @@
 import { type CatalogEntryRow, RevisionConflict, type SnapshotBuild } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
-import { putArtifact } from '../artifacts/artifact-rows.js';
-import { appendEvent } from '../events/append-event.js';
-import { catalogFunctions, catalogs, snapshots } from '../schema/schema.js';
+import { change, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
+import { eventChange } from '../events/append-event.js';
+import { type catalogFunctions, snapshots } from '../schema/schema.js';
 import type { SearchIndex } from '../search/search-index.js';
 import { addEntry } from './entry-row.js';
-import { replaceSegments } from './segments.js';
-import { putSignature } from './signatures.js';
+import { segmentChanges } from './segments.js';
+import { addSignature, signatureArtifacts } from './signatures.js';
 
-const catalog = sql.placeholder('catalog');
-
-const catalogOf = query((db) =>
-  db
-    .select({
-      deleted: catalogs.deleted,
-      throughEvent: catalogs.throughEvent,
-      appliedEvent: catalogs.appliedEvent,
-    })
-    .from(catalogs)
-    .where(eq(catalogs.name, catalog)),
+const stateOf = text<{
+  deleted: string | null;
+  throughEvent: number;
+  appliedEvent: number;
+  serial: number | null;
+  digest: string | null;
+}>(
+  `SELECT deleted, through_event AS "throughEvent", applied_event AS "appliedEvent", newest.serial, newest.digest
+   FROM catalog LEFT JOIN snapshot AS newest ON newest.catalog = name
+     AND newest.serial = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name)
+   WHERE name = :catalog`,
 );
-const newestOf = query((db) =>
-  db
-    .select({ serial: snapshots.serial, digest: snapshots.digest })
-    .from(snapshots)
-    .where(eq(snapshots.catalog, catalog))
-    .orderBy(desc(snapshots.serial))
-    .limit(1),
-);
-const builtThrough = change((db) =>
-  db
-    .update(catalogs)
-    .set({ throughEvent: sql`${sql.placeholder('throughEvent')}` })
-    .where(eq(catalogs.name, catalog)),
+const builtThrough = text('UPDATE catalog SET through_event = :throughEvent WHERE name = :catalog');
+const builtAndSearched = text(
+  'UPDATE catalog SET through_event = :throughEvent, searched_serial = :serial WHERE name = :catalog',
 );
 
-const isOpen = and(
-  eq(catalogFunctions.catalog, catalog),
-  eq(catalogFunctions.group, sql.placeholder('group')),
-  eq(catalogFunctions.kind, sql.placeholder('kind')),
-  isNull(catalogFunctions.toSerial),
+// A row that waits for the next snapshot already stays, and is replaced.
+const closeEarlier = text(
+  `UPDATE catalog_function SET to_serial = :next
+   WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND to_serial IS NULL AND from_serial < :next`,
 );
-const open = text<{ fromSerial: number }>(
-  `SELECT from_serial AS "fromSerial" FROM catalog_function
-   WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND to_serial IS NULL`,
-);
-const close = change((db) =>
-  db
-    .update(catalogFunctions)
-    .set({ toSerial: sql`${sql.placeholder('next')}` })
-    .where(isOpen),
-);
-// Replaces a row that already waits for the next snapshot.
-const forget = change((db) => db.delete(catalogFunctions).where(isOpen));
-const add = text(
+const put = text(
   `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
-   VALUES (:catalog, :group, :kind, :fromSerial, :entry, :selection)`,
+   VALUES (:catalog, :group, :kind, :next, :entry, :selection)
+   ON CONFLICT (catalog, group_name, kind, from_serial)
+   DO UPDATE SET to_serial = NULL, entry = excluded.entry, selection = excluded.selection`,
 );
 
 export function commitSnapshot(
   { write }: Pick<Sql, 'write'>,
   search: SearchIndex,
 ): RegistryStore['commitSnapshot'] {
-  return (build, artifact, signature) =>
+  return (build, artifact, signatureArtifact) =>
     write(function* () {
-      const { catalog, throughEvent } = build;
+      const { catalog, throughEvent, snapshot, segments, event, signature } = build;
       const next = yield* nextSerial(build);
-      for (const entry of build.entries) yield* addEntry(entry);
-      for (const changed of build.changed) yield* storeEntryRow(catalog, next, changed);
-      if (build.snapshot !== undefined) {
-        const row = { ...build.snapshot, catalog, digest: build.snapshot.digests['catalog.yaml'] };
-        yield* change((db) => db.insert(snapshots).values(row)).run();
-        if (build.segments !== undefined) yield* replaceSegments(catalog, build.segments);
-        yield* search.snapshotCommitted(build.snapshot);
+      const changes = [
+        ...build.entries.map(addEntry),
+        ...build.changed.flatMap((changed) => entryRowChanges(catalog, next, changed)),
+      ];
+      let deleteUnused = function* (): Work<void> {};
+      if (snapshot !== undefined) {
+        const row = { ...snapshot, catalog, digest: snapshot.digests['catalog.yaml'] };
+        changes.push(change((db) => db.insert(snapshots).values(row)).later());
+        if (segments !== undefined) {
+          const replaced = yield* segmentChanges(catalog, segments);
+          changes.push(...replaced.changes);
+          deleteUnused = replaced.after;
+        }
       }
-      if (build.event !== undefined) {
-        if (artifact !== undefined) yield* putArtifact(artifact, build.event);
-        yield* appendEvent(build.event);
+      const artifacts: AddedArtifact[] = [];
+      if (event !== undefined) {
+        if (artifact !== undefined) artifacts.push({ ...artifact, at: event.at, by: event.by });
+        changes.push(eventChange(event));
       }
-      if (build.signature !== undefined) yield* putSignature(build.signature, signature);
-      yield* builtThrough.run({ catalog, throughEvent });
+      if (signature !== undefined) {
+        artifacts.push(...signatureArtifacts(signature, signatureArtifact));
+        changes.push(addSignature(signature, signatureArtifact));
+      }
+      changes.push(...(yield* artifactChanges(artifacts)));
+      changes.push(
+        snapshot !== undefined && search.follows
+          ? builtAndSearched.later({ catalog, throughEvent, serial: snapshot.serial })
+          : builtThrough.later({ catalog, throughEvent }),
+      );
+      yield* together(changes);
+      yield* deleteUnused();
+      if (snapshot !== undefined) yield* search.snapshotCommitted(snapshot);
     });
 }
 
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
 function* nextSerial(build: SnapshotBuild): Work<number> {
   const { catalog } = build;
-  const current = yield* catalogOf.first({ catalog });
+  const current = yield* stateOf.first({ catalog });
   if (current === undefined || current.deleted !== null)
     throw new KrmhubError('not-found', `catalog ${catalog} not found`);
   if (current.throughEvent !== build.expectedThroughEvent) {
@@ -104,10 +100,9 @@ function* nextSerial(build: SnapshotBuild): Work<number> {
       `catalog ${catalog} must be built through event ${current.appliedEvent}, not ${build.throughEvent}`,
     );
   }
-  const newest = yield* newestOf.first({ catalog });
-  const next = (newest?.serial ?? 0) + 1;
+  const next = (current.serial ?? 0) + 1;
   const { snapshot } = build;
-  if (snapshot && (snapshot.serial !== next || snapshot.previous !== (newest?.digest ?? null))) {
+  if (snapshot && (snapshot.serial !== next || snapshot.previous !== current.digest)) {
     throw new RevisionConflict(
       `snapshot ${snapshot.serial} does not follow the newest one of catalog ${catalog}`,
     );
@@ -115,16 +110,13 @@ function* nextSerial(build: SnapshotBuild): Work<number> {
   return next;
 }
 
-/** Stores the entry row of a function from the next serial on. */
-export function* storeEntryRow(
+/** Returns the changes that store the entry row of a function from the next serial on, for `together`. */
+export function entryRowChanges(
   catalog: string,
   next: number,
   { group, kind, entry, ...selection }: CatalogEntryRow,
-): Work<void> {
-  const name = { catalog, group, kind };
-  const current = yield* open.first(name);
-  if (current?.fromSerial === next) yield* forget.run(name);
-  else if (current !== undefined) yield* close.run({ ...name, next });
+): StatementCall[] {
+  const name = { catalog, group, kind, next };
   const stored = JSON.stringify(selection satisfies typeof catalogFunctions.$inferInsert.selection);
-  yield* add.run({ ...name, fromSerial: next, entry: entry ?? null, selection: stored });
+  return [closeEarlier.later(name), put.later({ ...name, entry: entry ?? null, selection: stored })];
 }

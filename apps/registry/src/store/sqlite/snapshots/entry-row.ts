@@ -1,6 +1,6 @@
 import type { CatalogEntryRow, RenderedEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { text, type Work } from '../../sql/statement.js';
+import { type StatementCall, text } from '../../sql/statement.js';
 import type { catalogFunctions } from '../schema/schema.js';
 
 /** Columns of an entry row as SQL returns them. */
@@ -17,8 +17,8 @@ const add = text(
 );
 
 /** Stores a rendered entry, unless it is stored. */
-export function* addEntry({ digest, yaml, json }: RenderedEntry): Work<void> {
-  yield* add.run({ digest, yaml, json });
+export function addEntry({ digest, yaml, json }: RenderedEntry): StatementCall {
+  return add.later({ digest, yaml, json });
 }
 
 export function toEntryRow({ selection, ...row }: EntryRow): CatalogEntryRow {

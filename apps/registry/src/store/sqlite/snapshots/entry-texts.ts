@@ -31,7 +31,6 @@ const FROM = {
 };
 const AT = `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (:group, :kind)
   AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
-const BEFORE_END = 'AND (place.group_name, place.kind) < (:endGroup, :endKind)';
 const IN_ORDER = 'ORDER BY place.group_name, place.kind';
 const NAME = 'place.group_name AS "group", place.kind';
 
@@ -69,14 +68,23 @@ const large = (syntax: CatalogSyntax) => {
 };
 const LARGE_TEXT = { yaml: large('yaml'), json: large('json') };
 
+/** Conditions of the entries in a range, whose names are SQL. */
+const inRange = (name: (at: number) => string) =>
+  `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (${name(0)}, ${name(1)})
+   AND (place.group_name, place.kind) < (${name(2)}, ${name(3)})
+   AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
 // The database joins the texts of a range: a row for each entry takes longer, and so does a query for each syntax.
+// SQLite would sort the texts of several ranges, so it reads the first one only.
 const runs = text<{ yaml: Buffer | null; json: Buffer | null; functions: number }>({
   sqlite: `SELECT CAST(group_concat(yaml, :betweenYaml) AS BLOB) AS yaml,
       CAST(group_concat(json, :betweenJson) AS BLOB) AS json, count(*) AS functions
-    FROM (SELECT yaml, json ${FROM.sqlite} WHERE ${AT} ${BEFORE_END} ${IN_ORDER})`,
-  postgres: `SELECT convert_to(string_agg(entry.yaml, :betweenYaml ${IN_ORDER}), 'UTF8') AS yaml,
-      convert_to(string_agg(entry.json, :betweenJson ${IN_ORDER}), 'UTF8') AS json, count(*) AS functions
-    ${FROM.postgres} WHERE ${AT} ${BEFORE_END}`,
+    FROM (SELECT yaml, json ${FROM.sqlite} WHERE ${inRange((at) => `(:ranges ->> '$[0][${at}]')`)} ${IN_ORDER})`,
+  postgres: `SELECT run.* FROM json_array_elements(:ranges::json) WITH ORDINALITY AS wanted (value, position)
+    CROSS JOIN LATERAL (
+      SELECT convert_to(string_agg(entry.yaml, :betweenYaml ${IN_ORDER}), 'UTF8') AS yaml,
+        convert_to(string_agg(entry.json, :betweenJson ${IN_ORDER}), 'UTF8') AS json, count(*) AS functions
+      ${FROM.postgres} WHERE ${inRange((at) => `wanted.value ->> ${at}`)}) AS run
+    ORDER BY wanted.position`,
 });
 
 const sizesIn = (from: string) =>
@@ -95,20 +103,22 @@ interface Page {
   isMore: boolean;
 }
 
-function* readPage(
-  { syntaxes, statement }: typeof TEXTS.both,
-  position: Position,
+/** Reads the large texts of a page. Returns undefined if one was deleted since the page was read. */
+function* completePage(
+  syntaxes: readonly CatalogSyntax[],
+  found: readonly Row[],
   limit: number,
-): Work<Page> {
+): Work<Page | undefined> {
   const rows: Row[] = [];
   let bytes = 0;
-  const found = yield* statement.all({ ...position, limit });
   for (const row of found) {
     const isLarge = syntaxes.some((syntax) => row[syntax] === null);
     if (isLarge && bytes >= PAGE_BYTES) return { rows, bytes, isMore: true };
     for (const syntax of syntaxes) {
-      row[syntax] ??= (yield* LARGE_TEXT[syntax].first({ digest: row.digest }))!.bytes;
-      bytes += row[syntax].byteLength;
+      const text = row[syntax] ?? (yield* LARGE_TEXT[syntax].first({ digest: row.digest }))?.bytes;
+      if (text === undefined) return undefined;
+      row[syntax] = text;
+      bytes += text.byteLength;
     }
     rows.push(row);
   }
@@ -121,12 +131,29 @@ const after = ({ group, kind }: FunctionName): FunctionName => ({ group, kind: `
 /** Reads the texts of the entries of a snapshot as bytes, in the order of the catalog. */
 export function entryTexts({
   read,
-}: Pick<Sql, 'read'>): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'> {
-  /** Yields pages of about the same size, each of one read transaction. */
+  readOne,
+  rangesTogether,
+}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'> {
+  /** Most pages need one statement. */
+  async function readPage(
+    { syntaxes, statement }: typeof TEXTS.both,
+    position: Position,
+    limit: number,
+  ): Promise<Page> {
+    const found = await readOne(() => statement.all({ ...position, limit }));
+    const isLarge = found.some((row) => syntaxes.some((syntax) => row[syntax] === null));
+    const page = await (isLarge ? read : readOne)(() => completePage(syntaxes, found, limit));
+    if (page !== undefined) return page;
+    return read(function* () {
+      return (yield* completePage(syntaxes, yield* statement.all({ ...position, limit }), limit))!;
+    });
+  }
+
+  /** Yields pages of about the same size, each of one state. */
   async function* pages(texts: typeof TEXTS.both, start: Position): AsyncIterable<Row[]> {
     let position = start;
     for (let limit = FIRST_PAGE; ; ) {
-      const { rows, bytes, isMore } = await read(() => readPage(texts, position, limit));
+      const { rows, bytes, isMore } = await readPage(texts, position, limit);
       const last = rows.at(-1);
       if (last === undefined) return;
       yield rows;
@@ -151,13 +178,16 @@ export function entryTexts({
     async *entryRuns(catalog, serial, { between, ranges }) {
       const betweens = { betweenYaml: between.yaml, betweenJson: between.json };
       let bytes = 0;
-      for (const { from = FIRST, to = LAST } of ranges) {
-        const position = { catalog, serial, group: from.group, kind: from.kind };
-        const end = { endGroup: to.group, endKind: to.kind };
-        const run = (await read(() => runs.first({ ...position, ...end, ...betweens })))!;
-        const { yaml, json, functions } = run;
-        yield { texts: { yaml: yaml ?? Buffer.of(), json: json ?? Buffer.of() }, functions };
-        bytes += (yaml?.byteLength ?? 0) + (json?.byteLength ?? 0);
+      for (let at = 0; at < ranges.length; at += rangesTogether) {
+        const some = ranges
+          .slice(at, at + rangesTogether)
+          .map(({ from = FIRST, to = LAST }) => [from.group, from.kind, to.group, to.kind]);
+        const position = { catalog, serial, ranges: JSON.stringify(some) };
+        for (const run of await readOne(() => runs.all({ ...position, ...betweens }))) {
+          const { yaml, json, functions } = run;
+          yield { texts: { yaml: yaml ?? Buffer.of(), json: json ?? Buffer.of() }, functions };
+          bytes += (yaml?.byteLength ?? 0) + (json?.byteLength ?? 0);
+        }
         if (bytes < PAGE_BYTES) continue;
         bytes = 0;
         await setImmediate();
@@ -167,7 +197,7 @@ export function entryTexts({
       const sum = { yaml: 0, json: 0 };
       for (let from = FIRST; ; ) {
         const position = { catalog, serial, ...from };
-        const rows = await read(() => sizes.all(position));
+        const rows = await readOne(() => sizes.all(position));
         for (const row of rows) {
           sum.yaml += row.yaml;
           sum.json += row.json;

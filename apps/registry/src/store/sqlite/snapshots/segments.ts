@@ -9,37 +9,55 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, text, type Work } from '../../sql/statement.js';
+import {
+  change,
+  fromList,
+  inList,
+  type StatementCall,
+  text,
+  together,
+  type Work,
+} from '../../sql/statement.js';
 import { snapshots } from '../schema/schema.js';
 
 type SegmentRow = FunctionName & { digest: Digest; yaml: number; json: number };
 
-/** Segments whose lines are read before other work runs: about half a megabyte. */
-const LINES_PAGE = 64;
+/** Segments whose lines are read before other work runs: about two megabytes. */
+const LINES_PAGE = 256;
 
 /** An interrupted build leaves contents that no catalog has. */
 export const DELETE_UNUSED_SEGMENTS =
   'DELETE FROM segment WHERE digest NOT IN (SELECT segment FROM catalog_segment)';
 
-const newestSerial = text<{ newest: number }>(
-  'SELECT coalesce(max(serial), 0) AS newest FROM snapshot WHERE catalog = :catalog',
-);
+const NEWEST_SERIAL = '(SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = :catalog)';
+const newestSerial = text<{ newest: number }>(`SELECT ${NEWEST_SERIAL} AS newest`);
 const segmentsOf = (join: string) =>
   `SELECT group_name AS "group", kind, segment AS digest, length(yaml) AS yaml, length(json) AS json
    FROM catalog_segment ${join} segment ON segment.digest = catalog_segment.segment
-   WHERE catalog = :catalog ORDER BY group_name, kind`;
+   WHERE catalog = :catalog AND ${NEWEST_SERIAL} = :serial ORDER BY group_name, kind`;
 const all = text<SegmentRow>({ sqlite: segmentsOf('CROSS JOIN'), postgres: segmentsOf('JOIN') });
 const linesAfter = text<FunctionName & { lines: string }>(
   `SELECT group_name AS "group", kind, lines FROM catalog_segment
    WHERE catalog = :catalog AND (group_name, kind) > (:group, :kind)
    ORDER BY group_name, kind LIMIT ${LINES_PAGE}`,
 );
-const stored = text<{ digest: Digest }>('SELECT digest FROM segment WHERE digest = :digest');
+const storedOf = text<{ digest: Digest }>(
+  inList((digests) => `SELECT digest FROM segment WHERE digest IN ${digests}`, ':digests'),
+);
+/** Segments that are replaced, by their names, and those of the given digests whose contents are stored. */
+const changing = text<{ digest: Digest; isStored: number }>(
+  fromList(
+    (list) => `SELECT segment AS digest, 0 AS "isStored" FROM ${list} JOIN catalog_segment
+       ON catalog = :catalog AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
+     UNION ALL SELECT digest, 1 FROM ${list} JOIN segment ON digest = wanted.value ->> 0`,
+    ':wanted',
+  ),
+);
 const bytesOf = {
   yaml: text<{ bytes: Buffer }>('SELECT yaml AS bytes FROM segment WHERE digest = :digest'),
   json: text<{ bytes: Buffer }>('SELECT json AS bytes FROM segment WHERE digest = :digest'),
 };
-const addContent = text(
+const insertContent = text(
   'INSERT INTO segment (digest, yaml, json) VALUES (:digest, :yaml, :json) ON CONFLICT (digest) DO NOTHING',
 );
 const setDocuments = (documents: typeof snapshots.$inferInsert.documents) =>
@@ -55,8 +73,8 @@ const setDocuments = (documents: typeof snapshots.$inferInsert.documents) =>
       ),
   );
 const deleteAllUnused = text(DELETE_UNUSED_SEGMENTS);
-const remove = text<{ segment: Digest }>(
-  `DELETE FROM catalog_segment WHERE catalog = :catalog AND group_name = :group AND kind = :kind RETURNING segment`,
+const remove = text<never>(
+  'DELETE FROM catalog_segment WHERE catalog = :catalog AND group_name = :group AND kind = :kind',
 );
 const add = text(
   `INSERT INTO catalog_segment (catalog, group_name, kind, segment, lines)
@@ -66,6 +84,13 @@ const add = text(
 const deleteUnused = text(
   `DELETE FROM segment WHERE digest = :digest
      AND NOT EXISTS (SELECT 1 FROM catalog_segment WHERE segment = :digest)`,
+);
+const deleteUnusedOf = text(
+  inList(
+    (digests) => `DELETE FROM segment WHERE digest IN ${digests}
+       AND NOT EXISTS (SELECT 1 FROM catalog_segment WHERE catalog_segment.segment = segment.digest)`,
+    ':digests',
+  ),
 );
 const removeWith = text<{ segment: Digest }>(
   `DELETE FROM catalog_segment WHERE catalog = :catalog AND (group_name, kind) = (
@@ -78,6 +103,7 @@ const removeWith = text<{ segment: Digest }>(
 /** The segments of newest snapshots. */
 export function segmentRows({
   read,
+  readOne,
   write,
 }: Sql): Pick<
   RegistryStore,
@@ -90,16 +116,19 @@ export function segmentRows({
   | 'deleteUnusedSegments'
 > {
   return {
-    segments: (catalog, serial) =>
-      read(function* () {
-        if (!(yield* isNewest(catalog, serial))) return undefined;
-        const rows = yield* all.all({ catalog });
-        return rows.map(({ yaml, json, ...row }) => ({ ...row, compressed: { yaml, json } }));
-      }),
+    async segments(catalog, serial) {
+      let rows: SegmentRow[] | undefined = await readOne(() => all.all({ catalog, serial }));
+      if (rows.length === 0) {
+        rows = await read(function* () {
+          return (yield* isNewest(catalog, serial)) ? yield* all.all({ catalog, serial }) : undefined;
+        });
+      }
+      return rows?.map(({ yaml, json, ...row }) => ({ ...row, compressed: { yaml, json } }));
+    },
     async *segmentLines(catalog) {
       let after = { group: '', kind: '' };
       for (;;) {
-        const page = await read(() => linesAfter.all({ catalog, ...after }));
+        const page = await readOne(() => linesAfter.all({ catalog, ...after }));
         yield* page;
         const last = page.at(-1);
         if (last === undefined || page.length < LINES_PAGE) return;
@@ -108,12 +137,10 @@ export function segmentRows({
       }
     },
     missingSegments: (digests) =>
-      read(function* () {
-        const missing: Digest[] = [];
-        for (const digest of digests) {
-          if ((yield* stored.first({ digest })) === undefined) missing.push(digest);
-        }
-        return missing;
+      readOne(function* () {
+        const found = yield* storedOf.all({ digests: JSON.stringify(digests) });
+        const stored = new Set(found.map(({ digest }) => digest));
+        return digests.filter((digest) => !stored.has(digest));
       }),
     segmentBytes: (digests, syntax: CatalogSyntax) =>
       read(function* () {
@@ -121,11 +148,16 @@ export function segmentRows({
         for (const digest of digests) found.push((yield* bytesOf[syntax].first({ digest }))?.bytes);
         return found;
       }),
-    storeSegments: (contents) => write(() => storeContents(contents)),
+    storeSegments: (contents) =>
+      write(function* () {
+        yield* together(contents.map(addContent));
+      }),
     addSegments: ({ catalog, serial, segments, documents }) =>
       write(function* () {
         if (!(yield* isNewest(catalog, serial))) return false;
-        yield* replaceSegments(catalog, segments);
+        const { changes, after } = yield* segmentChanges(catalog, segments);
+        yield* together(changes);
+        yield* after();
         yield* setDocuments(documents).run({ catalog, serial });
         return true;
       }),
@@ -140,25 +172,49 @@ function* isNewest(catalog: string, serial: number): Work<boolean> {
   return (yield* newestSerial.first({ catalog }))!.newest === serial;
 }
 
-function* storeContents(contents: readonly SegmentContent[]): Work<void> {
-  for (const { digest, yaml, json } of contents) yield* addContent.run({ digest, yaml, json });
+function addContent({ digest, yaml, json }: SegmentContent): StatementCall {
+  return insertContent.later({ digest, yaml, json });
 }
 
-/** Replaces segments of a catalog, and deletes contents that no catalog has any more. */
-export function* replaceSegments(catalog: string, { removed, added, contents }: SegmentChanges): Work<void> {
-  yield* storeContents(contents);
+/**
+ * Returns the changes that replace segments of a catalog, for `together`, and what deletes contents that no catalog has
+ * any more.
+ */
+export function* segmentChanges(
+  catalog: string,
+  { removed, added, contents }: SegmentChanges,
+): Work<{ changes: StatementCall[]; after: () => Work<void> }> {
+  const kept = new Set(added.map(segmentKey));
+  const gone = removed.filter((one) => !kept.has(segmentKey(one)));
+  const wanted = [
+    ...[...gone, ...added].map(({ group, kind }) => [group, kind]),
+    ...added.map(({ digest }) => [digest]),
+  ];
+  const stored = new Set(contents.map(({ digest }) => digest));
   const replaced: Digest[] = [];
-  for (const { group, kind } of removed) {
-    for (const { segment } of yield* remove.all({ catalog, group, kind })) replaced.push(segment);
+  for (const { digest, isStored } of yield* changing.all({ catalog, wanted: JSON.stringify(wanted) })) {
+    if (isStored) stored.add(digest);
+    else replaced.push(digest);
   }
-  for (const { group, kind, digest, lines } of added) {
-    // A build of another catalog may have replaced the last use of the same content.
-    if ((yield* stored.first({ digest })) === undefined)
-      throw new RevisionConflict(`segment ${digest} was deleted`);
-    yield* add.run({ catalog, group, kind, digest, lines });
-  }
-  for (const digest of replaced) yield* deleteUnusedSegment(digest);
+  // A build of another catalog may have replaced the last use of the same content.
+  const deleted = added.find(({ digest }) => !stored.has(digest));
+  if (deleted !== undefined) throw new RevisionConflict(`segment ${deleted.digest} was deleted`);
+  const changes = [
+    ...contents.map(addContent),
+    ...gone.map(({ group, kind }) => remove.later({ catalog, group, kind })),
+    ...added.map(({ group, kind, digest, lines }) => add.later({ catalog, group, kind, digest, lines })),
+  ];
+  const now = new Set(added.map(({ digest }) => digest));
+  const digests = replaced.filter((digest) => !now.has(digest));
+  return {
+    changes,
+    *after() {
+      if (digests.length > 0) yield* deleteUnusedOf.run({ digests: JSON.stringify(digests) });
+    },
+  };
 }
+
+const segmentKey = ({ group, kind }: FunctionName) => `${group}/${kind}`;
 
 /** Deletes the content of a segment if no catalog has it. */
 export function* deleteUnusedSegment(digest: Digest): Work<void> {

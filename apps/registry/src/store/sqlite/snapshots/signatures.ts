@@ -5,13 +5,9 @@ import type { Artifact } from '../../../artifacts/artifact-store.js';
 import { catalogRepository } from '../../../artifacts/repositories.js';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
-import {
-  putArtifact,
-  removeBlob,
-  removeManifest,
-  removeManifestByDigest,
-} from '../artifacts/artifact-rows.js';
+import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
+import { removeBlob, removeManifest, removeManifestByDigest } from '../artifacts/artifact-rows.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';
 
 const catalog = sql.placeholder('catalog');
@@ -70,19 +66,31 @@ export function* removeSignature(catalog: string, serial: number): Work<void> {
   yield* forget.run({ catalog, serial });
 }
 
-/** Replaces the signature of a snapshot and its artifact. */
-export function* putSignature(signature: SnapshotSignature, artifact?: Artifact): Work<void> {
-  yield* removeSignature(signature.catalog, signature.serial);
+/** Returns the insertion of the signature of a snapshot that has none, without its artifact. */
+export function addSignature(signature: SnapshotSignature, artifact?: Artifact): StatementCall {
   const manifest = artifact?.manifest.digest ?? null;
-  yield* add.run({ ...signature, digest: sha256(signature.bundle), manifest });
-  const change = { at: signature.signedAt, by: 'krmhub' };
-  if (artifact !== undefined) yield* putArtifact(artifact, change, { standing: true });
+  return add.later({ ...signature, digest: sha256(signature.bundle), manifest });
+}
+
+/** Replaces the signature of a snapshot and its artifact. */
+function* putSignature(signature: SnapshotSignature, artifact?: Artifact): Work<void> {
+  yield* removeSignature(signature.catalog, signature.serial);
+  const artifacts = signatureArtifacts(signature, artifact);
+  yield* together([addSignature(signature, artifact), ...(yield* artifactChanges(artifacts))]);
+}
+
+/** Returns the artifact of a signature for `artifactChanges`. */
+export function signatureArtifacts(
+  { signedAt }: SnapshotSignature,
+  artifact: Artifact | undefined,
+): AddedArtifact[] {
+  return artifact === undefined ? [] : [{ ...artifact, at: signedAt, by: 'krmhub', standing: true }];
 }
 
 const keys = text<{ key: Digest }>('SELECT DISTINCT key FROM snapshot_signature');
 
 export function signatureRows({
-  read,
+  readOne,
   write,
 }: Sql): Pick<
   RegistryStore,
@@ -90,7 +98,7 @@ export function signatureRows({
 > {
   return {
     snapshotSignature: (catalog, serial) =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* one.first({ catalog, serial });
         if (row === undefined) return undefined;
         const { digest: _digest, manifest: _manifest, ...signature } = row;
@@ -104,15 +112,15 @@ export function signatureRows({
         return true;
       }),
     signatureKeys: () =>
-      read(function* () {
+      readOne(function* () {
         return (yield* keys.all()).map(({ key }) => key);
       }),
     hasSignatures: () =>
-      read(function* () {
+      readOne(function* () {
         return (yield* any.first()) !== undefined;
       }),
     signatureBundle: (catalog, digest) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* bundleOf.first({ catalog, digest }))?.bundle;
       }),
   };

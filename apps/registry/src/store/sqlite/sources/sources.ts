@@ -80,15 +80,15 @@ const offersOf = text<EntryRow>(
 );
 
 export function sourceRows(database: Sql): SourceStore {
-  const { read } = database;
+  const { read, readOne } = database;
   return {
     sources: (catalog) =>
-      read(function* () {
+      readOne(function* () {
         const rows = catalog === undefined ? yield* all.all() : yield* ofCatalog.all({ catalog });
         return rows.map(sourceRecord);
       }),
     source: (catalog, source) =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* one.first({ catalog, source });
         return row && sourceRecord(row);
       }),

@@ -45,9 +45,9 @@ const finish = change((db) =>
     .where(lte(takedowns.id, sql.placeholder('last'))),
 );
 
-export function takedownRows({ read, write }: Sql, reach: TakedownReach): TakedownRows {
+export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach): TakedownRows {
   return {
-    takedowns: (group, kind) => read(() => functionTakedowns(group, kind)),
+    takedowns: (group, kind) => readOne(() => functionTakedowns(group, kind)),
     allTakedowns: () =>
       read(function* () {
         return (yield* all.all()).map(takedown);

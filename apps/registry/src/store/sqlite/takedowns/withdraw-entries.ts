@@ -1,7 +1,7 @@
 import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { text, type Work } from '../../sql/statement.js';
-import { storeEntryRow } from '../snapshots/commit-snapshot.js';
+import { text, together, type Work } from '../../sql/statement.js';
+import { entryRowChanges } from '../snapshots/commit-snapshot.js';
 import { removeSegmentWith } from '../snapshots/segments.js';
 
 const holdingIn = (condition: string) =>
@@ -63,7 +63,7 @@ export function* withdrawEntries({
     if (to === null) {
       const empty = { group, kind, versions: [], shadowed: [], yanked: [] };
       const { newest } = (yield* newestSerial.first({ catalog }))!;
-      yield* storeEntryRow(catalog, newest + 1, empty);
+      yield* together(entryRowChanges(catalog, newest + 1, empty));
       if (entry !== null) yield* removeSegmentWith(catalog, { group, kind });
     }
     withdrawn.push(...snapshots.sort((a, b) => a.serial - b.serial));

@@ -42,7 +42,7 @@ const insert = (token: TokenRecord, hash: string) =>
 const MAX_RECENT_TOKENS = 1_000;
 
 export function tokenRows(database: Sql): TokenStore {
-  const { read } = database;
+  const { readOne } = database;
   // Tokens of recent requests by hash: nearly all requests that change something are made with a few tokens. Changes
   // by this connection forget them, and changes of any table by others change the version. A database that cannot tell
   // that others changed it is asked at each request.
@@ -72,7 +72,7 @@ export function tokenRows(database: Sql): TokenStore {
       }),
     tokenByHash: async (hash) =>
       (await recentToken(hash)) ??
-      read(function* () {
+      readOne(function* () {
         const row = yield* byHash.first({ hash });
         if (row === undefined) return undefined;
         const token = tokenRecord(row);
@@ -80,7 +80,7 @@ export function tokenRows(database: Sql): TokenStore {
         return token;
       }),
     tokens: () =>
-      read(function* () {
+      readOne(function* () {
         return (yield* all.all()).map(tokenRecord);
       }),
     revokeToken: (id, at, reason) =>

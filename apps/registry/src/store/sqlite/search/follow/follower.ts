@@ -29,10 +29,10 @@ import {
   removeCatalogEntries,
   writeName,
 } from './index-rows.js';
-import { nextStep, type Step } from './next-step.js';
+import { isCurrent, nextStep, type Step } from './next-step.js';
 import { placesOfCatalog, readProgress, writeCatalogProgress, writeProgress } from './progress.js';
 import { type RecordedName, recordedNames } from './record-names.js';
-import { isUnmarked, markSearched } from './record-state.js';
+import { markSearched, recordState } from './record-state.js';
 
 /** Steps of one search; the next search or `synchronizeSearch` continues. */
 const MAX_QUICK_STEPS = 50;
@@ -74,6 +74,8 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
   #opened: Opened;
   /** Whether the event of the progress is known to be one of this registry. */
   #isVerified = false;
+  /** Whether a purge waited for search at the last step. */
+  #isUnmarked = false;
   /** Functions that were written since the index was begun, and of these the ones that were logged. */
   #filled = { functions: 0, logged: 0 };
   #catchingUp: Promise<void> = Promise.resolve();
@@ -117,7 +119,7 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
       await setImmediate();
       if (isStopped()) return false;
     } while (await this.#alone(() => this.#step(false)));
-    if (await record.read(() => isUnmarked())) await record.write(() => markSearched());
+    if (this.#isUnmarked) await record.write(() => markSearched());
     return true;
   }
 
@@ -206,6 +208,10 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
     const { sql } = this.#opened.index;
     const progress = await sql.read(() => readProgress());
     const isVerified = this.#isVerified;
+    const state = await record.readOne(() => recordState());
+    this.#isUnmarked = state.isUnmarked;
+    // Most searches need no other statement.
+    if (isCurrent({ progress, isVerified, quick }, state)) return false;
     const next = await record.read(function* () {
       const step = yield* nextStep({
         progress,

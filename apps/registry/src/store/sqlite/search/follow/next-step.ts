@@ -6,6 +6,7 @@ import {
   changedFunctions,
   changedPage,
   eventMark,
+  eventMarks,
   functionPage,
   type RecordState,
   recordState,
@@ -48,30 +49,62 @@ export function* nextStep(input: StepInput): Work<Step | 'rebuild' | undefined> 
     const mark = yield* eventMark(state.event);
     return { names: [], progress: { ...progress, event: state.event, mark, fill: FIRST } };
   }
-  if (!(yield* followsRecord(input, progress.event, state))) return 'rebuild';
+  const marks = yield* readMarks(input, progress.event, state);
+  if (!followsRecord(progress, progress.event, state, marks)) return 'rebuild';
   // Names are read without deleted catalogs, so these are marked first: a catalog that returns is read again.
   const step =
     removalStep(input, state) ??
-    (yield* eventStep(progress, progress.event, state)) ??
+    (yield* eventStep(progress, progress.event, state, marks[1])) ??
     (yield* smallStep(progress, state));
   if (step !== undefined || quick) return step;
   return (yield* fillStep(progress)) ?? (yield* largeStep(progress, state));
 }
 
-function* followsRecord(input: StepInput, event: number, state: RecordState): Work<boolean> {
-  const { progress, isVerified } = input;
-  if (state.event < event) return false;
-  for (const [name, { serial, target = serial }] of progress.catalogs)
-    if (target > (state.serials.get(name) ?? target)) return false;
-  return (isVerified && state.event === event) || (yield* eventMark(event)) === progress.mark;
+/** Returns the marks of the event of the progress and of the newest one. */
+function* readMarks(
+  { progress, isVerified }: StepInput,
+  event: number,
+  state: RecordState,
+): Work<[string, string]> {
+  if (isVerified && state.event === event) return [progress.mark, progress.mark];
+  return yield* eventMarks(event, state.event);
 }
 
-function* eventStep(progress: Progress, event: number, state: RecordState): Work<Step | undefined> {
+function followsRecord(
+  { mark, catalogs }: Progress,
+  event: number,
+  state: RecordState,
+  [known]: readonly [string, string],
+): boolean {
+  if (state.event < event) return false;
+  for (const [name, { serial, target = serial }] of catalogs)
+    if (target > (state.serials.get(name) ?? target)) return false;
+  return known === mark;
+}
+
+function* eventStep(
+  progress: Progress,
+  event: number,
+  state: RecordState,
+  newest: string,
+): Work<Step | undefined> {
   if (state.event === event) return undefined;
   const events = yield* releasesAfter(event, state.event, STEP);
-  const reached = events.length < STEP ? state.event : Number(events.at(-1)!.sequence);
-  const mark = yield* eventMark(reached);
+  const isLast = events.length < STEP;
+  const reached = isLast ? state.event : Number(events.at(-1)!.sequence);
+  const mark = isLast ? newest : yield* eventMark(reached);
   return { names: folded(events), progress: { ...progress, event: reached, mark } };
+}
+
+/** Reports whether nothing is left to do. */
+export function isCurrent({ progress, isVerified }: Omit<StepInput, 'indexed'>, state: RecordState): boolean {
+  const { event, fill, catalogs } = progress;
+  if (!isVerified || event !== state.event || fill !== undefined) return false;
+  if (catalogs.size !== state.serials.size) return false;
+  return [...catalogs].every(
+    ([name, { serial, deleted, target }]) =>
+      serial === state.serials.get(name) && !deleted && target === undefined,
+  );
 }
 
 /** A deleted catalog disappears from search at once, and its functions where it has few. */

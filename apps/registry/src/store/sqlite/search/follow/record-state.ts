@@ -8,16 +8,24 @@ export interface RecordState {
   event: number;
   /** Newest serials of catalogs that are not deleted. */
   serials: ReadonlyMap<string, number>;
+  /** Whether a purge waits for search. */
+  isUnmarked: boolean;
 }
 
-// One statement: most searches need no other.
-const state = text<{ event: number | null; name: string | null; serial: number | null }>(
-  `SELECT (SELECT max(sequence) FROM event) AS event, catalog.name,
-     (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name) AS serial
+const BEHIND = 'searched_serial < (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)';
+const state = text<{
+  event: number | null;
+  name: string | null;
+  serial: number | null;
+  isUnmarked: number;
+}>(
+  `SELECT (SELECT max(sequence) FROM event) AS event, EXISTS (SELECT 1 FROM catalog WHERE ${BEHIND}) AS "isUnmarked",
+     catalog.name, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name) AS serial
    FROM (SELECT 1 AS one) AS one LEFT JOIN catalog ON catalog.deleted IS NULL ORDER BY catalog.name`,
 );
-const eventRow = text<Record<string, unknown>>(
-  `SELECT type, at, group_name, kind, release, digest, catalog, serial FROM event WHERE sequence = :sequence`,
+const eventRows = text<Record<string, unknown> & { sequence: number }>(
+  `SELECT sequence, type, at, group_name, kind, release, digest, catalog, serial FROM event
+   WHERE sequence IN (:one, :other)`,
 );
 const releaseEvents = text<FunctionName & { sequence: number }>(
   `SELECT sequence, group_name AS "group", kind FROM event
@@ -34,8 +42,6 @@ const changedAfter = text<FunctionName>(
   `${CHANGED} AND (group_name, kind) > (:group, :kind)
    GROUP BY group_name, kind ORDER BY group_name, kind LIMIT :limit`,
 );
-const BEHIND = 'searched_serial < (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)';
-const unmarked = text<{ name: string }>(`SELECT name FROM catalog WHERE ${BEHIND} LIMIT 1`);
 const mark = text(
   `UPDATE catalog SET searched_serial = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)
    WHERE ${BEHIND}`,
@@ -46,14 +52,22 @@ export function* recordState(): Work<RecordState> {
   const serials = new Map<string, number>();
   for (const { name, serial } of rows)
     if (name !== null && serial !== null) serials.set(name, Number(serial));
-  return { event: Number(rows[0]?.event ?? 0), serials };
+  const [first] = rows;
+  return { event: Number(first?.event ?? 0), serials, isUnmarked: Number(first?.isUnmarked) === 1 };
 }
 
 /** Returns what an event is, as text; empty for the state before the first event. */
 export function* eventMark(sequence: number): Work<string> {
-  if (sequence === 0) return '';
-  const row = yield* eventRow.first({ sequence });
-  return row === undefined ? 'none' : JSON.stringify(Object.values(row));
+  return (yield* eventMarks(sequence, sequence))[0];
+}
+
+/** Returns what two events are. */
+export function* eventMarks(one: number, other: number): Work<[string, string]> {
+  if (one === 0 && other === 0) return ['', ''];
+  const marks = new Map([[0, '']]);
+  for (const { sequence, ...row } of yield* eventRows.all({ one, other }))
+    marks.set(Number(sequence), JSON.stringify(Object.values(row)));
+  return [marks.get(one) ?? 'none', marks.get(other) ?? 'none'];
 }
 
 /** Returns the events of releases after a sequence, up to another, oldest first. */
@@ -84,11 +98,6 @@ export function changedFunctions(serials: Serials, limit: number): Work<Function
 /** Returns these functions after a name, in order. */
 export function changedPage(serials: Serials, after: FunctionName, limit: number): Work<FunctionName[]> {
   return changedAfter.all({ ...serials, ...after, limit });
-}
-
-/** Reports whether a purge waits for search. */
-export function* isUnmarked(): Work<boolean> {
-  return (yield* unmarked.first()) !== undefined;
 }
 
 /** Lets purges delete rows of deleted catalogs: an index outside of the database does not need them. */
