@@ -49,6 +49,32 @@ it('applies each event once, in order, and again after a failure', async () => {
   expect(applied.slice(-3)).toEqual([1_207, 1_208, 1_209]);
 });
 
+it('reads few events with one statement', async () => {
+  const { store, append } = log(0);
+  const reads: number[][] = [];
+  const applied: number[][] = [];
+  const follower = new EventFollower(
+    {
+      store: {
+        lastEvent: () => Promise.reject(new Error('not needed')),
+        events: (after, limit) => {
+          reads.push([after]);
+          return store.events(after, limit);
+        },
+      },
+      apply: async (events) => void applied.push(events!.map(({ sequence }) => sequence)),
+    },
+    0,
+  );
+  await follower.follow();
+  append(2);
+  await follower.follow();
+  append(1);
+  await follower.follow();
+  expect(applied).toEqual([[1, 2], [3]]);
+  expect(reads).toEqual([[0], [0], [1]]);
+});
+
 it('reads everything again after very many events, or a log that went back', async () => {
   const { store, append, cut } = log(10);
   const applied: (number | undefined)[] = [];

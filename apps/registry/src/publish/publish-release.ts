@@ -98,7 +98,7 @@ export async function publishRelease(
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(group, kind);
     const takedowns = await store.takedowns(group, kind);
-    const named = async (name: string) => current && store.release(current.group, current.kind, name);
+    const named = releaseReader(store, current);
     const predecessor = findPredecessor(current, release);
     const plan = await deps.planner.plan({
       ...(kindFolded === true
@@ -147,6 +147,20 @@ export async function publishRelease(
     return response('created', change.release, plan.diagnostics);
   }
   throw concurrentUpdate(group, kind);
+}
+
+/** Returns a function that reads releases, each once: the displayed one is mostly the predecessor too. */
+function releaseReader(
+  store: Pick<FunctionStore, 'release'>,
+  current: FunctionRecord | undefined,
+): (name: string) => Promise<ReleaseRecord | undefined> {
+  const read = new Map<string, Promise<ReleaseRecord | undefined>>();
+  return async (name) => {
+    if (current === undefined || !current.releases.some(({ release }) => release === name)) return undefined;
+    const reading = read.get(name) ?? store.release(current.group, current.kind, name);
+    read.set(name, reading);
+    return reading;
+  };
 }
 
 /** Waits for all, also if one fails: the caller holds a lock while they run. Rejects with the first error. */
