@@ -124,9 +124,10 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
     // BEGIN, the lock, and COMMIT.
     expect([last, statements]).toEqual([1, 3 + 3]);
     expect(await sum()).toBe((130 * 131) / 2);
-    await expect(
-      counted.write(() => together([add.later({ value: 1 }), raise('P0001').later()])),
-    ).rejects.toThrow('raised');
+    const refused = insertText.later({ text: 'a\u0000b' });
+    await expect(counted.write(() => together([add.later({ value: 1 }), refused]))).rejects.toMatchObject({
+      code: 'invalid-request',
+    });
     expect(await sum()).toBe((130 * 131) / 2);
   });
 

@@ -15,18 +15,15 @@ import type { Metrics } from '../metrics.js';
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CatalogRecord, SearchStore, SourceRecord } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { SearchStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
-import { storedRecipe } from './stored-recipe.js';
-
-/** Events of snapshots after which a catalog is built through them, so that they are not read again. */
-const MAX_SNAPSHOT_EVENTS = 100;
+import { dueBuild, sourcesOf } from './due-build.js';
 
 interface Failure {
   error: unknown;
@@ -252,23 +249,22 @@ export class SnapshotBuilder implements CatalogBuilder {
         }
       }
       if (this.#large.has(catalog.name)) continue;
-      const sources = hasSources(catalog) ? await store.sources(catalog.name) : [];
+      const sources = await sourcesOf(store, catalog);
       const failure = this.#failures.get(catalog.name);
       // Do not serve a catalog that lacks a source which was never synced.
       const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
       if (!isWaiting && (failure === undefined || failure.retryAt <= this.#now())) {
-        const changed = await this.#changedFunctions(catalog, through);
-        if (changed?.length === 0 && (await this.#isUnchanged(catalog))) {
+        const due = await dueBuild(store, catalog, { sources, through });
+        if (due === undefined) {
           this.#failures.delete(catalog.name);
           this.#reach(catalog.name, through);
           continue;
         }
-        if (await this.#isLarge(catalog, sources, changed)) {
+        if (due.isLarge) {
           this.#buildLarge(catalog.name, through);
           continue;
         }
-        const state = { throughEvent: through, catalog, sources };
-        await this.#build(catalog.name, changed === undefined ? state : { ...state, changed });
+        await this.#build(catalog.name, due.state);
         // Without a new snapshot, the next pass compresses the one of an older version.
         if (catalog.newest !== undefined && lacksSegments(catalog.newest)) this.wake();
       }
@@ -284,37 +280,6 @@ export class SnapshotBuilder implements CatalogBuilder {
     if (mark.event >= event) return;
     mark.event = event;
     this.#deps.onBuilt?.(catalog, event);
-  }
-
-  /** Returns the functions whose entries can have changed since the last build; undefined for all. */
-  async #changedFunctions(
-    { name, throughEvent }: CatalogRecord,
-    through: number,
-  ): Promise<FunctionName[] | undefined> {
-    return throughEvent === 0 ? undefined : this.#deps.store.changedFunctions(throughEvent, through, name);
-  }
-
-  /**
-   * Reports whether only snapshots were built since the last build, most often its own: another build would store
-   * nothing but the number of their events.
-   */
-  async #isUnchanged({ newest, throughEvent }: CatalogRecord): Promise<boolean> {
-    if (newest === undefined || newest.withdrawn !== undefined || lacksSegments(newest)) return false;
-    const since = await this.#deps.store.events(throughEvent, MAX_SNAPSHOT_EVENTS);
-    return since.length < MAX_SNAPSHOT_EVENTS && since.every(({ type }) => type === 'catalog.cut');
-  }
-
-  /** Reports whether a build handles or hashes so many functions that others must not wait for it. */
-  async #isLarge(
-    { newest }: CatalogRecord,
-    sources: readonly SourceRecord[],
-    changed: readonly FunctionName[] | undefined,
-  ): Promise<boolean> {
-    if ((newest?.functions ?? 0) >= SERVER_LIMITS.largeCatalogFunctions) return true;
-    const functions =
-      changed?.length ??
-      sources.reduce((sum, { copy }) => sum + (copy?.entries ?? 0), await this.#deps.store.countFunctions());
-    return functions > SERVER_LIMITS.maxSmallBuildFunctions;
   }
 
   #compressBeside(name: string, through: number): void {
@@ -415,16 +380,6 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   #now(): number {
     return this.#deps.clock().getTime();
-  }
-}
-
-/** Reports whether there may be rows of sources, which only upstream catalogs have. */
-function hasSources(catalog: CatalogRecord): boolean {
-  try {
-    return storedRecipe(catalog).sources.some((source) => source.catalog !== undefined);
-  } catch {
-    // The build reports it.
-    return true;
   }
 }
 

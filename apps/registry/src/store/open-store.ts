@@ -1,26 +1,12 @@
-import type { Log } from '../log.js';
-import type { Metrics } from '../metrics.js';
 import { onlyProcess } from '../processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
-import type { OpenedStore } from './opened-store.js';
+import type { OpenedStore, OpenStoreOptions } from './opened-store.js';
 import type { RegistryStore } from './registry-store.js';
 import { type SearchThreads, searchThreads } from './sqlite/search/search-threads.js';
 import { openSecondSqliteStore, openSqliteStore } from './sqlite/store.js';
 
 /** Connections to PostgreSQL of each thread that is not the main one. */
 const THREAD_CONNECTIONS = 3;
-
-export interface OpenStoreOptions {
-  /** Path of the search index of a database that is not SQLite. */
-  searchIndex: string;
-  /** Whether blobs are where several processes read them. */
-  sharedBlobs: boolean;
-  /** Whether threads search. */
-  threads: boolean;
-  log: Log;
-  /** Called for statements to PostgreSQL. */
-  countStatements?: Metrics['countStatements'];
-}
 
 /** What other threads use: the main thread searches. */
 export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'descriptions'>;

@@ -1,6 +1,20 @@
+import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import type { Processes } from '../processes/processes.js';
 import type { SharedDatabase } from '../processes/shared-database.js';
 import type { RegistryStore } from './registry-store.js';
+
+export interface OpenStoreOptions {
+  /** Path of the search index of a database that is not SQLite. */
+  searchIndex: string;
+  /** Whether blobs are where several processes read them. */
+  sharedBlobs: boolean;
+  /** Whether threads search. */
+  threads: boolean;
+  log: Log;
+  /** Called for statements to PostgreSQL. */
+  countStatements?: Metrics['countStatements'];
+}
 
 export interface OpenedStore {
   store: RegistryStore;

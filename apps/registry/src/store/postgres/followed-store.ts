@@ -1,7 +1,6 @@
 import type { Log } from '../../log.js';
 import type { DatabaseWork } from '../../metrics.js';
-import type { OpenStoreOptions } from '../open-store.js';
-import type { OpenedStore } from '../opened-store.js';
+import type { OpenedStore, OpenStoreOptions } from '../opened-store.js';
 import { eventRows } from '../sqlite/events/events.js';
 import { SearchFollower } from '../sqlite/search/follow/follower.js';
 import { searchThreads } from '../sqlite/search/search-threads.js';

@@ -182,7 +182,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
         const found = new Map(rows.map((entry) => [entry.digest, entry]));
         const missing = digests.find((digest) => !found.has(digest));
         if (missing !== undefined) throw new KrmhubError('internal', `rendered entry ${missing} is missing`);
-        return found;
+        return new Map(digests.map((digest) => [digest, found.get(digest)!]));
       }),
   };
 }
