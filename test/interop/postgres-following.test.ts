@@ -208,6 +208,9 @@ spec:
       const synced = await send(other, 'POST', '/api/v1/catalogs/mixed/sources/theirs/refresh');
       expect([synced.status, synced.text]).toEqual([200, expect.stringContaining('"entries":2')]);
       expect(await catalog(other, 'mixed')).toContain('More');
+      // Only the process that leads has it.
+      const copy = await send(other, 'GET', '/api/v1/catalogs/mixed/sources/theirs/copy');
+      expect([copy.status, copy.text]).toEqual([200, catalogText({ Theirs: 'one', More: 'two' })]);
     } finally {
       await upstream.close();
     }

@@ -22,11 +22,11 @@ type SourceDeps = Authority &
     store: SourceStore;
     derived: DerivedDocuments;
     /** Copies of the upstream catalogs. */
-    copies: Pick<BlobStore, 'get'>;
+    sourceCopies: Pick<BlobStore, 'get'>;
   };
 
 export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
-  const { store, copies } = deps;
+  const { store, sourceCopies } = deps;
 
   serveRoute(app, ROUTES.sources, async (c, { query: { catalog } }) => {
     if (catalog !== undefined) await findCatalog(store, catalog);
@@ -43,7 +43,7 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
     // The source may be private.
     await authorize(c, deps, 'admin');
     const { copy } = await findSource(store, params);
-    const bytes = copy && (await copies.get(copy.digest));
+    const bytes = copy && (await sourceCopies.get(copy.digest));
     if (copy === undefined || bytes === undefined) {
       throw new KrmhubError('not-found', `source ${params.source} of catalog ${params.name} has no copy`, {
         hint: `Find the reason with \`krmhub source list ${params.name}\`.`,

@@ -11,6 +11,7 @@ import type { Processes } from '../processes/processes.js';
 import type { SigningTrust } from '../publish/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
+import { copyMethods } from '../upstreams/shared-copies.js';
 import { refresherMethods } from '../upstreams/shared-refresher.js';
 
 /** Events after which bytes or snapshots that this process has in memory may not be served any more, or are again. */
@@ -25,6 +26,8 @@ export interface ApplyEventsDeps {
   store: RegistryStore;
   blobs: Pick<BlobStore, 'deleteCopies'>;
   artifacts: Pick<BlobStore, 'deleteCopies'>;
+  /** Of upstream catalogs. */
+  copies: Pick<BlobStore, 'get'>;
   trust: SigningTrust;
   newestSnapshots: NewestSnapshots;
   documents: CatalogDocuments;
@@ -41,12 +44,12 @@ export async function startFollowing(
   following: Following,
   deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'> },
 ): Promise<void> {
-  const { ledBuilder, ledRefresher, processes } = deps;
+  const { copies, ledBuilder, ledRefresher, processes } = deps;
   const apply = eventApplier(deps);
   // Others may have taken releases down since the last start.
   await apply(undefined);
   following.start(apply, {
-    methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
+    methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher), ...copyMethods(copies) },
     status: () => ledBuilder.status(),
   });
   // A takedown ends when no process has the bytes in memory any more.

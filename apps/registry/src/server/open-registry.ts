@@ -44,6 +44,7 @@ import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { LedRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
+import { sharedCopies } from '../upstreams/shared-copies.js';
 import { sharedRefresher } from '../upstreams/shared-refresher.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
@@ -272,6 +273,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         store,
         blobs,
         artifacts,
+        copies,
         trust,
         newestSnapshots,
         documents,
@@ -325,6 +327,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       snapshotBuilder,
       refresher,
       copies,
+      sourceCopies: sharedCopies(copies, leader),
       planner,
       /** Work of requests on this thread. */
       turns,

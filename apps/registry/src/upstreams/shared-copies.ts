@@ -1,0 +1,30 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { BlobStore } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Leader } from '../processes/leader.js';
+
+type Copies = Pick<BlobStore, 'get'>;
+
+/** What the leader, which alone has copies of the upstream catalogs, does for other processes. */
+export function copyMethods(copies: Copies) {
+  return {
+    'copies.get': async ({ digest }: { digest: Digest }) => {
+      const bytes = await copies.get(digest);
+      return bytes && (await promisify(gzip)(bytes)).toString('base64');
+    },
+  };
+}
+
+/** The copies of any process: its own, or those of the leader. */
+export function sharedCopies(copies: Copies, leader: Leader): Copies {
+  return {
+    async get(digest) {
+      const bytes = await copies.get(digest);
+      if (bytes !== undefined || leader.isHere) return bytes;
+      const packed = await leader.call('copies.get', { digest }, SERVER_LIMITS.refreshWaitMilliseconds);
+      return typeof packed === 'string' ? promisify(gunzip)(Buffer.from(packed, 'base64')) : undefined;
+    },
+  };
+}
