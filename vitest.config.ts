@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defaultServerConditions, type Plugin } from 'vite';
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { replicasMissing } from './test/replicas/missing.js';
 
 // Tests see the sources of the workspace packages; only the command line is run as it was built.
 const conditions = ['source', ...defaultServerConditions];
@@ -14,6 +15,15 @@ const INTEROP = [
   'test/conformance/command.test.ts',
   'test/browser/!(pages).test.ts',
   'test/{pipelines/*,demo}.test.ts',
+];
+/**
+ * Whole flows, which run a second time with PostgreSQL, S3, and two processes behind a load balancer, where there are
+ * these programs.
+ */
+const REPLICAS = [
+  'test/conformance/{auth,content-discovery,content-management,pull,push-blobs,push-manifests,push-mounts}.test.ts',
+  'test/end-to-end/{first-flow,kep-story-seven,signed-snapshots,sources,takedown,tokens,trusted-pull,upstream-search}.test.ts',
+  'test/interop/keyless-publish.test.ts',
 ];
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
 const CAMPAIGN = [
@@ -72,6 +82,9 @@ export default defineConfig({
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
       project('interop', INTEROP),
+      project('replicas', replicasMissing === undefined ? REPLICAS : [], {
+        env: { KRMHUB_TEST_PROCESSES: '2' },
+      }),
       project('campaign', [...CAMPAIGN, ...FULL_SIZE], {
         // These tests use processors more than they wait.
         maxWorkers: availableParallelism(),

@@ -1,6 +1,6 @@
 // Runs the conformance suite of the OCI distribution-spec, a separate program, against a registry on a free
 // port with a temporary folder, and counts its results: `npm run oci-conformance`. Leaves nothing behind.
-// Exit code 1 if a test failed, 2 if the suite is not installed.
+// Exit code 1 if a test failed, 2 if the suite, or a program that --processes needs, is not installed.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -23,9 +23,9 @@ const MODULE = 'github.com/opencontainers/distribution-spec/conformance@967efdc0
 /** Seconds that the suite may run: ten times what it needs to push, pull and delete everything. */
 const SECONDS = 600;
 const USAGE =
-  'Usage: npm run oci-conformance -- [--version 1.1|dev] [--seconds N]; 1.1 is the specification, dev its next version.';
+  'Usage: npm run oci-conformance -- [--version 1.1|dev] [--seconds N] [--processes N]; 1.1 is the specification, dev its next version. With --processes, that many processes of a registry with PostgreSQL and S3 get the requests in turn.';
 
-const { version, seconds } = readArguments();
+const { version, seconds, processes } = readArguments();
 const suite = findSuite();
 if (suite === undefined) {
   const named = process.env.OCI_CONFORMANCE;
@@ -44,8 +44,8 @@ const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-conformance-'));
 let server;
 let running;
 process.on('exit', () => {
-  server?.kill('SIGKILL');
-  endSuite();
+  endGroup(server);
+  endGroup(running);
   rmSync(folder, { recursive: true, force: true });
 });
 for (const [signal, number] of [
@@ -56,7 +56,11 @@ for (const [signal, number] of [
   process.on(signal, () => process.exit(128 + number));
 }
 
-const { url, closed } = await serve();
+const { url, closed } = await serve().catch((error) => {
+  if (processes === undefined || error.code !== 2) throw error;
+  console.error(error.message);
+  process.exit(2);
+});
 const results = path.join(folder, 'results');
 mkdirSync(results);
 /** The suite prints its settings and hundreds of lines of results: they are shown only after a failure. */
@@ -69,11 +73,14 @@ if (process.exitCode !== 0) console.error(readFileSync(log, 'utf8'));
 
 function readArguments() {
   try {
-    const { values } = parseArgs({ options: { version: { type: 'string' }, seconds: { type: 'string' } } });
-    const { version = '1.1', seconds = String(SECONDS) } = values;
+    const options = ['version', 'seconds', 'processes'].map((name) => [name, { type: 'string' }]);
+    const { values } = parseArgs({ options: Object.fromEntries(options) });
+    const { version = '1.1', seconds = String(SECONDS), processes } = values;
     if (!['1.1', 'dev'].includes(version)) throw new Error(`--version must be 1.1 or dev, not ${version}`);
     if (!/^[1-9]\d{0,5}$/.test(seconds)) throw new Error(`--seconds must be a whole number, not ${seconds}`);
-    return { version, seconds: Number(seconds) };
+    if (processes !== undefined && !/^[1-9]$/.test(processes))
+      throw new Error(`--processes must be 1 to 9, not ${processes}`);
+    return { version, seconds: Number(seconds), processes };
   } catch (error) {
     console.error(`${error.message}\n${USAGE}`);
     process.exit(2);
@@ -100,18 +107,16 @@ function findSuite() {
 
 async function serve() {
   const data = path.join(folder, 'data');
-  server = spawn(
-    process.execPath,
-    [
-      path.join(root, 'apps/cli/bin/krmhub.js'),
-      ...['serve', '--host', '127.0.0.1', '--port', '0', '--data', data],
-    ],
-    {
-      // The suite has no pause between requests: no rate limits.
-      env: { ...without('KRMHUB_'), KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const several = ['test/contracts/run-source.mjs', 'test/replicas/serve.ts', data, processes];
+  const one = ['apps/cli/bin/krmhub.js', 'serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
+  server = spawn(process.execPath, processes === undefined ? one : several, {
+    cwd: root,
+    // The suite has no pause between requests: no rate limits.
+    env: { ...without('KRMHUB_'), KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group, so that its children end with it.
+    detached: true,
+  });
   const closed = new Promise((resolve) => server.once('close', resolve));
   let output = '';
   const url = await new Promise((resolve, reject) => {
@@ -122,7 +127,9 @@ async function serve() {
     };
     server.stdout.on('data', read);
     server.stderr.on('data', read);
-    void closed.then((code) => reject(new Error(`the registry ended with ${code}:\n${output}`)));
+    void closed.then((code) =>
+      reject(Object.assign(new Error(`the registry ended with ${code}:\n${output}`), { code })),
+    );
   });
   return { url, closed };
 }
@@ -167,14 +174,14 @@ async function runSuite() {
     return await Promise.race([ended, late]);
   } finally {
     clearTimeout(timer);
-    endSuite();
+    endGroup(running);
   }
 }
 
-function endSuite() {
-  if (running?.pid === undefined) return;
+function endGroup(program) {
+  if (program?.pid === undefined) return;
   try {
-    process.kill(-running.pid, 'SIGKILL');
+    process.kill(-program.pid, 'SIGKILL');
   } catch {
     // All of it has ended.
   }

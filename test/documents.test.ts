@@ -36,7 +36,8 @@ const runElsewhere: Record<string, string> = {
   'npm run starlark-conformance -- ../shared/data/starlark/bazelbuild-go-suite/*.star':
     'test/starlark/conformance.test.ts runs the same files',
   'npm run kpt-e2e -- ../shared/data/kpt-e2e': 'is part of .ci/run; test/kpt-e2e/harness.test.ts tests it',
-  'npx vitest run test/conformance': 'is part of what runs these tests',
+  'npx vitest run --project integration test/conformance': 'is part of what runs these tests',
+  'npx vitest run --project replicas': 'is part of npm run test:interop',
   ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };
 

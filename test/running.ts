@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -64,14 +64,33 @@ export interface RunningRegistry {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** Of the registries of this project; undefined for one process with SQLite and a folder. */
+const processes = process.env.KRMHUB_TEST_PROCESSES;
+
 /**
- * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. Appends its
- * output to a file if there is one.
+ * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. In the project
+ * `replicas`, several processes with PostgreSQL and S3, behind a load balancer.
  */
 export async function startRegistry(
   data: string,
   settings: Record<string, string> = {},
-  log?: string,
+): Promise<RunningRegistry> {
+  if (processes === undefined) return startProcess(data, settings);
+  const { startBehindBalancer } = await import('./replicas/behind-balancer.js');
+  return startBehindBalancer(data, settings, Number(processes));
+}
+
+/** Settings by which `startRegistry` and commands with `--data` find the database and the blobs of a data folder. */
+export async function settingsOf(data: string): Promise<Record<string, string>> {
+  if (processes === undefined) return {};
+  const { replicaSettings } = await import('./replicas/behind-balancer.js');
+  return replicaSettings(data);
+}
+
+/** `krmhub serve` in one process. */
+export async function startProcess(
+  data: string,
+  settings: Record<string, string> = {},
 ): Promise<RunningRegistry> {
   const child = spawn(
     process.execPath,
@@ -82,11 +101,6 @@ export async function startRegistry(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
-  if (log !== undefined) {
-    const file = createWriteStream(log, { flags: 'a' });
-    for (const output of [child.stdout, child.stderr]) output.pipe(file, { end: false });
-    child.once('close', () => file.end());
-  }
   const exited = once(child, 'close') as Promise<[number | null]>;
   const url = await listeningUrl(child, exited);
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
@@ -113,9 +127,8 @@ export async function listeningUrl(
   return new Promise((resolve, reject) => {
     const read = (text: string) => {
       output += text;
-      // Hints of errors have URLs too.
-      const address = /(?:serves |"url":")(http:\/\/(?:127\.0\.0\.1|localhost):\d+)/.exec(output);
-      if (address) resolve(address[1]!);
+      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+      if (address) resolve(address[0]);
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);

@@ -10,6 +10,7 @@ import {
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { finished, spawn } from '../processes.js';
+import { replicasMissing } from '../replicas/missing.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from '../running.js';
 
 /** Runs `npm run oci-conformance` with stand-ins for the suite, which write the same result files. */
@@ -101,7 +102,7 @@ describe('npm run oci-conformance', () => {
     expect(stderr).toContain(INSTALL);
   });
 
-  it.each([['--version', '2.0'], ['--seconds', 'soon'], ['--other']])(
+  it.each([['--version', '2.0'], ['--seconds', 'soon'], ['--processes', 'two'], ['--other']])(
     'refuses %s %s and prints the usage',
     async (...args) => {
       const { code, stderr } = await run({}, ...args.filter((argument) => argument !== undefined));
@@ -138,6 +139,25 @@ describe('npm run oci-conformance', () => {
     const finished = await run(env, '--version', 'dev');
     expect(finished, finished.stderr).toMatchObject({ code: 0, last: '1 passed, 0 failed, 0 skipped' });
     expect(seen().OCI.OCI_VERSION).toBe('dev');
+  });
+
+  it.skipIf(replicasMissing)(
+    'gives the suite several processes on request (needs PostgreSQL and versitygw)',
+    async () => {
+      const { program, seen } = standIn(...results(['passed']));
+      // The user of PostgreSQL can read this folder.
+      const env = { OCI_CONFORMANCE: program, TMPDIR: process.env.TMPDIR! };
+      const finished = await run(env, '--processes', '2');
+      expect(finished, finished.stderr).toMatchObject({ code: 0, last: '1 passed, 0 failed, 0 skipped' });
+      expect(seen()).toMatchObject({ base: 200, push: 202 });
+      expect(await isStopped(seen())).toBe(true);
+    },
+  );
+
+  it('reports what several processes need, and exits with 2', async () => {
+    const { program } = standIn(...results(['passed']));
+    const { code, stderr } = await run({ OCI_CONFORMANCE: program, PATH: folder }, '--processes', '2');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('need PostgreSQL and versitygw')]);
   });
 
   it.each(['failure', 'error', 'other'])('fails if a test reports %s, and names it', async (status) => {

@@ -1,9 +1,10 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { killAtEnd, outputOf, spawn } from '../processes.js';
+import { postgresMissing, postgresPrograms } from '../replicas/missing.js';
 
 /** A PostgreSQL server of a test file, on a socket in a temporary folder. */
 export interface PostgresServer {
@@ -17,24 +18,11 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-const VERSIONS = '/usr/lib/postgresql';
-
-/** Why tests with PostgreSQL cannot run here; undefined if they can. */
-export const postgresMissing: string | undefined =
-  programs() === undefined ? `PostgreSQL is not installed in ${VERSIONS}` : undefined;
-
-/** The folder of the newest installed server. */
-function programs(): string | undefined {
-  if (!existsSync(VERSIONS)) return undefined;
-  const versions = readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a));
-  return versions
-    .map((version) => path.join(VERSIONS, version, 'bin'))
-    .find((bin) => existsSync(`${bin}/initdb`));
-}
+export { postgresMissing };
 
 /** Starts a server, which ends with this process, even if it is killed. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const bin = programs()!;
+  const bin = postgresPrograms()!;
   const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-pg-'));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
@@ -49,8 +37,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       listen_addresses: '',
       unix_socket_directories: folder,
       fsync: 'off',
-      // Three processes of a registry, as docs/operate-replicas.md says.
-      max_connections: '120',
+      // Several registries, each of which may open 27.
+      max_connections: '200',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // SIGQUIT ends the server at once, and it removes its shared memory.

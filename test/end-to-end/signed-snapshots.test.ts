@@ -4,7 +4,14 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { krmhubHere } from '../run-here.js';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import {
+  fixtures,
+  krmhub,
+  type RunningRegistry,
+  settingsOf,
+  startRegistry,
+  temporaryFolder,
+} from '../running.js';
 
 const { folder, remove } = temporaryFolder();
 const data = path.join(folder, 'data');
@@ -123,8 +130,14 @@ it('continues to sign with the same keys after a restore', async () => {
   const keys = path.join(backup, 'keys');
   expect(statSync(keys).mode & 0o777).toBe(0o700);
   for (const name of readdirSync(keys)) expect(statSync(path.join(keys, name)).mode & 0o777).toBe(0o600);
+  const restore = async (target: string) => {
+    const { code, stderr } = await krmhubHere(['restore', backup, '--data', target], {
+      env: await settingsOf(target),
+    });
+    expect(code, stderr).toBe(0);
+  };
   const restored = path.join(folder, 'restored');
-  expect((await run('restore', backup, '--data', restored)).code).toBe(0);
+  await restore(restored);
   expect(await registry.stop()).toBe(0);
   registry = await startRegistry(restored);
   const list = JSON.parse((await run('key', 'list', '--data', restored, '-o', 'json')).stdout) as {
@@ -139,7 +152,7 @@ it('continues to sign with the same keys after a restore', async () => {
   // A client rejects an older state of the registry as the newest, though its signature is valid.
   expect(await registry.stop()).toBe(0);
   const again = path.join(folder, 'again');
-  expect((await run('restore', backup, '--data', again)).code).toBe(0);
+  await restore(again);
   // Its address is another one; the memory is by key and name.
   registry = await startRegistry(again);
   const rolledBack = await verify('new.pub');

@@ -71,7 +71,12 @@ it.each([
   expect(await signedDigests(second)).toContain(sha256(first.bytes!));
 
   await publish(url().startsWith('oci') ? '2.0.0' : '1.1.0');
-  const third = await fetchFrom(url(), first.validators);
-  expect(third.bytes).toBeDefined();
+  let third = await fetchFrom(url(), first.validators);
+  // A process that did not publish it shows it some milliseconds later.
+  const change = async () => {
+    if (third.bytes === undefined) third = await fetchFrom(url(), first.validators);
+    return third.bytes;
+  };
+  await expect.poll(change).toBeDefined();
   expect(await signedDigests(third)).toContain(sha256(third.bytes!));
 });

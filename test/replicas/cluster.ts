@@ -1,11 +1,10 @@
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PostgresServer, query, startPostgres } from '../contracts/postgres.js';
 import { type FaultyProxy, startFaultyProxy } from '../interop/s3-proxy.js';
 import { S3_ENVIRONMENT, type S3Server, startS3Server } from '../interop/s3-server.js';
 import { type RunningRegistry, root, startRegistry } from '../running.js';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A registry of several processes with one PostgreSQL database and one S3 store, which can fail. */
 export interface Cluster {
@@ -24,36 +23,17 @@ export interface Cluster {
 /** Tries of a check for readiness, and milliseconds between two: a busy machine needs longer. */
 const TRIES = 2_400;
 const BETWEEN_TRIES_MS = 100;
-/** A start costs more than a check. */
-const STARTS_PER_TRY = 10;
-
-/** The connections of one process to the servers. */
-export interface Connections {
-  postgres: TcpProxy;
-  s3: TcpProxy;
-}
 
 /** One process of the registry, which can end and start again with its data folder. */
 export class Replica {
   readonly name: string;
-  readonly connections: Connections;
-  readonly #data: string;
   readonly #start: () => Promise<RunningRegistry>;
   #running: RunningRegistry | undefined;
   #url = 'http://127.0.0.1:9';
   #paused = false;
 
-  constructor(
-    name: string,
-    {
-      data,
-      connections,
-      start,
-    }: { data: string; connections: Connections; start: () => Promise<RunningRegistry> },
-  ) {
+  constructor(name: string, start: () => Promise<RunningRegistry>) {
     this.name = name;
-    this.connections = connections;
-    this.#data = data;
     this.#start = start;
   }
 
@@ -66,23 +46,6 @@ export class Replica {
     this.#running = await this.#start();
     this.#url = this.#running.url;
     return this.#running;
-  }
-
-  /** Starts until it succeeds, as a supervisor: a process ends if it needs a server that is away. */
-  async startAgain(): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return void (await this.start());
-      } catch (error) {
-        if (tries === TRIES / STARTS_PER_TRY) throw error;
-        await sleep(STARTS_PER_TRY * BETWEEN_TRIES_MS);
-      }
-    }
-  }
-
-  /** Deletes the data folder of a process that has ended, as a machine that is replaced. */
-  discard(): void {
-    rmSync(this.#data, { recursive: true });
   }
 
   /** Returns the exit code; `null` after a signal that it did not handle. */
@@ -105,15 +68,7 @@ export class Replica {
     this.#paused = false;
   }
 
-  /** Resolves when it is ready. */
-  async ready(): Promise<void> {
-    for (let tries = 1; !(await this.#isReady()); tries++) {
-      if (tries === TRIES) throw new Error(`process ${this.name} does not become ready`);
-      await sleep(BETWEEN_TRIES_MS);
-    }
-  }
-
-  async #isReady(): Promise<boolean> {
+  async isReady(): Promise<boolean> {
     const response = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(10_000) }).catch(
       () => undefined,
     );
@@ -143,10 +98,8 @@ export async function startCluster({
   let store: S3Server | undefined;
   let s3: FaultyProxy | undefined;
   const replicas: Replica[] = [];
-  const proxies: TcpProxy[] = [];
   const close = async () => {
     for (const replica of replicas) await replica.stop('SIGKILL');
-    for (const proxy of proxies) await proxy.close();
     await s3?.close();
     await store?.stop();
     await postgres.stop();
@@ -154,42 +107,37 @@ export async function startCluster({
   try {
     store = await startS3Server(folder);
     s3 = await startFaultyProxy(store.endpoint);
-    const database = new URL((await postgres.createDatabase()).replace('@/', '@localhost/')).pathname;
-    const shared = path.join(folder, 'shared');
+    const url = await postgres.createDatabase();
+    const first = path.join(folder, 'a');
     for (let at = 0; at < count; at++) {
       const name = String.fromCharCode('a'.charCodeAt(0) + at);
       const data = path.join(folder, name);
       // One process ahead, the next one behind.
       const minutes = clockMinutes * Math.ceil(at / 2) * (at % 2 === 1 ? 1 : -1);
-      const connections = {
-        postgres: await startTcpProxy({ path: path.join(postgres.folder, '.s.PGSQL.5432') }),
-        s3: await startTcpProxy({ port: Number(new URL(s3.endpoint).port) }),
-      };
-      proxies.push(connections.postgres, connections.s3);
       const env = {
         ...S3_ENVIRONMENT,
-        KRMHUB_DATABASE_URL: `postgres://krmhub@127.0.0.1:${connections.postgres.port}${database}`,
-        KRMHUB_BLOB_URL: store.blobUrl('registry', `http://127.0.0.1:${connections.s3.port}`),
+        KRMHUB_DATABASE_URL: url,
+        KRMHUB_BLOB_URL: store.blobUrl('registry', s3.endpoint),
         KRMHUB_WRITES_PER_MINUTE: '0',
         KRMHUB_REQUESTS_PER_MINUTE: '0',
-        KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
-        KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
         ...(minutes === 0 ? {} : otherClock(minutes)),
         ...settings,
       };
-      const start = () => {
-        if (!existsSync(data)) {
-          mkdirSync(data, { mode: 0o700 });
-          if (existsSync(shared)) cpSync(shared, data, { recursive: true });
-        }
-        return startRegistry(data, env, path.join(folder, `${name}.log`));
-      };
-      replicas.push(new Replica(name, { data, connections, start }));
+      replicas.push(
+        new Replica(name, () => {
+          if (!existsSync(data)) {
+            mkdirSync(data, { mode: 0o700 });
+            if (data !== first) {
+              for (const shared of ['keys', 'admin.token']) {
+                cpSync(path.join(first, shared), path.join(data, shared), { recursive: true });
+              }
+            }
+          }
+          return startRegistry(data, env);
+        }),
+      );
     }
-    const { token, data: first } = await replicas[0]!.start();
-    for (const file of ['keys', 'admin.token']) {
-      cpSync(path.join(first, file), path.join(shared, file), { recursive: true });
-    }
+    const { token } = await replicas[0]!.start();
     await Promise.all(replicas.slice(1).map((replica) => replica.start()));
     return {
       replicas,
@@ -205,7 +153,12 @@ export async function startCluster({
         );
       },
       async ready() {
-        for (const replica of replicas) await replica.ready();
+        for (const replica of replicas) {
+          for (let tries = 1; !(await replica.isReady()); tries++) {
+            if (tries === TRIES) throw new Error(`process ${replica.name} does not become ready`);
+            await sleep(BETWEEN_TRIES_MS);
+          }
+        }
       },
     };
   } catch (error) {
