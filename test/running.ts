@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -69,13 +69,15 @@ const processes = process.env.KRMHUB_TEST_PROCESSES;
 
 /**
  * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. In the project
- * `replicas`, several processes with PostgreSQL and S3, behind a load balancer.
+ * `replicas`, several processes with PostgreSQL and S3, behind a load balancer. Appends the output of one process to a
+ * file if there is one.
  */
 export async function startRegistry(
   data: string,
   settings: Record<string, string> = {},
+  log?: string,
 ): Promise<RunningRegistry> {
-  if (processes === undefined) return startProcess(data, settings);
+  if (processes === undefined) return startProcess(data, settings, log);
   const { startBehindBalancer } = await import('./replicas/behind-balancer.js');
   return startBehindBalancer(data, settings, Number(processes));
 }
@@ -91,6 +93,7 @@ export async function settingsOf(data: string): Promise<Record<string, string>> 
 export async function startProcess(
   data: string,
   settings: Record<string, string> = {},
+  log?: string,
 ): Promise<RunningRegistry> {
   const child = spawn(
     process.execPath,
@@ -101,6 +104,11 @@ export async function startProcess(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
+  if (log !== undefined) {
+    const file = createWriteStream(log, { flags: 'a' });
+    for (const output of [child.stdout, child.stderr]) output.pipe(file, { end: false });
+    child.once('close', () => file.end());
+  }
   const exited = once(child, 'close') as Promise<[number | null]>;
   const url = await listeningUrl(child, exited);
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
@@ -127,8 +135,9 @@ export async function listeningUrl(
   return new Promise((resolve, reject) => {
     const read = (text: string) => {
       output += text;
-      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
-      if (address) resolve(address[0]);
+      // Hints of errors have URLs too.
+      const address = /(?:serves |"url":")(http:\/\/(?:127\.0\.0\.1|localhost):\d+)/.exec(output);
+      if (address) resolve(address[1]!);
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);

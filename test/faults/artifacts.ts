@@ -121,7 +121,7 @@ async function recordRequest(
 }
 
 /** Bytes that no other round has. */
-function filledBytes(length: number, seed: number): Uint8Array {
+export function filledBytes(length: number, seed: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let at = 0, state = seed + 1; at + 4 <= length; at += 4) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -7,7 +7,7 @@ import { lockedDatabase, raceToPublish } from './contend.js';
 import type { Outcome } from './kill.js';
 import { checkPublishOrder } from './order.js';
 import { startServer } from './server.js';
-import { injectInSeveral } from './several.js';
+import { type Group, injectInSeveral } from './several.js';
 import { canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
 import { newLedger } from './workload.js';
@@ -19,14 +19,14 @@ const { values } = parseArgs({
     count: { type: 'string', default: '1000' },
     workers: { type: 'string', default: String(Math.min(availableParallelism(), 4)) },
     processes: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    seed: { type: 'string', default: String(1 + (Date.now() % 1_000_000)) },
     scratch: { type: 'string', default: tmpdir() },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `Injects faults into a registry that publishes, and checks after each for losses.⏎⏎  --count N      faults to inject, 1000 by default⏎  --workers N    servers in parallel; default: one per processor, at most 4⏎  --processes N  that many processes of a registry with PostgreSQL and S3, with other faults⏎  --seed N       repeats the requests and faults of several processes⏎  --scratch DIR  parent of the data folders; default: the system's temporary folder⏎⏎Example:⏎  npm run faults -- --count 200`,
+    `Injects faults into a registry that publishes, and checks after each for losses.⏎⏎  --count N      faults to inject, 1000 by default⏎  --workers N    servers, or registries of several processes, in parallel; default: one per processor, at most 4⏎  --processes N  that many processes of a registry with PostgreSQL and S3, with other faults⏎  --seed N       repeats the requests and faults of several processes⏎  --scratch DIR  parent of the data folders; default: the system's temporary folder⏎⏎Example:⏎  npm run faults -- --count 200`,
   );
   process.exit(0);
 }
@@ -34,17 +34,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 const count = positive('--count', values.count);
 const workers = positive('--workers', values.workers);
 const scratch = mkdtempSync(path.join(values.scratch, 'krmhub-faults-'));
+const seed = positive('--seed', values.seed);
 const kinds = new Map<string, number>();
+const seen = { operations: 0, unavailableReads: 0 };
 const losses: string[] = [];
 let total = 0;
 const began = performance.now();
 
 if (values.processes !== undefined) {
   const processes = positive('--processes', values.processes);
-  const seed = positive('--seed', values.seed);
   console.log(`seed ${seed}`);
-  const operations = await injectInSeveral({ count, processes, seed, scratch, clockMinutes: 5, report });
-  console.log(`${operations} operations of clients`);
+  await injectInSeveral({ count, processes, workers, seed, scratch, clockMinutes: 5, report: reportGroup });
 } else {
   await injectFaults({ count, workers, scratch, report });
   await section('order of writes and syncs in a trace', async () =>
@@ -54,6 +54,9 @@ if (values.processes !== undefined) {
 }
 
 console.log(`\n${total} faults in ${((performance.now() - began) / 60_000).toFixed(1)} minutes`);
+if (values.processes !== undefined) {
+  console.log(`seed ${seed}: ${seen.operations} operations, ${seen.unavailableReads} reads got 503`);
+}
 for (const [kind, number] of [...kinds].sort()) console.log(`  ${String(number).padStart(5)}  ${kind}`);
 console.log(`${losses.length} losses`);
 if (losses.length === 0 && total >= count) rmSync(scratch, { recursive: true, force: true });
@@ -69,9 +72,27 @@ function report({ fault, injected, losses: lost }: Outcome): void {
     losses.push(loss);
     console.log(`LOSS: ${fault}: ${loss}`);
   }
-  if (values.processes !== undefined || Math.floor(total / 50) > Math.floor((total - injected) / 50)) {
+  if (Math.floor(total / 50) > Math.floor((total - injected) / 50)) {
     console.log(`${total} faults, ${losses.length} losses`);
   }
+}
+
+function reportGroup(group: Group): void {
+  const { registry, faults, operations, unavailableReads, losses: lost, milliseconds } = group;
+  total += faults.length;
+  seen.operations += operations;
+  seen.unavailableReads += unavailableReads;
+  for (const fault of faults) kinds.set(fault, (kinds.get(fault) ?? 0) + 1);
+  for (const loss of lost) {
+    losses.push(loss);
+    console.log(`LOSS: ${loss}`);
+  }
+  if (faults.length === 0) return;
+  console.log(
+    `registry ${registry}: ${faults.length} faults in ${Math.round(milliseconds / 1_000)} seconds, ` +
+      `${operations} operations, ${unavailableReads} reads got 503, ${lost.length} losses; ` +
+      `in all ${total} faults, ${losses.length} losses`,
+  );
 }
 
 async function section(name: string, work: () => Promise<string[]>): Promise<void> {

@@ -1,182 +1,184 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fillPath } from '@krmhub/api/paths';
+import type { CatalogClient } from '../replicas/catalog-client.js';
 import { checkHistory } from '../replicas/check-history.js';
-import { Clients, randomNumbers } from '../replicas/clients.js';
+import { Clients } from '../replicas/clients.js';
 import { type Cluster, startCluster } from '../replicas/cluster.js';
 import { History } from '../replicas/history.js';
-import type { Outcome } from './kill.js';
+import { randomNumbers } from '../replicas/random.js';
+import { faultsInOrder, injectTogether } from './schedule.js';
+import type { FaultContext } from './several-faults.js';
 
-/** Longer than other processes wait for one that does not respond. */
-const PAUSE_MS = 13_000;
-const BRIEFLY_MS = 1_500;
-const CLIENTS = 6;
+const CLIENTS = 8;
+/** Faults between two checks. */
+const FAULTS_PER_GROUP = 25;
 /** Faults before the registry is replaced by a new one, so that a check stays quick. */
-const FAULTS_PER_CLUSTER = 12;
+const FAULTS_PER_REGISTRY = 50;
+/** Reads of each process after a group. */
+const SAMPLE = 40;
+/** Seeds of the registries of a campaign are this far from those of the next seed. */
+const SEEDS = 10_000;
+const TRIES = 300;
+const BETWEEN_TRIES_MS = 100;
 
 export interface SeveralProcesses {
   /** Number of faults to inject. */
   count: number;
   processes: number;
+  /** Registries at the same time. */
+  workers: number;
   /** Of the requests, and of the order and the places of the faults. */
   seed: number;
   scratch: string;
   /** Minutes between the clocks of two processes. */
   clockMinutes?: number;
-  report(outcome: Outcome): void;
+  report(group: Group): void;
 }
 
-type Fault = (cluster: Cluster, random: () => number) => Promise<void>;
+/** Faults that were injected one after the other or together, and what was found after them. */
+export interface Group {
+  /** From 1. */
+  registry: number;
+  faults: readonly string[];
+  operations: number;
+  /** Reads that got 503. */
+  unavailableReads: number;
+  losses: string[];
+  milliseconds: number;
+}
 
-/** Each ends with everything in order, except what the fault has broken for good. */
-export const FAULTS: Readonly<Record<string, Fault>> = {
-  'kill of a process': async ({ replicas }, random) => {
-    const replica = one(replicas, random);
-    await sleep(random() * BRIEFLY_MS);
-    await replica.stop('SIGKILL');
-    await sleep(random() * BRIEFLY_MS);
-    await replica.start();
-  },
-  'kill of all processes': async ({ replicas }, random) => {
-    await sleep(random() * BRIEFLY_MS);
-    await Promise.all(replicas.map((replica) => replica.stop('SIGKILL')));
-    await Promise.all(replicas.map((replica) => replica.start()));
-  },
-  'a process that hangs until it is lost': async ({ replicas }, random) => {
-    const replica = one(replicas, random);
-    replica.pause();
-    await sleep(PAUSE_MS);
-    replica.resume();
-    await sleep(BRIEFLY_MS);
-  },
-  'a process that hangs briefly': async ({ replicas }, random) => {
-    const replica = one(replicas, random);
-    replica.pause();
-    await sleep(random() * 2 * BRIEFLY_MS);
-    replica.resume();
-  },
-  'restart of PostgreSQL': async ({ postgres }, random) => {
-    await sleep(random() * BRIEFLY_MS);
-    await postgres.restart();
-    await sleep(BRIEFLY_MS);
-  },
-  'connections of the database break': async ({ cutConnections }, random) => {
-    for (let cut = 0; cut < 4; cut++) {
-      await sleep((random() * BRIEFLY_MS) / 2);
-      await cutConnections(30 + random() * 70);
-    }
-  },
-  'S3 is away': async ({ s3 }, random) => {
-    s3.faults.away = true;
-    await sleep((1 + random()) * BRIEFLY_MS);
-    s3.faults.away = false;
-  },
-  'S3 fails a part of the requests, and is slow': async ({ s3 }, random) => {
-    Object.assign(s3.faults, { failing: 0.1 + random() * 0.3, delay: random() * 100 });
-    await sleep(2 * BRIEFLY_MS);
-    Object.assign(s3.faults, { failing: 0, delay: 0 });
-  },
-};
-
-/**
- * Injects faults into registries of several processes under load, and checks after each for losses. Returns how many
- * operations clients recorded.
- */
-export async function injectInSeveral(campaign: SeveralProcesses): Promise<number> {
-  let operations = 0;
+/** Injects faults into registries of several processes under load, and checks for losses. */
+export async function injectInSeveral(campaign: SeveralProcesses): Promise<void> {
   mkdirSync(campaign.scratch, { recursive: true });
-  const random = randomNumbers(campaign.seed);
-  // Each kind as often as others, in another order each time.
-  const queue = Array.from({ length: Math.ceil(campaign.count / Object.keys(FAULTS).length) }, () =>
-    shuffled(Object.keys(FAULTS), random),
-  )
-    .flat()
-    .slice(0, campaign.count);
-  for (let part = 0; queue.length > 0; part++) {
-    const folder = path.join(campaign.scratch, `several-${part}`);
-    const kinds = queue.splice(0, FAULTS_PER_CLUSTER);
-    const result = await injectInOne(campaign, { folder, kinds, random });
-    operations += result.operations;
-    if (result.lossless) rmSync(folder, { recursive: true, force: true });
-  }
-  return operations;
-}
-
-async function injectInOne(
-  { processes, clockMinutes, seed, report }: SeveralProcesses,
-  { folder, kinds, random }: { folder: string; kinds: readonly string[]; random: () => number },
-): Promise<{ lossless: boolean; operations: number }> {
-  const cluster = await startCluster({
-    folder,
-    count: processes,
-    ...(clockMinutes === undefined ? {} : { clockMinutes }),
-  });
-  const history = new History();
-  const clients = new Clients({
-    targets: cluster.replicas,
-    token: cluster.token,
-    history,
-    random,
-  });
-  const told = new Set<string>();
-  /** The problems that are new since the last fault; more operations make a problem longer. */
-  const problems = (): string[] =>
-    [...clients.wrong, ...checkHistory(history.operations)].flatMap((problem) => {
-      const [what = ''] = problem.split(': [');
-      if (told.has(what)) return [];
-      told.add(what);
-      return [`${problem} (seed ${seed})`];
-    });
-  try {
-    await clients.during(CLIENTS, () => sleep(BRIEFLY_MS));
-    for (const kind of kinds) {
-      const losses: string[] = [];
-      await clients.during(CLIENTS, async () => {
-        await FAULTS[kind]!(cluster, random);
-        await cluster.ready();
-      });
-      losses.push(...problems());
-      report({ fault: kind, injected: 1, losses });
-    }
-    const losses = [...(await sameEverywhere(cluster, clients)), ...problems()];
-    report({ fault: 'all reads of all processes at the end', injected: 0, losses });
-    if (told.size > 0) writeFileSync(path.join(folder, 'history.json'), JSON.stringify(history.operations));
-    return { lossless: told.size === 0 && losses.length === 0, operations: history.operations.length };
-  } finally {
-    await cluster.close();
-  }
-}
-
-/** Every process has all of it, and gets to the same newest snapshot. */
-async function sameEverywhere({ replicas, token }: Cluster, clients: Clients): Promise<string[]> {
-  const built = await fetch(`${replicas[0]!.url}/api/v1/catalogs/default/cut`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-  });
-  if (built.status !== 200) return [`the catalog is not built: ${built.status} ${await built.text()}`];
-  await built.body?.cancel();
-  const newest = await clients.readNewest(replicas[0]!);
-  const losses: string[] = [];
-  for (const replica of replicas) {
-    for (let tries = 0; (await clients.readNewest(replica)) !== newest; tries++) {
-      if (tries === 300) {
-        losses.push(`process ${replica.name} does not get to the snapshot ${newest} of the catalog`);
-        break;
+  const order = faultsInOrder(campaign.count, randomNumbers(campaign.seed));
+  let registries = 0;
+  const work = async () => {
+    while (order.length > 0) {
+      const kinds = order.splice(0, FAULTS_PER_REGISTRY);
+      const registry = ++registries;
+      const folder = path.join(campaign.scratch, `registry-${registry}`);
+      if (await injectInOne(campaign, { registry, folder, kinds })) {
+        rmSync(folder, { recursive: true, force: true });
       }
-      await sleep(100);
     }
-    await clients.readAll(replica);
+  };
+  await Promise.all(Array.from({ length: campaign.workers }, work));
+}
+
+/** Returns whether nothing was lost. */
+async function injectInOne(
+  campaign: SeveralProcesses,
+  { registry, folder, kinds }: { registry: number; folder: string; kinds: string[] },
+): Promise<boolean> {
+  const { processes: count, clockMinutes = 0, seed } = campaign;
+  const random = randomNumbers(seed * SEEDS + registry);
+  const history = new History();
+  const told = new Set<string>();
+  let cluster: Cluster | undefined;
+  let clients: Clients | undefined;
+  /** Reports what is new since the last group. */
+  const group = async (faults: readonly string[], work: () => Promise<string[]>): Promise<boolean> => {
+    const began = performance.now();
+    const before = {
+      operations: history.operations.length,
+      reads: clients?.requests.counts.unavailableReads,
+    };
+    let injected = faults;
+    const losses = await work().catch((error: Error) => {
+      injected = [];
+      return [error.stack ?? error.message];
+    });
+    losses.push(...(clients?.requests.wrong ?? []), ...checkHistory(history.operations));
+    // More operations make a problem longer.
+    const found = losses.filter((loss) => !told.has(loss.split(': [')[0]!));
+    for (const loss of found) told.add(loss.split(': [')[0]!);
+    campaign.report({
+      registry,
+      faults: injected,
+      operations: history.operations.length - before.operations,
+      unavailableReads: (clients?.requests.counts.unavailableReads ?? 0) - (before.reads ?? 0),
+      losses: found.map((loss) => `${loss} (seed ${seed}, registry ${registry})`),
+      milliseconds: performance.now() - began,
+    });
+    return injected === faults;
+  };
+  try {
+    const isStarted = await group([], async () => {
+      cluster = await startCluster({ folder, count, clockMinutes });
+      clients = await Clients.start({ targets: cluster.replicas, token: cluster.token, history, random });
+      return [];
+    });
+    if (!isStarted) return false;
+    const context: FaultContext = { cluster: cluster!, history, random, rejoining: [] };
+    while (kinds.length > 0) {
+      const some = kinds.splice(0, FAULTS_PER_GROUP);
+      const isLast = kinds.length === 0;
+      if (!(await group(some, () => injectGroup(some, { context, clients: clients!, isLast })))) break;
+    }
+  } finally {
+    if (told.size > 0) writeFileSync(path.join(folder, 'history.json'), JSON.stringify(history.operations));
+    await clients?.close();
+    await cluster?.close();
+  }
+  return told.size === 0;
+}
+
+async function injectGroup(
+  kinds: readonly string[],
+  { context, clients, isLast }: { context: FaultContext; clients: Clients; isLast: boolean },
+): Promise<string[]> {
+  const { cluster, rejoining } = context;
+  await clients.during(CLIENTS, async () => {
+    await injectTogether(kinds, context);
+    await cluster.ready();
+    await Promise.all(rejoining.splice(0));
+  });
+  const losses = await sameEverywhere(cluster, clients);
+  for (const replica of cluster.replicas) {
+    if (isLast) await clients.readAll(replica);
+    else await clients.readSome(replica, SAMPLE);
   }
   return losses;
 }
 
-function one<Item>(items: readonly Item[], random: () => number): Item {
-  return items[Math.floor(random() * items.length)]!;
+/** Every process gets to the same newest snapshots, with the newest version of the upstream. */
+async function sameEverywhere(cluster: Cluster, clients: Clients): Promise<string[]> {
+  const { replicas } = cluster;
+  const first = replicas[0]!;
+  if (!(await repeated(() => clients.upstream.sync(first)))) return ['the upstream is not synced'];
+  const losses: string[] = [];
+  for (const catalog of [clients.catalog, clients.collected]) {
+    if (!(await repeated(() => build(cluster, catalog)))) {
+      losses.push(`catalog ${catalog.name} is not built`);
+      continue;
+    }
+    const newest = await catalog.readNewest(first);
+    for (const replica of replicas) {
+      const isThere = async () => (await catalog.readNewest(replica))?.serial === newest?.serial;
+      if (newest === undefined || !(await repeated(isThere))) {
+        losses.push(`process ${replica.name} does not get to the newest snapshot of ${catalog.name}`);
+      }
+    }
+    if (catalog === clients.collected && newest?.version !== clients.upstream.version) {
+      losses.push(`${catalog.name} has version ${newest?.version} of ${clients.upstream.version}`);
+    }
+  }
+  return losses;
 }
 
-function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
+async function build({ replicas, token }: Cluster, { name }: CatalogClient): Promise<boolean> {
+  const url = `${replicas[0]!.url}${fillPath('cut', { name })}`;
+  const response = await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+  await response.body?.cancel();
+  return response.status === 200;
+}
+
+async function repeated(attempt: () => Promise<boolean>): Promise<boolean> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (await attempt()) return true;
+    await sleep(BETWEEN_TRIES_MS);
+  }
+  return false;
 }

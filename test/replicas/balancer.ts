@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Target } from './clients.js';
+import type { Target } from './requests.js';
 
 const POLL_MS = 100;
 

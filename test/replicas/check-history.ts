@@ -1,10 +1,13 @@
+import { checkCatalog } from './check-catalogs.js';
+import { checkOnce, grouped, told } from './check-once.js';
 import type { Recorded } from './history.js';
 
 /**
  * Checks that a history is one that a single, never failing process could have given, except that the newest snapshot
  * may be behind in some processes. Returns the violations as text.
  *
- * Every change happens at most once and is never undone: a release is created, a release is yanked, a token is revoked.
+ * Every change happens at most once and is never undone: a release is created, yanked, or taken down, a token is
+ * revoked, a blob or a manifest is pushed.
  * For such a change, linearizability means that there is one moment after the first attempt began and after the call of
  * each read that missed it, and before the response of each that was acknowledged or that saw it.
  */
@@ -13,12 +16,16 @@ export function checkHistory(history: readonly Recorded[]): string[] {
     ...grouped(history, (one) => ('release' in one ? one.release : undefined)).flatMap(([release, its]) => [
       ...checkRelease(release, its),
       ...checkYank(release, its),
+      ...checkTakedown(release, its),
     ]),
     ...grouped(history, (one) => ('token' in one ? one.token : undefined)).flatMap(([token, its]) =>
       checkRevocation(token, its),
     ),
-    ...grouped(history, (one) => (one.do === 'catalog' ? one.catalog : undefined)).flatMap(([catalog, its]) =>
-      checkCatalog(catalog, its),
+    ...grouped(history, (one) => ('artifact' in one ? one.artifact : undefined)).flatMap(([artifact, its]) =>
+      checkArtifact(artifact, its),
+    ),
+    ...grouped(history, (one) => ('catalog' in one ? one.catalog : undefined)).flatMap(([catalog]) =>
+      checkCatalog(catalog, history),
     ),
   ];
 }
@@ -28,14 +35,16 @@ function checkRelease(release: string, history: readonly Recorded[]): string[] {
   const reads = history.filter((one) => one.do === 'read');
   const created = publishes.filter(({ outcome }) => outcome === 'done');
   if (created.length > 1) return [`${release}: created ${created.length} times: ${told(created)}`];
-  const seen = [
+  const read = [
     ...publishes.filter(({ outcome }) => outcome === 'done' || outcome === 'same'),
     ...reads.filter(({ digest }) => digest !== undefined),
   ];
-  const contents = new Set(seen.map(({ digest }) => digest!));
-  if (contents.size > 1) return [`${release}: two contents: ${told(seen)}`];
+  const contents = new Set(read.map(({ digest }) => digest!));
+  if (contents.size > 1) return [`${release}: two contents: ${told(read)}`];
   const refused = publishes.filter(({ outcome }) => outcome === 'exists');
-  const missed = reads.filter(({ digest }) => digest === undefined);
+  // What was taken down was there.
+  const seen = [...read, ...showGone(history)];
+  const missed = reads.filter(({ digest, gone }) => digest === undefined && !gone);
   const attempts = created.length > 0 ? created : publishes.filter(({ outcome }) => outcome === 'unknown');
   const [content] = contents;
   // If nobody saw the content, each unknown publish may have made it, but not one with the bytes that were refused.
@@ -66,6 +75,42 @@ function checkYank(release: string, history: readonly Recorded[]): string[] {
   });
 }
 
+/** No bytes after it, whoever is asked. */
+function checkTakedown(release: string, history: readonly Recorded[]): string[] {
+  const takedowns = history.filter((one) => one.do === 'takedown');
+  return checkOnce(`${release}: taken down`, {
+    attempts: takedowns,
+    acknowledged: takedowns.filter(({ outcome }) => outcome === 'done'),
+    seen: showGone(history),
+    missed: history.filter(
+      (one) =>
+        (one.do === 'read' && one.digest !== undefined) ||
+        (one.do === 'yank' && one.outcome === 'done') ||
+        (one.do === 'publish' && one.outcome !== 'gone' && one.outcome !== 'unknown'),
+    ),
+  });
+}
+
+function showGone(history: readonly Recorded[]): Recorded[] {
+  return history.filter(
+    (one) => (one.do === 'read' && one.gone) || (one.do === 'publish' && one.outcome === 'gone'),
+  );
+}
+
+function checkArtifact(artifact: string, history: readonly Recorded[]): string[] {
+  const pushes = history.filter((one) => one.do === 'push');
+  const pulls = history.filter((one) => one.do === 'pull');
+  const seen = pulls.filter(({ digest }) => digest !== undefined);
+  const contents = new Set([...pushes, ...seen].map(({ digest }) => digest));
+  if (contents.size > 1) return [`${artifact}: two contents: ${told([...pushes, ...seen])}`];
+  return checkOnce(`${artifact}: pushed`, {
+    attempts: pushes,
+    acknowledged: pushes.filter(({ outcome }) => outcome === 'done'),
+    seen,
+    missed: pulls.filter(({ digest }) => digest === undefined),
+  });
+}
+
 function checkRevocation(token: string, history: readonly Recorded[]): string[] {
   const revocations = history.filter((one) => one.do === 'revoke');
   const uses = history.filter((one) => one.do === 'use');
@@ -75,77 +120,4 @@ function checkRevocation(token: string, history: readonly Recorded[]): string[] 
     seen: uses.filter(({ accepted }) => !accepted),
     missed: uses.filter(({ accepted }) => accepted),
   });
-}
-
-interface Change {
-  /** Those that may have made it. */
-  attempts: readonly Recorded[];
-  acknowledged: readonly Recorded[];
-  seen: readonly Recorded[];
-  missed: readonly Recorded[];
-}
-
-/** Whether there is a moment at which a change that happens at most once can have happened. */
-function checkOnce(what: string, { attempts, acknowledged, seen, missed }: Change): string[] {
-  const [upper] = [...acknowledged, ...seen].sort((a, b) => a.returned - b.returned);
-  if (upper === undefined) return [];
-  const [first] = [...attempts].sort((a, b) => a.called - b.called);
-  if (first === undefined) return [`${what}, and nobody did it: ${told([upper])}`];
-  if (first.called > upper.returned) return [`${what} before anybody did it: ${told([upper, first])}`];
-  const late = missed.filter((one) => one.called > upper.returned).sort((a, b) => a.called - b.called)[0];
-  return late === undefined ? [] : [`${what}, and later it was not: ${told([upper, late])}`];
-}
-
-/** A serial has the same bytes everywhere, and a process never goes back to an older snapshot. */
-function checkCatalog(catalog: string, history: readonly Recorded[]): string[] {
-  const reads = history.filter((one) => one.do === 'catalog');
-  const problems: string[] = [];
-  for (const [serial, its] of grouped(reads, (one) => one.serial)) {
-    if (new Set(its.map(({ digest }) => digest)).size > 1) {
-      problems.push(`${catalog}: serial ${serial} has two contents: ${told(its)}`);
-    }
-  }
-  for (const [, its] of grouped(reads, (one) => (one.newest ? one.process : undefined))) {
-    const byCall = [...its].sort((a, b) => a.called - b.called);
-    const byReturn = [...its].sort((a, b) => a.returned - b.returned);
-    let newest: (typeof its)[number] | undefined;
-    let at = 0;
-    for (const read of byCall) {
-      for (; byReturn[at] !== undefined && byReturn[at]!.returned < read.called; at++) {
-        if (newest === undefined || byReturn[at]!.serial > newest.serial) newest = byReturn[at];
-      }
-      if (newest !== undefined && read.serial < newest.serial) {
-        problems.push(`${catalog}: goes back to an older snapshot: ${told([newest, read])}`);
-        break;
-      }
-    }
-  }
-  return problems;
-}
-
-function grouped<One, Key>(
-  all: readonly One[],
-  keyOf: (one: One) => Key | undefined,
-): [Key, [One, ...One[]]][] {
-  const groups = new Map<Key, [One, ...One[]]>();
-  for (const one of all) {
-    const key = keyOf(one);
-    if (key === undefined) continue;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
-  return [...groups];
-}
-
-/** The first operations, one after the other. */
-function told(operations: readonly Recorded[]): string {
-  return [...operations]
-    .sort((a, b) => a.called - b.called)
-    .slice(0, 6)
-    .map((one) => {
-      const { process, called, returned, do: name, ...rest } = one;
-      return `[${called}..${returned}] ${process} ${name} ${JSON.stringify(rest)}`;
-    })
-    .join('; ');
 }

@@ -1,10 +1,11 @@
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PostgresServer, query, startPostgres } from '../contracts/postgres.js';
 import { type FaultyProxy, startFaultyProxy } from '../interop/s3-proxy.js';
 import { S3_ENVIRONMENT, type S3Server, startS3Server } from '../interop/s3-server.js';
 import { type RunningRegistry, root, startRegistry } from '../running.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A registry of several processes with one PostgreSQL database and one S3 store, which can fail. */
 export interface Cluster {
@@ -23,17 +24,36 @@ export interface Cluster {
 /** Tries of a check for readiness, and milliseconds between two: a busy machine needs longer. */
 const TRIES = 2_400;
 const BETWEEN_TRIES_MS = 100;
+/** A start costs more than a check. */
+const STARTS_PER_TRY = 10;
+
+/** The connections of one process to the servers. */
+export interface Connections {
+  postgres: TcpProxy;
+  s3: TcpProxy;
+}
 
 /** One process of the registry, which can end and start again with its data folder. */
 export class Replica {
   readonly name: string;
+  readonly connections: Connections;
+  readonly #data: string;
   readonly #start: () => Promise<RunningRegistry>;
   #running: RunningRegistry | undefined;
   #url = 'http://127.0.0.1:9';
   #paused = false;
 
-  constructor(name: string, start: () => Promise<RunningRegistry>) {
+  constructor(
+    name: string,
+    {
+      data,
+      connections,
+      start,
+    }: { data: string; connections: Connections; start: () => Promise<RunningRegistry> },
+  ) {
     this.name = name;
+    this.connections = connections;
+    this.#data = data;
     this.#start = start;
   }
 
@@ -46,6 +66,23 @@ export class Replica {
     this.#running = await this.#start();
     this.#url = this.#running.url;
     return this.#running;
+  }
+
+  /** Starts until it succeeds, as a supervisor: a process ends if it needs a server that is away. */
+  async startAgain(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return void (await this.start());
+      } catch (error) {
+        if (tries === TRIES / STARTS_PER_TRY) throw error;
+        await sleep(STARTS_PER_TRY * BETWEEN_TRIES_MS);
+      }
+    }
+  }
+
+  /** Deletes the data folder of a process that has ended, as a machine that is replaced. */
+  discard(): void {
+    rmSync(this.#data, { recursive: true });
   }
 
   /** Returns the exit code; `null` after a signal that it did not handle. */
@@ -68,7 +105,15 @@ export class Replica {
     this.#paused = false;
   }
 
-  async isReady(): Promise<boolean> {
+  /** Resolves when it is ready. */
+  async ready(): Promise<void> {
+    for (let tries = 1; !(await this.#isReady()); tries++) {
+      if (tries === TRIES) throw new Error(`process ${this.name} does not become ready`);
+      await sleep(BETWEEN_TRIES_MS);
+    }
+  }
+
+  async #isReady(): Promise<boolean> {
     const response = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(10_000) }).catch(
       () => undefined,
     );
@@ -98,8 +143,10 @@ export async function startCluster({
   let store: S3Server | undefined;
   let s3: FaultyProxy | undefined;
   const replicas: Replica[] = [];
+  const proxies: TcpProxy[] = [];
   const close = async () => {
     for (const replica of replicas) await replica.stop('SIGKILL');
+    for (const proxy of proxies) await proxy.close();
     await s3?.close();
     await store?.stop();
     await postgres.stop();
@@ -107,37 +154,42 @@ export async function startCluster({
   try {
     store = await startS3Server(folder);
     s3 = await startFaultyProxy(store.endpoint);
-    const url = await postgres.createDatabase();
-    const first = path.join(folder, 'a');
+    const database = new URL((await postgres.createDatabase()).replace('@/', '@localhost/')).pathname;
+    const shared = path.join(folder, 'shared');
     for (let at = 0; at < count; at++) {
       const name = String.fromCharCode('a'.charCodeAt(0) + at);
       const data = path.join(folder, name);
       // One process ahead, the next one behind.
       const minutes = clockMinutes * Math.ceil(at / 2) * (at % 2 === 1 ? 1 : -1);
+      const connections = {
+        postgres: await startTcpProxy({ path: path.join(postgres.folder, '.s.PGSQL.5432') }),
+        s3: await startTcpProxy({ port: Number(new URL(s3.endpoint).port) }),
+      };
+      proxies.push(connections.postgres, connections.s3);
       const env = {
         ...S3_ENVIRONMENT,
-        KRMHUB_DATABASE_URL: url,
-        KRMHUB_BLOB_URL: store.blobUrl('registry', s3.endpoint),
+        KRMHUB_DATABASE_URL: `postgres://krmhub@127.0.0.1:${connections.postgres.port}${database}`,
+        KRMHUB_BLOB_URL: store.blobUrl('registry', `http://127.0.0.1:${connections.s3.port}`),
         KRMHUB_WRITES_PER_MINUTE: '0',
         KRMHUB_REQUESTS_PER_MINUTE: '0',
+        KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
+        KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
         ...(minutes === 0 ? {} : otherClock(minutes)),
         ...settings,
       };
-      replicas.push(
-        new Replica(name, () => {
-          if (!existsSync(data)) {
-            mkdirSync(data, { mode: 0o700 });
-            if (data !== first) {
-              for (const shared of ['keys', 'admin.token']) {
-                cpSync(path.join(first, shared), path.join(data, shared), { recursive: true });
-              }
-            }
-          }
-          return startRegistry(data, env);
-        }),
-      );
+      const start = () => {
+        if (!existsSync(data)) {
+          mkdirSync(data, { mode: 0o700 });
+          if (existsSync(shared)) cpSync(shared, data, { recursive: true });
+        }
+        return startRegistry(data, env, path.join(folder, `${name}.log`));
+      };
+      replicas.push(new Replica(name, { data, connections, start }));
     }
-    const { token } = await replicas[0]!.start();
+    const { token, data: first } = await replicas[0]!.start();
+    for (const file of ['keys', 'admin.token']) {
+      cpSync(path.join(first, file), path.join(shared, file), { recursive: true });
+    }
     await Promise.all(replicas.slice(1).map((replica) => replica.start()));
     return {
       replicas,
@@ -153,12 +205,7 @@ export async function startCluster({
         );
       },
       async ready() {
-        for (const replica of replicas) {
-          for (let tries = 1; !(await replica.isReady()); tries++) {
-            if (tries === TRIES) throw new Error(`process ${replica.name} does not become ready`);
-            await sleep(BETWEEN_TRIES_MS);
-          }
-        }
+        for (const replica of replicas) await replica.ready();
       },
     };
   } catch (error) {

@@ -91,7 +91,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
       mediaType: release.mediaType,
       cacheControl: CACHE_FOREVER,
       headers: UPLOADED,
-      find: () => storedBytes(release.digest),
+      find: () => storedBytes(params, release.digest),
     });
   });
 
@@ -105,14 +105,19 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
       mediaType: 'text/markdown; charset=utf-8',
       cacheControl: CACHE_FOREVER,
       headers: UPLOADED,
-      find: () => storedBytes(readme),
+      find: () => storedBytes(params, readme),
     });
   });
 
-  async function storedBytes(digest: Digest): Promise<{ coding: 'identity'; body: Body }> {
+  async function storedBytes(
+    name: FunctionName & { release: string },
+    digest: Digest,
+  ): Promise<{ coding: 'identity'; body: Body }> {
     const bytes = await blobs.get(digest);
-    if (bytes === undefined) throw new Error(`the blob ${digest} is missing`);
-    return uncompressed(bytes);
+    if (bytes !== undefined) return uncompressed(bytes);
+    // A takedown after the read of the row; its tombstone is the response.
+    await filesOf(name);
+    throw new Error(`the blob ${digest} is missing`);
   }
 }
 

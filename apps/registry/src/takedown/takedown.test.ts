@@ -536,3 +536,25 @@ describe('a restored backup', () => {
     expect((await registry.publish(BAD)).status).toBe(409);
   });
 });
+
+it('during a read of the definition is the response of that read', async () => {
+  await registry.close();
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  registry = await openTestRegistry({
+    wrapStore: (store) => ({
+      ...store,
+      async releaseFiles(...name) {
+        const found = await store.releaseFiles(...name);
+        const work = meanwhile;
+        meanwhile = undefined;
+        await work?.();
+        return found;
+      },
+    }),
+  });
+  admin = (await registry.token({})).secret;
+  await registry.publish(BAD);
+  meanwhile = () => takedown(BAD);
+  const { status, body } = await json<Problem>(`${releasePath(BAD)}/definition.yaml`);
+  expect([status, body.code]).toEqual([410, 'gone']);
+});
