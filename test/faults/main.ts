@@ -36,7 +36,7 @@ const workers = positive('--workers', values.workers);
 const scratch = mkdtempSync(path.join(values.scratch, 'krmhub-faults-'));
 const seed = positive('--seed', values.seed);
 const kinds = new Map<string, number>();
-const seen = { operations: 0, unavailableReads: 0 };
+const seen = { operations: 0, unavailableReads: 0, unanswered: 0 };
 const losses: string[] = [];
 let total = 0;
 const began = performance.now();
@@ -55,7 +55,10 @@ if (values.processes !== undefined) {
 
 console.log(`\n${total} faults in ${((performance.now() - began) / 60_000).toFixed(1)} minutes`);
 if (values.processes !== undefined) {
-  console.log(`seed ${seed}: ${seen.operations} operations, ${seen.unavailableReads} reads got 503`);
+  console.log(
+    `seed ${seed}: ${seen.operations} operations, ${seen.unavailableReads} reads got 503, ` +
+      `${seen.unanswered} requests got no response`,
+  );
 }
 for (const [kind, number] of [...kinds].sort()) console.log(`  ${String(number).padStart(5)}  ${kind}`);
 console.log(`${losses.length} losses`);
@@ -78,10 +81,11 @@ function report({ fault, injected, losses: lost }: Outcome): void {
 }
 
 function reportGroup(group: Group): void {
-  const { registry, faults, operations, unavailableReads, losses: lost, milliseconds } = group;
+  const { registry, faults, operations, unavailableReads, unanswered, losses: lost, milliseconds } = group;
   total += faults.length;
   seen.operations += operations;
   seen.unavailableReads += unavailableReads;
+  seen.unanswered += unanswered;
   for (const fault of faults) kinds.set(fault, (kinds.get(fault) ?? 0) + 1);
   for (const loss of lost) {
     losses.push(loss);
@@ -90,7 +94,8 @@ function reportGroup(group: Group): void {
   if (faults.length === 0) return;
   console.log(
     `registry ${registry}: ${faults.length} faults in ${Math.round(milliseconds / 1_000)} seconds, ` +
-      `${operations} operations, ${unavailableReads} reads got 503, ${lost.length} losses; ` +
+      `${operations} operations, ${unavailableReads} reads got 503, ` +
+      `${unanswered} requests got no response, ${lost.length} losses; ` +
       `in all ${total} faults, ${losses.length} losses`,
   );
 }

@@ -45,6 +45,8 @@ export interface Group {
   operations: number;
   /** Reads that got 503. */
   unavailableReads: number;
+  /** Requests without a response in time: their process had ended, or did not run, or waited for a server. */
+  unanswered: number;
   losses: string[];
   milliseconds: number;
 }
@@ -81,10 +83,8 @@ async function injectInOne(
   /** Reports what is new since the last group. */
   const group = async (faults: readonly string[], work: () => Promise<string[]>): Promise<boolean> => {
     const began = performance.now();
-    const before = {
-      operations: history.operations.length,
-      reads: clients?.requests.counts.unavailableReads,
-    };
+    const operations = history.operations.length;
+    const before = { ...clients?.requests.counts };
     let injected = faults;
     const losses = await work().catch((error: Error) => {
       injected = [];
@@ -97,8 +97,9 @@ async function injectInOne(
     campaign.report({
       registry,
       faults: injected,
-      operations: history.operations.length - before.operations,
-      unavailableReads: (clients?.requests.counts.unavailableReads ?? 0) - (before.reads ?? 0),
+      operations: history.operations.length - operations,
+      unavailableReads: (clients?.requests.counts.unavailableReads ?? 0) - (before.unavailableReads ?? 0),
+      unanswered: (clients?.requests.counts.unanswered ?? 0) - (before.unanswered ?? 0),
       losses: found.map((loss) => `${loss} (seed ${seed}, registry ${registry})`),
       milliseconds: performance.now() - began,
     });
