@@ -51,9 +51,7 @@ export class CatalogClient {
   }
 
   #read(serial: number, text: string): CatalogRead {
-    const holds = [...text.matchAll(/"What (\S+) (\S+) does with field 0,/g)].map(
-      ([, kind, release]) => `${kind}@${release}`,
-    );
+    const holds = releasesIn(text);
     const versions = new Set([...text.matchAll(/served as version (\d+)\./g)].map(([, one]) => Number(one)));
     if (versions.size > 1) {
       this.#requests.wrong.push(`${this.name}: serial ${serial} mixes versions ${[...versions].join(', ')}`);
@@ -69,4 +67,11 @@ export class CatalogClient {
       ...(version !== undefined && { version }),
     };
   }
+}
+
+/** The releases of `definition` in a catalog. Some of their descriptions need no quotes. */
+export function releasesIn(text: string): string[] {
+  return [...text.matchAll(/What (\S+) (\S+) does with field 0,/g)].map(
+    ([, kind, release]) => `${kind}@${release}`,
+  );
 }

@@ -12,6 +12,8 @@ interface Release {
 const FUNCTIONS = 10;
 /** Longer than a process that does not respond delays a takedown. */
 const TAKEDOWN_MS = 90_000;
+/** An operator repeats it at other processes. */
+const TAKEDOWN_TRIES = 4;
 const READ = [200, 404, 410];
 
 /** Publishes, yanks, takes down, and reads releases. */
@@ -74,15 +76,18 @@ export class ReleaseClient {
   async takeDown(): Promise<void> {
     const newest = Math.max(0, this.#round - 1 - randomInt(this.#requests.random, 2 * FUNCTIONS));
     const release = releaseAt(newest);
-    await this.#change(release, 'takedown');
+    for (let tries = 0; tries < TAKEDOWN_TRIES; tries++) {
+      const done = await this.#change(release, 'takedown');
+      if (done.do !== 'takedown' || done.outcome === 'done') break;
+    }
     // Each process must know by now.
     for (const target of this.#requests.targets) await this.#read(target, release);
   }
 
-  async #change({ kind, release }: Release, change: 'yank' | 'takedown'): Promise<void> {
+  async #change({ kind, release }: Release, change: 'yank' | 'takedown'): Promise<Operation> {
     const target = this.#requests.any();
     const name = `${kind}@${release}`;
-    await this.#history.record(target.name, async (): Promise<Operation> => {
+    const done = await this.#history.record(target.name, async (): Promise<Operation> => {
       const { status } = await this.#requests.ask(target, `${releasePath({ kind, release })}/${change}`, {
         method: 'POST',
         body: JSON.stringify({ reason: 'a mistake' }),
@@ -94,6 +99,7 @@ export class ReleaseClient {
       if (status === 410) return { do: 'read', release: name, gone: true };
       return { do: change, release: name, outcome: status === 200 ? 'done' : 'unknown' };
     });
+    return done!;
   }
 
   readAny(): Promise<void> {

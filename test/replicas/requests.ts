@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomInt } from './random.js';
 
 /** A process to ask. */
@@ -30,6 +31,8 @@ const WITHOUT_SERVER = [503, 507];
 /** Milliseconds after which a client gives up: most do so soon, because a process may be stopped. */
 const PATIENCE_MS = 4_000;
 const LONG_PATIENCE_MS = 60_000;
+/** Milliseconds for which a client that got no response rests. */
+const REFUSED_MS = 1_000;
 /** Part of the clients with long patience: a request can be answered long after it was sent. */
 const PATIENT = 0.1;
 
@@ -75,6 +78,8 @@ export class Requests {
       return { status: response.status, bytes, text, headers: response.headers };
     } catch {
       this.counts.unanswered += 1;
+      // Otherwise most requests would go to a process that refuses them, which takes the least time.
+      await sleep(REFUSED_MS);
       return { status: 0, bytes: Buffer.alloc(0), text: '', headers: new Headers() };
     }
   }
