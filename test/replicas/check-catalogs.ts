@@ -13,7 +13,8 @@ type Read = Recorded & CatalogRead;
 export function checkCatalog(catalog: string, history: readonly Recorded[]): string[] {
   const reads = history.filter((one): one is Read => one.do === 'catalog' && one.catalog === catalog);
   const takedowns = history.filter((one) => one.do === 'takedown');
-  const together = new Set(reads.filter((read) => !wasApart(read, history)));
+  const apart = history.filter((one) => one.do === 'apart');
+  const together = new Set(reads.filter((read) => !wasApart(read, apart)));
   return [
     ...grouped(reads, ({ serial }) => serial).flatMap(([serial, its]) =>
       checkSerial(`${catalog}: serial ${serial}`, { its, together, takedowns }),
@@ -53,21 +54,10 @@ function checkSerial(
 }
 
 /** Whether a process can have served what others have removed. */
-function wasApart(read: Read, history: readonly Recorded[]): boolean {
-  return apartOf(history).some(
+function wasApart(read: Read, apart: readonly Recorded[]): boolean {
+  return apart.some(
     (one) => one.process === read.process && one.called < read.returned && one.returned > read.called,
   );
-}
-
-/** They are asked for once for each read of the same history. */
-const known = new WeakMap<readonly Recorded[], readonly Recorded[]>();
-function apartOf(history: readonly Recorded[]): readonly Recorded[] {
-  let found = known.get(history);
-  if (found === undefined) {
-    found = history.filter((one) => one.do === 'apart');
-    known.set(history, found);
-  }
-  return found;
 }
 
 /** Reads of one process do not go back, unless they were sent at the same time. */

@@ -307,3 +307,16 @@ it('records the order of calls and responses', async () => {
   ]);
   expect(checkHistory(recorded.operations)).toEqual([]);
 });
+
+it('checks a history again that has grown', () => {
+  const grows = history([publish('x', 'done')], [holding(1)]);
+  expect(checkHistory(grows)).toEqual([]);
+  grows.push(
+    ...history(
+      [apart, { at: [4, 20], process: 'b' }],
+      [takedown('done'), { at: [5, 6] }],
+      [holding(1), { at: [9, 10], process: 'b' }],
+    ),
+  );
+  expect(checkHistory(grows)).toEqual([]);
+});

@@ -88,15 +88,18 @@ export class ReleaseClient {
     const target = this.#requests.any();
     const name = `${kind}@${release}`;
     const done = await this.#history.record(target.name, async (): Promise<Operation> => {
-      const { status } = await this.#requests.ask(target, `${releasePath({ kind, release })}/${change}`, {
-        method: 'POST',
-        body: JSON.stringify({ reason: 'a mistake' }),
-        headers: { 'content-type': 'application/json' },
-        allowed: READ,
-        ...(change === 'takedown' && { milliseconds: TAKEDOWN_MS }),
-      });
-      if (status === 404) return { do: 'read', release: name };
-      if (status === 410) return { do: 'read', release: name, gone: true };
+      const { status, text } = await this.#requests.ask(
+        target,
+        `${releasePath({ kind, release })}/${change}`,
+        {
+          method: 'POST',
+          body: JSON.stringify({ reason: 'a mistake' }),
+          headers: { 'content-type': 'application/json' },
+          allowed: READ,
+          ...(change === 'takedown' && { milliseconds: TAKEDOWN_MS }),
+        },
+      );
+      if (status === 404 || status === 410) return withoutBytes(name, text);
       return { do: change, release: name, outcome: status === 200 ? 'done' : 'unknown' };
     });
     return done!;
@@ -122,8 +125,7 @@ export class ReleaseClient {
     ): Promise<unknown> =>
       this.#history.record(target.name, async (): Promise<Operation | undefined> => {
         const { status, text } = await this.#requests.ask(target, path, { allowed: READ });
-        if (status === 404) return { do: 'read', release: name };
-        if (status === 410) return { do: 'read', release: name, gone: true };
+        if (status === 404 || status === 410) return withoutBytes(name, text);
         return status === 200 ? { do: 'read', release: name, ...found(text) } : undefined;
       });
     const path = releasePath({ kind, release });
@@ -141,4 +143,11 @@ export class ReleaseClient {
 
 function releaseAt(round: number): Release {
   return { kind: `Fn${round % FUNCTIONS}`, release: `1.${Math.floor(round / FUNCTIONS)}.0` };
+}
+
+/** If every release of a function was taken down, releases that never were respond 410 too. */
+function withoutBytes(name: string, text: string): Operation {
+  const { takedowns = [] } = JSON.parse(text) as { takedowns?: readonly Release[] };
+  const isGone = takedowns.some(({ kind, release }) => `${kind}@${release}` === name);
+  return { do: 'read', release: name, ...(isGone && { gone: true }) };
 }

@@ -537,24 +537,48 @@ describe('a restored backup', () => {
   });
 });
 
-it('during a read of the definition is the response of that read', async () => {
-  await registry.close();
+describe('a takedown during a read', () => {
   let meanwhile: (() => Promise<unknown>) | undefined;
-  registry = await openTestRegistry({
-    wrapStore: (store) => ({
-      ...store,
-      async releaseFiles(...name) {
-        const found = await store.releaseFiles(...name);
-        const work = meanwhile;
-        meanwhile = undefined;
-        await work?.();
-        return found;
-      },
-    }),
+  const interrupt = async () => {
+    const work = meanwhile;
+    meanwhile = undefined;
+    await work?.();
+  };
+  beforeEach(async () => {
+    await registry.close();
+    registry = await openTestRegistry({
+      wrapStore: (store) => ({
+        ...store,
+        async releaseFiles(...name) {
+          const found = await store.releaseFiles(...name);
+          await interrupt();
+          return found;
+        },
+        async *entryPages(...snapshot) {
+          await interrupt();
+          yield* store.entryPages(...snapshot);
+        },
+      }),
+    });
+    admin = (await registry.token({})).secret;
+    await registry.publish(BAD);
+    meanwhile = () => takedown(BAD);
   });
-  admin = (await registry.token({})).secret;
-  await registry.publish(BAD);
-  meanwhile = () => takedown(BAD);
-  const { status, body } = await json<Problem>(`${releasePath(BAD)}/definition.yaml`);
-  expect([status, body.code]).toEqual([410, 'gone']);
+
+  it('of the definition is its response', async () => {
+    const { status, body } = await json<Problem>(`${releasePath(BAD)}/definition.yaml`);
+    expect([status, body.code]).toEqual([410, 'gone']);
+  });
+
+  it('of a snapshot lets the client try again', async () => {
+    const { newest } = (await registry.parts.store.catalog('default'))!;
+    const path = `/catalogs/default/snapshots/${newest!.serial}/catalog.yaml`;
+    const { status, body } = await json<Problem>(path);
+    expect([status, body.code, body.detail]).toEqual([
+      503,
+      'unavailable',
+      expect.stringContaining('was withdrawn just now'),
+    ]);
+    expect((await registry.request(path)).status).toBe(410);
+  });
 });

@@ -163,6 +163,16 @@ export class CatalogDocuments {
     const digest = `sha256:${hash.digest('hex')}`;
     if (digest !== snapshot.digests[rendition]) {
       const { catalog, serial } = snapshot;
+      // A takedown has deleted entries since the caller read the snapshot.
+      if ((await this.#store.snapshot(catalog, serial))?.withdrawn !== undefined) {
+        throw new KrmhubError(
+          'unavailable',
+          `snapshot ${serial} of catalog ${catalog} was withdrawn just now`,
+          {
+            hint: 'Try again in a few seconds.',
+          },
+        );
+      }
       throw new KrmhubError(
         'internal',
         `${rendition} of snapshot ${serial} of catalog ${catalog} has digest ${digest}, expected ${snapshot.digests[rendition]}`,
