@@ -69,7 +69,7 @@ export function functionContract(store: () => RegistryStore): void {
         RevisionConflict,
       );
       expect(await store().fileBytes(change.release.digest)).toBeUndefined();
-      await store().commitFunction(change, [], [bytes, Buffer.alloc(0)]);
+      await store().commitFunction(change, [], [bytes, Buffer.alloc(0), bytes]);
       expect(await store().fileBytes(change.release.digest)).toEqual(bytes);
       expect(await store().fileBytes(sha256(''))).toEqual(Buffer.alloc(0));
     });

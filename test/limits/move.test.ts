@@ -25,7 +25,8 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
       remove();
     });
 
-    it('keeps every digest in both directions, and no read fails', async () => {
+    const options = isFull ? { timeout: 3_600_000 } : {};
+    it('keeps every digest in both directions, and no read fails', options, async () => {
       const server = await startPostgres();
       stops.push(() => server.stop());
       const s3 = await startS3Server(folder);

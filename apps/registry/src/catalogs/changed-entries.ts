@@ -149,8 +149,13 @@ class EntryComparison {
 
   /** Names may repeat a kind in other letter case. */
   async compareNamed(names: readonly FunctionName[]): Promise<void> {
-    for (let start = 0; start < names.length; start += SERVER_LIMITS.buildBatch) {
-      const batch = names.slice(start, start + SERVER_LIMITS.buildBatch);
+    // Names of one function are compared together: each comparison finds the same change.
+    const spellings = new Map<string, FunctionName[]>();
+    for (const name of names)
+      spellings.set(functionKey(name), [...(spellings.get(functionKey(name)) ?? []), name]);
+    const functionNames = [...spellings.values()];
+    for (let start = 0; start < functionNames.length; start += SERVER_LIMITS.buildBatch) {
+      const batch = functionNames.slice(start, start + SERVER_LIMITS.buildBatch).flat();
       const functions = await this.#readCandidates(batch, await this.#store.functions(batch));
       await this.#compare(functions, async (all) => {
         const spellings = all.flatMap((one) =>

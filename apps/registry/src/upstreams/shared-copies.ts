@@ -9,10 +9,17 @@ type Copies = Pick<BlobStore, 'get'>;
 
 /** What the leader, which alone has copies of the upstream catalogs, does for other processes. */
 export function copyMethods(copies: Copies) {
+  const pack = async (digest: Digest) => {
+    const bytes = await copies.get(digest);
+    return bytes && (await promisify(gzip)(bytes)).toString('base64');
+  };
+  // One at a time: a large copy needs several times its size in memory.
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    'copies.get': async ({ digest }: { digest: Digest }) => {
-      const bytes = await copies.get(digest);
-      return bytes && (await promisify(gzip)(bytes)).toString('base64');
+    'copies.get': ({ digest }: { digest: Digest }) => {
+      const packed = last.then(() => pack(digest));
+      last = packed.catch(() => undefined);
+      return packed;
     },
   };
 }

@@ -17,7 +17,7 @@ export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_L
 /** Begins a write that fails if the other processes have given up this one. */
 export function beginWrite(process: WritingProcess): string {
   const id = process();
-  // The function sees the state after the wait for the lock, because it is volatile.
+  // The lock is taken first, and then the function sees the state after the wait: it is volatile, and in PL/pgSQL.
   return id === undefined ? BEGIN_WRITE : `${BEGIN_WRITE}, ${callRequireProcess(id)}`;
 }
 
@@ -29,8 +29,8 @@ const callRequireProcess = (id: string) => `require_process('${id}')`;
 
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
-/** Ranges of entries that one statement reads: some megabytes. */
-const MAX_RANGES = 64;
+/** Ranges of entries that one statement reads: each is a segment, of up to 512 KiB if its entries are not larger. */
+const MAX_RANGES = 32;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Runs work in PostgreSQL. */

@@ -51,7 +51,8 @@ export function commitFunction(
   search: SearchIndex,
 ): RegistryStore['commitFunction'] {
   return async (change, artifacts = [], files = []) => {
-    const rows = files.map(fileRow);
+    // A README can have the bytes of the definition.
+    const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));
     return write(function* () {
       const { group, kind, release, event } = change;
       const state = (yield* stateOf.first({
@@ -64,7 +65,7 @@ export function commitFunction(
       const changes = [
         fn.change,
         ...(yield* releaseChanges(fn.id, change, state)),
-        ...rows.map(addFile),
+        ...[...rows.values()].map(addFile),
         ...(yield* artifactChanges(artifacts.map((one) => ({ ...one, at: event.at, by: event.by })))),
       ];
       yield* search.put(fn.id, change.search, fn.isNew);
