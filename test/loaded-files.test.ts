@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTestRegistry } from '../apps/registry/src/testing/test-registry.js';
 import { spawnSync } from './processes.js';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from './running.js';
 
@@ -146,7 +147,7 @@ it.each(cases)('$what loads few files and libraries', ({ run, files, kilobytes, 
   expect(counted.kilobytes).toBeLessThanOrEqual(kilobytes);
 });
 
-it('loads the client of S3 only if the blobs are in S3', () => {
+it('loads the client of S3 only if the blobs are in S3', async () => {
   const record = {
     bucket: 'blobs',
     prefix: '',
@@ -154,16 +155,19 @@ it('loads the client of S3 only if the blobs are in S3', () => {
     bucketUrl: 'http://127.0.0.1:9/blobs',
     registry: 'x',
   };
-  const loadsClient = (name: string) => {
-    // The folder has no database, so that the command fails later.
+  const loadsClient = (name: string, expected: 'success' | 'failure') => {
     const run: Run = ['krmhub', ['fsck', '--data', at(name)]];
-    return loads('main.js', run, 'failure').some((file) => file.includes('/node_modules/aws4fetch/'));
+    return loads('main.js', run, expected).some((file) => file.includes('/node_modules/aws4fetch/'));
   };
-  for (const name of ['data', 'data-s3']) mkdirSync(at(name));
+  for (const name of ['data', 'data-s3']) {
+    const registry = await openTestRegistry({ folder: at(name) });
+    await registry.parts.close();
+  }
   writeFileSync(at('data-s3/blob-store.json'), JSON.stringify(record));
   Object.assign(env, { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' });
-  expect(loadsClient('data')).toBe(false);
-  expect(loadsClient('data-s3')).toBe(true);
+  expect(loadsClient('data', 'success')).toBe(false);
+  // Nothing listens at the endpoint.
+  expect(loadsClient('data-s3', 'failure')).toBe(true);
 });
 
 it('runs only the program that was started', async () => {

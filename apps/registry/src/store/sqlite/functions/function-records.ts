@@ -44,7 +44,7 @@ const rowsOf = text<StoredRow & FunctionRow>(
      release.publisher, release.runtimes, release.licenses, published_at AS "publishedAt",
      published_by AS "publishedBy", release.yanked, release.deprecated, bundles
    FROM ${list} JOIN function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
-     JOIN release ON function_id = function.id
+     LEFT JOIN release ON function_id = function.id
      LEFT JOIN release_bundles ON release_bundles.release = release.id`,
     ':names',
   ),
@@ -60,7 +60,8 @@ function* readRecords(names: readonly FunctionName[]): Work<FunctionRecord[]> {
     const key = functionKey({ group, kind });
     const record = records.get(key) ?? { group, kind, revision, releases: [] };
     records.set(key, record);
-    record.releases.push(releaseSummary(parsedRow(row)));
+    // A damaged database can have a function without releases.
+    if (row.release !== null) record.releases.push(releaseSummary(parsedRow(row)));
   }
   for (const { releases } of records.values()) releases.sort((a, b) => compareReleases(b.release, a.release));
   return [...wanted.keys()].flatMap((key) => records.get(key) ?? []);
