@@ -53,10 +53,14 @@ const changing = text<{ digest: Digest; isStored: number }>(
     ':wanted',
   ),
 );
-const bytesOf = {
-  yaml: text<{ bytes: Buffer }>('SELECT yaml AS bytes FROM segment WHERE digest = :digest'),
-  json: text<{ bytes: Buffer }>('SELECT json AS bytes FROM segment WHERE digest = :digest'),
-};
+const bytesOf = (syntax: CatalogSyntax) =>
+  text<{ digest: Digest; bytes: Buffer }>(
+    inList(
+      (digests) => `SELECT digest, ${syntax} AS bytes FROM segment WHERE digest IN ${digests}`,
+      ':digests',
+    ),
+  );
+const BYTES = { yaml: bytesOf('yaml'), json: bytesOf('json') };
 const insertContent = text(
   'INSERT INTO segment (digest, yaml, json) VALUES (:digest, :yaml, :json) ON CONFLICT (digest) DO NOTHING',
 );
@@ -143,10 +147,10 @@ export function segmentRows({
         return digests.filter((digest) => !stored.has(digest));
       }),
     segmentBytes: (digests, syntax: CatalogSyntax) =>
-      read(function* () {
-        const found: (Buffer | undefined)[] = [];
-        for (const digest of digests) found.push((yield* bytesOf[syntax].first({ digest }))?.bytes);
-        return found;
+      readOne(function* () {
+        const rows = yield* BYTES[syntax].all({ digests: JSON.stringify(digests) });
+        const found = new Map(rows.map(({ digest, bytes }) => [digest, bytes]));
+        return digests.map((digest) => found.get(digest));
       }),
     storeSegments: (contents) =>
       write(function* () {
