@@ -105,16 +105,22 @@ export function text<Row>(source: Exclude<Source<Row>, (db: Builder) => Query<Ro
 
 /**
  * SQL that reads from a list in its order: the placeholder is a JSON list. The list is `wanted` with a `value` and a
- * `position`. One statement for many rows: each takes a round trip to PostgreSQL.
+ * `position`; `join` is an inner join with a table. One statement for many rows: each takes a round trip to PostgreSQL.
  */
 export function fromList(
-  source: (list: string, dialect: 'sqlite' | 'postgres') => string,
+  source: (list: string, join: string, dialect: 'sqlite' | 'postgres') => string,
   placeholder: string,
 ): { sqlite: string; postgres: string } {
   return {
-    sqlite: source(`(SELECT value, key AS position FROM json_each(${placeholder})) AS wanted`, 'sqlite'),
+    // SQLite takes a list for long: with JOIN, it would compare each row of the table with the whole list.
+    sqlite: source(
+      `(SELECT value, key AS position FROM json_each(${placeholder})) AS wanted`,
+      'CROSS JOIN',
+      'sqlite',
+    ),
     postgres: source(
       `json_array_elements(${placeholder}::json) WITH ORDINALITY AS wanted (value, position)`,
+      'JOIN',
       'postgres',
     ),
   };

@@ -39,11 +39,12 @@ const rowsOf = text<StoredRow & FunctionRow>(
   fromList(
     (
       list,
+      join,
     ) => `SELECT function.group_name AS "group", function.kind, revision, release.id, function_id AS "functionId",
      release.release, digest, size, media_type AS "mediaType", readme, release.versions, release.tags,
      release.publisher, release.runtimes, release.licenses, published_at AS "publishedAt",
      published_by AS "publishedBy", release.yanked, release.deprecated, bundles
-   FROM ${list} JOIN function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
+   FROM ${list} ${join} function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
      LEFT JOIN release ON function_id = function.id
      LEFT JOIN release_bundles ON release_bundles.release = release.id`,
     ':names',

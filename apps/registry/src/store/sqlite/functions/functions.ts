@@ -57,7 +57,7 @@ const AS_BYTES = {
 };
 const definitionsOf = text<{ definition: Uint8Array | null }>(
   fromList(
-    (list, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
+    (list, _join, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
       LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
       LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
       ORDER BY wanted.position`,

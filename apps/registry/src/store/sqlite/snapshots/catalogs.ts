@@ -90,7 +90,10 @@ const latestRows = text<EntryRow>(
 );
 const latestOf = text<EntryRow>(
   fromList(
-    (list) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} JOIN catalog_function
+    (
+      list,
+      join,
+    ) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} ${join} catalog_function
        ON catalog = :name AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
      WHERE to_serial IS NULL ORDER BY wanted.position`,
     ':names',

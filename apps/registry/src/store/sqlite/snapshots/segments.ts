@@ -47,9 +47,9 @@ const storedOf = text<{ digest: Digest }>(
 /** Segments that are replaced, by their names, and those of the given digests whose contents are stored. */
 const changing = text<{ digest: Digest; isStored: number }>(
   fromList(
-    (list) => `SELECT segment AS digest, 0 AS "isStored" FROM ${list} JOIN catalog_segment
+    (list, join) => `SELECT segment AS digest, 0 AS "isStored" FROM ${list} ${join} catalog_segment
        ON catalog = :catalog AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
-     UNION ALL SELECT digest, 1 FROM ${list} JOIN segment ON digest = wanted.value ->> 0`,
+     UNION ALL SELECT digest, 1 FROM ${list} ${join} segment ON digest = wanted.value ->> 0`,
     ':wanted',
   ),
 );
