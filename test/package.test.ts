@@ -85,6 +85,7 @@ it('says how to get SQLite, and only where it is needed', () => {
 const NEED_SQLITE = [
   'back-up-registry',
   'check-data-folder',
+  'checkpoint-thread',
   'derive-thread',
   'erase-thread',
   'followed-store',

@@ -6,6 +6,7 @@ export type ThreadEntry =
   | 'snapshot-thread'
   | 'hash-thread'
   | 'erase-thread'
+  | 'checkpoint-thread'
   | 'refresh-thread'
   | 'derive-thread';
 export type ProcessEntry = 'plan-process' | 'read-process';

@@ -22,7 +22,7 @@ export async function openStore(place: DatabasePlace, options: OpenStoreOptions)
     return openFollowedStore(place.url, { file: searchIndex, ...opening });
   }
   const { threads, log } = opening;
-  const store = await openSqliteStore(place.file);
+  const store = await openSqliteStore(place.file, threads ? { log } : undefined);
   const processes = onlyProcess();
   if (!threads) return { store, processes, startSearch: () => undefined };
   const searching = searchThreads(place.file, log);

@@ -25,8 +25,9 @@ const WRITE_PATIENCE_MS = 10_000;
 /** Writes of one transaction, whose thread is blocked meanwhile: a publish takes about half a millisecond. */
 const MAX_WRITES_TOGETHER = 16;
 /**
- * Pages of the log after which the main connection moves them into the database. Other connections do so after 1,000,
- * the default: each publish wakes the snapshot builder, whose thread may wait for the disk.
+ * Pages of the log after which the main connection moves them into the database, if no thread does (log-checkpoint.ts).
+ * Other connections do so after 1,000, the default: each publish wakes the snapshot builder, whose thread may wait for
+ * the disk.
  */
 const MAX_LOG_PAGES = 8_000;
 /** Milliseconds after which a check reports that the database cannot be written. */
@@ -45,6 +46,8 @@ export interface Connection {
    * before that.
    */
   write<Result>(work: () => Result): Promise<Result>;
+  /** Calls back after each transaction, at most one function. */
+  onCommit(callback: () => void): void;
   /** Postpones writes until `work` of another connection is done. Reads continue. */
   pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
@@ -128,14 +131,14 @@ function connection(
 ): Connection {
   const identity = fileIdentity(client);
   client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
-  const writeTogetherWithOthers = writeTogether(client, log);
+  let committed: () => void = () => undefined;
   let pause: Promise<unknown> | undefined;
   return withSql<Omit<Connection, 'sql'>>({
     client,
     db,
-    async write(work) {
-      while (pause !== undefined) await pause;
-      return writeTogetherWithOthers(work);
+    write: writeTogether(client, { log, pause: () => pause, committed: () => committed() }),
+    onCommit: (callback) => {
+      committed = callback;
     },
     async pauseWrites(work) {
       while (pause !== undefined) await pause;
@@ -176,7 +179,14 @@ function readTransactions(client: BetterSqlite3.Database): Connection['read'] {
 }
 
 /** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
-function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined): Connection['write'] {
+function writeTogether(
+  client: BetterSqlite3.Database,
+  {
+    log,
+    pause,
+    committed,
+  }: { log: LogSync | undefined; pause: () => Promise<unknown> | undefined; committed: () => void },
+): Connection['write'] {
   const savepoint = client.transaction((work: () => unknown) => work());
   const transaction = client.transaction((writes: readonly PendingWrite<unknown>[]) =>
     writes.map(({ work, resolve, reject }) => {
@@ -193,11 +203,14 @@ function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined)
 
   return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
     await log?.recover();
+    // Last: writes that arrived before a pause wait too. Each attempt would block the thread.
+    while (pause() !== undefined) await pause();
     const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, () => ({
       settled: transaction.immediate(writes),
       // At once: a read after the commit must find a sync to wait for.
       synced: log?.sync(),
     }));
+    committed();
     await synced;
     return settled;
   }) as Connection['write'];

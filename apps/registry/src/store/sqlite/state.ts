@@ -64,6 +64,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     read,
     // No exposed method writes; SQLite would reject it.
     write: read,
+    onCommit: () => undefined,
     pauseWrites: (work) => work(),
     durable: async () => undefined,
     check: async () => undefined,

@@ -4,6 +4,7 @@
  * waits between turns of the event loop, so that reads continue.
  */
 
+import type { Log } from '../../log.js';
 import type { RegistryStore } from '../registry-store.js';
 import { manifestStore } from './artifacts/artifacts.js';
 import { missingArtifacts } from './artifacts/store-artifacts.js';
@@ -12,6 +13,7 @@ import { type Connection, openConnection, openSecondConnection } from './connect
 import { eventRows } from './events/events.js';
 import { functionRows } from './functions/functions.js';
 import { policyRows } from './functions/policies.js';
+import { checkpointThread, LogCheckpoint } from './log-checkpoint.js';
 import { searchRows } from './search/search.js';
 import { sqliteIndex as search } from './search/sqlite-index.js';
 import { synchronizeSearch } from './search/synchronize.js';
@@ -28,10 +30,21 @@ import { tokenRows } from './tokens/tokens.js';
 /**
  * Opens the database in a file, or `:memory:`, and migrates it. The file's folder must exist. Rejects with
  * `unavailable` if another process uses the file, it cannot be read or written, or a newer program migrated it;
- * `storage-full` if the disk is full.
+ * `storage-full` if the disk is full. With `checkpoints`, a thread moves the log into the database.
  */
-export async function openSqliteStore(file: string): Promise<RegistryStore> {
-  return createStore(openConnection(file));
+export async function openSqliteStore(file: string, checkpoints?: { log: Log }): Promise<RegistryStore> {
+  const connection = openConnection(file);
+  const store = createStore(connection);
+  if (checkpoints === undefined) return store;
+  const { log } = checkpoints;
+  const checkpoint = new LogCheckpoint(connection, { thread: checkpointThread(file, log), log });
+  return {
+    ...store,
+    close: async () => {
+      await checkpoint.close();
+      await store.close();
+    },
+  };
 }
 
 /** Opens a database that another thread of this process has opened. */
