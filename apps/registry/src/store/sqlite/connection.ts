@@ -17,9 +17,9 @@ import { type SyncSql, withSql } from './sqlite-sql.js';
 /** Milliseconds for which opening, migrating and reading wait for a lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
 /** Milliseconds for which a write blocks its thread while the database is locked: the driver is synchronous. */
-const WRITE_BUSY_TIMEOUT_MS = 5;
+const WRITE_BUSY_TIMEOUT_MS = 1;
 /** Milliseconds between two attempts to write; other work runs meanwhile. */
-const WRITE_RETRY_MS = 10;
+const WRITE_RETRY_MS = 4;
 /** Milliseconds after which a write fails: committing a large snapshot holds the lock for some seconds. */
 const WRITE_PATIENCE_MS = 10_000;
 /** Writes of one transaction, whose thread is blocked meanwhile: a publish takes about half a millisecond. */
