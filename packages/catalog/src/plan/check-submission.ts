@@ -10,7 +10,7 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import type { DefinitionMediaType, FunctionRecord } from '../ports/records.js';
-import { renderEntry } from '../render/render.js';
+import { entryLength } from '../render/render.js';
 import { PUBLISH_LIMITS, type PublishCode, publishDiagnostic } from './publish-codes.js';
 
 export interface Submission {
@@ -91,7 +91,7 @@ function checkContent(
     const message = `the definition has the kind ${definition.names.kind}, but you publish to the kind ${name.kind}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'names', 'kind'], message });
   }
-  const { length } = renderEntry(definition).yaml;
+  const length = entryLength(definition);
   const { maxEntryLength } = PUBLISH_LIMITS;
   if (length > maxEntryLength) {
     const message = `the catalog entry would have ${length} characters; the limit is ${maxEntryLength}`;

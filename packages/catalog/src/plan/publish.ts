@@ -3,6 +3,7 @@ import {
   canonicalRelease,
   compareReleases,
   type Diagnostic,
+  type Digest,
   DOCUMENT_LIMITS,
   type FunctionDefinition,
   type FunctionName,
@@ -74,10 +75,11 @@ export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
   const release = canonicalRelease(input.release);
-  const refusal = release && tombstoneConflict(input.takedowns, { release, digest: sha256(bytes) });
+  const digest = sha256(bytes);
+  const refusal = release && tombstoneConflict(input.takedowns, { release, digest });
   if (refusal) return { outcome: 'conflict', error: refusal };
   if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
-    return compareWithExisting(currentRelease, bytes, readme);
+    return compareWithExisting(currentRelease, { bytes, digest, readme });
   }
   const { diagnostics, definition } = checkSubmission({ ...input, file });
   if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
@@ -90,7 +92,7 @@ export function planPublish(input: PublishInput): PublishPlan {
   if (definition === undefined || release === undefined || hasErrors(diagnostics)) {
     return { outcome: 'invalid', diagnostics };
   }
-  const record = releaseRecord(input, release, definition);
+  const record = releaseRecord(input, { release, digest, definition });
   return {
     outcome: 'created',
     change: createChange(input, record),
@@ -109,12 +111,10 @@ function checkedPredecessor(input: PublishInput, release: string): ReleaseRecord
 
 function compareWithExisting(
   standing: ReleaseRecord,
-  bytes: Uint8Array,
-  readme: Uint8Array | undefined,
+  { bytes, digest, readme }: { bytes: Uint8Array; digest: Digest; readme: Uint8Array | undefined },
 ): PublishPlan {
   const label = `${standing.group}/${standing.kind}@${standing.release}`;
   const hint = 'A release cannot change. Publish the change as a new release.';
-  const digest = sha256(bytes);
   if (digest !== standing.digest) {
     const message = `${label} already exists with the digest ${standing.digest}, and these bytes have the digest ${digest}`;
     const same = hasSameContent(standing, bytes)
@@ -153,13 +153,16 @@ function releaseMessage(written: string, release: string | undefined): string {
     : `the release "${written}" is not a SemVer version`;
 }
 
-function releaseRecord(input: PublishInput, release: string, definition: FunctionDefinition): ReleaseRecord {
+function releaseRecord(
+  input: PublishInput,
+  { release, digest, definition }: { release: string; digest: Digest; definition: FunctionDefinition },
+): ReleaseRecord {
   const { bytes, mediaType, readme, now, by } = input;
   return {
     group: definition.group,
     kind: definition.names.kind,
     release,
-    digest: sha256(bytes),
+    digest,
     size: bytes.byteLength,
     ...definitionFacts(definition),
     publishedAt: now,

@@ -34,6 +34,11 @@ export function renderEntry(definition: FunctionDefinition): RenderedEntry {
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
+/** Returns the length of an entry as YAML, in UTF-16 code units. */
+export function entryLength(definition: FunctionDefinition): number {
+  return toYamlItem(orderDefinition(definition), ENTRY_INDENT).length;
+}
+
 /** Reports whether this is the entry of a definition, ten times faster than rendering it. */
 export function hasRendering(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
   return JSON.stringify(orderDefinition(definition)) === json;

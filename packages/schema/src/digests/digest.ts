@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** `sha256:` and 64 lower-case hexadecimal digits. */
@@ -12,7 +12,7 @@ export function isDigest(text: string): text is Digest {
 
 /** Returns the digest of bytes, or of text as UTF-8. */
 export function sha256(bytes: Uint8Array | string): Digest {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return `sha256:${hash('sha256', bytes, 'hex')}`;
 }
 
 /**

@@ -11,7 +11,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import { inserter } from '../../sql/insert.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
-import { manifests, pushers, references, repositoryBlobs, tags } from '../schema/artifacts.js';
+import { manifests, pushers, repositoryBlobs, tags } from '../schema/artifacts.js';
 
 /** Changes of repositories and of the total size of each, as work of a transaction. */
 
@@ -47,11 +47,9 @@ export const pushedAgain = change((db) =>
     .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
     .where(eq(manifests.id, sql.placeholder('id'))),
 );
-export const addReference = change((db) =>
-  db
-    .insert(references)
-    .values({ manifest: sql.placeholder('manifest'), repository, digest })
-    .onConflictDoNothing(),
+export const addReference = text<never>(
+  `INSERT INTO oci_reference (manifest, repository, digest) VALUES (:manifest, :repository, :digest)
+   ON CONFLICT DO NOTHING`,
 );
 export const addPusher = change((db) =>
   db
@@ -59,24 +57,11 @@ export const addPusher = change((db) =>
     .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
     .onConflictDoNothing(),
 );
-export const putTag = change((db) =>
-  db
-    .insert(tags)
-    .values({
-      repository,
-      tag: sql.placeholder('tag'),
-      manifest: sql.placeholder('manifest'),
-      taggedAt: sql.placeholder('at'),
-      taggedBy: sql.placeholder('by'),
-    })
-    .onConflictDoUpdate({
-      target: [tags.repository, tags.tag],
-      set: {
-        manifest: sql`excluded.manifest`,
-        taggedAt: sql`excluded.tagged_at`,
-        taggedBy: sql`excluded.tagged_by`,
-      },
-    }),
+export const putTag = text<never>(
+  `INSERT INTO oci_tag (repository, tag, manifest, tagged_at, tagged_by)
+   VALUES (:repository, :tag, :manifest, :at, :by)
+   ON CONFLICT (repository, tag) DO UPDATE
+   SET manifest = excluded.manifest, tagged_at = excluded.tagged_at, tagged_by = excluded.tagged_by`,
 );
 const takenDown = text<{ reason: string }>('SELECT reason FROM takedown WHERE digest = :file');
 const manifestById = query((db) =>

@@ -15,8 +15,15 @@ export const IS_UNUSED_FILE = `NOT EXISTS (SELECT 1 FROM release WHERE digest = 
 /** Deletes rows that only damage or another program can leave. */
 export const DELETE_UNUSED_FILES = `DELETE FROM release_file WHERE ${IS_UNUSED_FILE}`;
 
+/**
+ * Memory of a compression, most of which goes to its start: with the default, compressing a few kilobytes takes half as
+ * long again, and is no better.
+ */
+const SMALL = { windowBits: 13, memLevel: 7 };
+
 export function fileRow(bytes: Uint8Array): FileRow {
-  return { digest: sha256(bytes), bytes: deflateRawSync(bytes) };
+  const isSmall = bytes.byteLength <= 2 ** SMALL.windowBits;
+  return { digest: sha256(bytes), bytes: deflateRawSync(bytes, isSmall ? SMALL : {}) };
 }
 
 const insert = text<never>(
