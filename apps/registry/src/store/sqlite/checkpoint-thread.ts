@@ -2,8 +2,11 @@ import { workerData } from 'node:worker_threads';
 import { handleCalls } from '../../isolation/handle-calls.js';
 import { Database } from './driver.js';
 
-/** Milliseconds to wait for readers, for example a search, and for another checkpoint. Writes wait meanwhile. */
-const TIMEOUT_MS = 500;
+/**
+ * Milliseconds to wait for readers, for example a search, and for a checkpoint of another thread. Writes wait meanwhile;
+ * the next attempt follows soon.
+ */
+const TIMEOUT_MS = 50;
 
 /** Moves the log of a database into it, which another thread writes. */
 const { file } = workerData as { file: string };
