@@ -11,8 +11,6 @@ export interface Sql {
    * all. Writes that arrive together share a transaction.
    */
   write<Result>(work: () => Work<Result>): Promise<Result>;
-  /** Ranges of entries that one statement should read: more than one where each statement is a round trip. */
-  readonly rangesTogether: number;
   /** Resolves when everything that an earlier read could see is durable. */
   durable(): Promise<void>;
   /** Returns a value that differs when another connection has changed the database, in less time than a read takes. */

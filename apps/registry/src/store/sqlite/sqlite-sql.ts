@@ -84,7 +84,6 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     run,
     read: (work) => connection.read(() => run(work())),
     readOne: (work) => attempt(() => runOne(work())),
-    rangesTogether: 1,
     write: (work) => connection.write(() => run(work())),
     durable: () => connection.durable(),
     versionOfOthers: () => attempt(() => versionOfOthers.get()),
