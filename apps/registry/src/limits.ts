@@ -77,7 +77,7 @@ export const SERVER_LIMITS = {
   /** Timeout for parsing an upstream catalog: six times the time of 64 MiB of ordinary entries. */
   readMilliseconds: 30_000,
   /** Size of waiting upstream catalogs from which the registry starts another process to parse them. */
-  startReadBytes: 262_144,
+  startReadBytes: 524_288,
   /**
    * Size of the upstream catalogs that the registry parses at the same time. It parses a larger catalog alone: parsing
    * can require a hundred times the size.
