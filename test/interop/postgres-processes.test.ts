@@ -40,7 +40,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     for (const member of members) await end(member);
   });
 
-  const times = { renew: 100, lost: 2_000 };
+  const times = { renew: 100, lost: 2_000, drain: 600_000 };
   async function join({ sharedBlobs = true, given = times } = {}): Promise<Member> {
     const pool = openPool(url, 4);
     try {
@@ -169,6 +169,41 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await expect.poll(async () => (await holders()).length, PATIENCE).toBe(1);
   });
 
+  it.each(['another', 'the same'])(
+    'refuses exclusive work if %s process does not stop storing',
+    async (which) => {
+      const [a, b] = [await join({ given: { ...times, drain: 500 } }), await join()];
+      const storing = which === 'another' ? b : a;
+      let stored: () => void = () => undefined;
+      const stuck = storing.processes.bytesLock.read(async () => {
+        await new Promise<void>((resolve) => {
+          stored = resolve;
+        });
+        await write(storing, 'stuck');
+      });
+      const order: string[] = [];
+      await expect(
+        a.processes.bytesLock.exclusively(async () => void order.push('deleted')),
+      ).rejects.toMatchObject({
+        code: 'unavailable',
+        message: 'the processes of the registry did not finish storing bytes in time',
+        hint: expect.stringMatching(/^Nothing was changed/),
+      });
+      await expect
+        .poll(async () => (await holders()).map(({ name }) => name), PATIENCE)
+        .toEqual(['background']);
+      const others = await join();
+      await expect.poll(() => canStore(others), PATIENCE).toBe(true);
+      expect(order).toEqual([]);
+      stored();
+      await stuck;
+      expect(await notes(a)).toEqual(['stuck']);
+      expect(await others.processes.bytesLock.exclusively(async () => 'deleted')).toBe('deleted');
+      for (const member of [a, b]) await expect.poll(() => canStore(member), PATIENCE).toBe(true);
+      expect(order).toEqual([]);
+    },
+  );
+
   it('stores no bytes after it joined again while another process deletes', async () => {
     const [a, b] = [await join(), await join()];
     const order: string[] = [];
@@ -258,7 +293,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
 
   it('continues after the server restarts, and after connections were cut', async () => {
     // Nobody is lost, also on a machine that is busy.
-    const given = { renew: 3_000, lost: 30_000 };
+    const given = { renew: 3_000, lost: 30_000, drain: 600_000 };
     const [a, b] = [await join({ given }), await join({ given })];
     const ids = [a, b].map(({ processes }) => processes.id);
     await query(

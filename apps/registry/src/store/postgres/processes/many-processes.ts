@@ -18,6 +18,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { LocalLock } from '../../../processes/local-lock.js';
 import type { BytesLock, LedWork, Pausable, Processes } from '../../../processes/processes.js';
+import { beginWithin } from './begin-within.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';
 import { lost, taken } from './process-errors.js';
@@ -316,11 +317,15 @@ export class ManyProcesses implements Processes {
       const id = this.#id;
       try {
         const number = await this.#takeExclusive(id, pausesBuilds);
-        const alone = async () => {
-          await this.#until(() => this.#state.processes.every(({ drained }) => drained === number), id);
-          return work();
-        };
-        return await (pausesBuilds ? this.#lock.exclusively(alone) : this.#lock.write(alone));
+        const isDrained = () => this.#state.processes.every(({ drained }) => drained === number);
+        return await beginWithin(this.#times.drain, ({ isLate, begin }) => {
+          const alone = async () => {
+            await this.#until(() => isLate() || isDrained(), id);
+            begin();
+            return work();
+          };
+          return pausesBuilds ? this.#lock.exclusively(alone) : this.#lock.write(alone);
+        });
       } finally {
         await this.#giveBackExclusive(id);
       }

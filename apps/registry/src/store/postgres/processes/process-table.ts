@@ -13,6 +13,8 @@ export interface Times {
   renew: number;
   /** After which a process that did not renew is lost. */
   lost: number;
+  /** After which exclusive work is refused if a process still stores bytes. All others wait meanwhile. */
+  drain: number;
 }
 
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
@@ -32,7 +34,7 @@ const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' O
   AND NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive')
   AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
 /** Milliseconds after which a process that is not connected is lost. */
-export function lateAfter({ renew }: Times): number {
+export function lateAfter({ renew }: Pick<Times, 'renew'>): number {
   return 2 * renew;
 }
 
