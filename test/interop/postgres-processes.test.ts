@@ -247,6 +247,38 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     expect(c.processes.leads).toBe(false);
   });
 
+  it('locks its connection once the server has noticed that the one before broke', async () => {
+    const a = await join();
+    const { id } = a.processes;
+    const locks = () =>
+      query<{ name: string }>(
+        url,
+        `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
+         WHERE locktype = 'advisory' AND objid = hashtext('${id}')::int8::bit(32)::int8::oid`,
+      );
+    expect(await locks()).toEqual([{ name: 'krmhub' }]);
+    // The server may hear of the end of a connection long after the process.
+    const before = openPool(url, 1);
+    try {
+      const broken = await before.connect();
+      const ended = query(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_locks
+         WHERE locktype = 'advisory' AND objid = hashtext('${id}')::int8::bit(32)::int8::oid`,
+      );
+      await broken.query(`SELECT pg_advisory_lock(${0x6b726d70}, hashtext('${id}'))`);
+      await broken.query(`SET application_name = 'broken'`);
+      await ended;
+      await expect.poll(locks, PATIENCE).toEqual([{ name: 'broken' }]);
+      await sleep(times.renew * 3);
+      broken.release(true);
+    } finally {
+      await before.end();
+    }
+    await expect.poll(locks, PATIENCE).toEqual([{ name: 'krmhub' }]);
+    expect(a.processes.id).toBe(id);
+  });
+
   it('deletes bytes in one process at a time', async () => {
     const all = [await join(), await join(), await join()];
     let inside = 0;

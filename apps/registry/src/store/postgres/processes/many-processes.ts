@@ -22,17 +22,11 @@ import { beginWithin } from './begin-within.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';
 import { lost, taken } from './process-errors.js';
-import { type ManyProcessesOptions, TIMES } from './process-options.js';
+import { type Draining, type ManyProcessesOptions, TIMES } from './process-options.js';
 import { ProcessTable, type Times } from './process-table.js';
 
 /** Milliseconds between two attempts to renew or join while the database cannot be reached. */
 const RETRY_MS = 500;
-
-/** Another process's exclusive work, during which this one stores no bytes. */
-interface Draining {
-  number: number;
-  end(): void;
-}
 
 export class ManyProcesses implements Processes {
   readonly #options: ManyProcessesOptions;

@@ -13,3 +13,9 @@ export interface ManyProcessesOptions {
   times?: Times;
   log: Log;
 }
+
+/** Another process's exclusive work, during which this one stores no bytes. */
+export interface Draining {
+  number: number;
+  end(): void;
+}

@@ -20,9 +20,12 @@ export interface Times {
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
 const CONNECTED_LOCK = 0x6b726d70;
 
-/** Locks the connection of a process: the lock ends with the connection, at once if the process is killed. */
+/**
+ * Locks the connection of a process, unless another one has the lock. The lock ends with the connection, at once if the
+ * process is killed.
+ */
 export function lockConnection(id: string): string {
-  return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}'))`;
+  return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}')) AS locked`;
 }
 
 /**
