@@ -134,6 +134,28 @@ describe('an upload that several processes receive', () => {
     await isClean();
   });
 
+  it('leaves no file if the database goes away while it is verified', async () => {
+    const { parts } = registry;
+    const uploads = new SharedUploads({
+      store: { ...parts.store, endUpload: () => Promise.reject(new Error('the database is away')) },
+      pieces,
+      blobs: parts.artifacts,
+      clock: parts.clock,
+      log: parts.log,
+    });
+    const large = new Uint8Array(4_000_000);
+    const upload = await uploads.start(REPOSITORY, 'token', { isLast: true });
+    await uploads.exclusive(upload, async () => {
+      const body = (async function* () {
+        yield [large];
+      })();
+      await uploads.receive(upload, body, { refuse: () => undefined, isLast: true });
+      expect(await unfinished()).toBe(1);
+      await expect(uploads.verify(upload, sha256(large))).rejects.toThrow('the database is away');
+    });
+    expect(await unfinished()).toBe(0);
+  });
+
   it('is read again only by a process that did not receive it', async () => {
     const same = await start(0);
     await patch(0, same, 'on one process');
