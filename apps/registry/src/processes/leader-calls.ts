@@ -31,7 +31,7 @@ const OLD_MS = 600_000;
 const SWEEP_MS = 60_000;
 
 /**
- * Calls to the process that leads, as to a thread: a row has the method and its input, and the leader writes the outcome
+ * Calls to the leader, as to a thread: a row has the method and its input, and the leader writes the outcome
  * into it. A new leader answers the calls that the one before it left: all methods can run twice.
  */
 export class LeaderCalls {
@@ -158,9 +158,13 @@ async function outcomeOf(
 }
 
 function leaderless(): KrmhubError {
-  return new KrmhubError('unavailable', 'no process of this registry builds catalogs and syncs sources now', {
-    hint: 'Try again in a few seconds.',
-  });
+  return new KrmhubError(
+    'unavailable',
+    'the registry has no leader now, which builds catalogs and syncs sources',
+    {
+      hint: 'Try again in a few seconds.',
+    },
+  );
 }
 
 function slow(): KrmhubError {

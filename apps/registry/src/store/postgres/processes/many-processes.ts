@@ -215,7 +215,7 @@ export class ManyProcesses implements Processes {
     const { log } = this.#options;
     if (this.#follows || this.leads || performance.now() < this.#leadsFrom) return;
     if (lease?.holder === this.#id) {
-      log.info({ process: this.#id }, 'this process leads');
+      log.info({ process: this.#id }, 'this process is the leader');
       this.#led.lead();
     } else if (lease === undefined) {
       this.#attempt('lead', () => this.#table.take('background', this.#id));
@@ -223,7 +223,7 @@ export class ManyProcesses implements Processes {
   }
 
   #leaveLead(): void {
-    this.#options.log.warn({ process: this.#id }, 'this process cannot lead; another one can');
+    this.#options.log.warn({ process: this.#id }, 'this process cannot be the leader; another one can');
     this.#leadsFrom = performance.now() + this.#times.lost;
     this.#attempt('leave the lead', async () => {
       const id = this.#id;
