@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
@@ -250,32 +250,27 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
   it('locks its connection once the server has noticed that the one before broke', async () => {
     const a = await join();
     const { id } = a.processes;
-    const locks = () =>
-      query<{ name: string }>(
-        url,
-        `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
-         WHERE locktype = 'advisory' AND objid = hashtext('${id}')::int8::bit(32)::int8::oid`,
+    const held = `FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE locktype = 'advisory' AND classid = ${0x6b726d70} AND granted = `;
+    const names = async (granted: boolean) =>
+      (await query<{ name: string }>(url, `SELECT application_name AS name ${held} ${granted}`)).map(
+        ({ name }) => name,
       );
-    expect(await locks()).toEqual([{ name: 'krmhub' }]);
+    expect(await names(true)).toEqual(['krmhub']);
     // The server may hear of the end of a connection long after the process.
-    const before = openPool(url, 1);
+    const broken = new pg.Client({ connectionString: url, application_name: 'broken' });
+    await broken.connect();
     try {
-      const broken = await before.connect();
-      const ended = query(
-        url,
-        `SELECT pg_terminate_backend(pid) FROM pg_locks
-         WHERE locktype = 'advisory' AND objid = hashtext('${id}')::int8::bit(32)::int8::oid`,
-      );
-      await broken.query(`SELECT pg_advisory_lock(${0x6b726d70}, hashtext('${id}'))`);
-      await broken.query(`SET application_name = 'broken'`);
-      await ended;
-      await expect.poll(locks, PATIENCE).toEqual([{ name: 'broken' }]);
+      const locked = broken.query(`SELECT pg_advisory_lock(${0x6b726d70}, hashtext('${id}'))`);
+      await expect.poll(() => names(false), PATIENCE).toEqual(['broken']);
+      await query(url, `SELECT pg_terminate_backend(pid) ${held} true`);
+      await locked;
       await sleep(times.renew * 3);
-      broken.release(true);
+      expect(await names(true)).toEqual(['broken']);
     } finally {
-      await before.end();
+      await broken.end();
     }
-    await expect.poll(locks, PATIENCE).toEqual([{ name: 'krmhub' }]);
+    await expect.poll(() => names(true), PATIENCE).toEqual(['krmhub']);
     expect(a.processes.id).toBe(id);
   });
 
