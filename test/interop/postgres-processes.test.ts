@@ -265,7 +265,10 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
       await expect.poll(() => names(false), PATIENCE).toEqual(['broken']);
       await query(url, `SELECT pg_terminate_backend(pid) ${held} true`);
       await locked;
-      await sleep(times.renew * 3);
+      // It renews over another connection.
+      const [before] = await query<{ at: string }>(url, 'SELECT clock_timestamp()::text AS at');
+      const renewed = `SELECT 1 FROM process WHERE seen_at > '${before!.at}'`;
+      await expect.poll(async () => (await query(url, renewed)).length, PATIENCE).toBe(1);
       expect(await names(true)).toEqual(['broken']);
     } finally {
       await broken.end();
