@@ -58,6 +58,11 @@ export const SERVER_LIMITS = {
    * `blobs/`, whose publishes wait for more syncs.
    */
   maxFileRowBytes: 65_536,
+  /**
+   * Size of a pushed blob that the registry stores as a row of the database. Larger ones are files in `artifacts/`,
+   * whose pushes wait for more syncs. The bytes of all open uploads of this size can be in memory.
+   */
+  maxBlobRowBytes: 32_768,
   /** Large definitions that wait for that process. All of them are in memory. */
   maxPlansWaiting: 32,
   /** Timeout for the check of a large definition: ten times the time of the worst known definition. */

@@ -162,7 +162,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     const copy = await this.#copyOf(upload, true);
     this.#copies.delete(upload.id);
     const { writer, size } = copy!;
-    const verified = await verifiedUpload(writer, size, digest).catch(async (error) => {
+    const verified = await verifiedUpload(writer, { size }, digest).catch(async (error) => {
       await this.end(upload);
       throw error;
     });
