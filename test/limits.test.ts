@@ -63,6 +63,7 @@ describe('the tests of limits', () => {
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',
     maxFileRowBytes: 'apps/registry/src/publish/publish.test.ts',
+    maxBlobRowBytes: 'apps/registry/src/oci/uploads.test.ts',
     maxFormFields: 'apps/registry/src/web/operate/forms.test.ts',
     formBytesPerTextByte: 'apps/registry/src/web/operate/recipes.test.ts',
     sessionMilliseconds: 'apps/registry/src/web/operate/sign-in.test.ts',

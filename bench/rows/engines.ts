@@ -100,7 +100,7 @@ function costLines({ effort }: Bench, costs: Costs): Omit<Line, 'functions'>[] {
     line('both, on a third process', following),
     line('both, with one process', alone),
     ...(Object.keys(READS) as ReadKind[]).map((kind) => line(`one ${READS[kind]}`, reads[kind])),
-    line('no requests, the process that leads', idleLeader, 'per second'),
+    line('no requests, the leader', idleLeader, 'per second'),
     line('no requests, another process', idle, 'per second'),
     {
       row: 'engines',

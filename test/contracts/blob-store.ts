@@ -188,6 +188,23 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await writer.commit()).toBe(sha256('half and half'));
     });
 
+    it('returns the bytes of a small write that is only in memory', async () => {
+      const writer = await store.write();
+      expect(writer.inMemory()).toEqual(Buffer.alloc(0));
+      const piece = bytes('half ');
+      await writer.write(piece);
+      piece.fill(0);
+      await writer.write(bytes('and half'));
+      expect(writer.inMemory()).toEqual(Buffer.from('half and half'));
+      await writer.sync();
+      expect(writer.inMemory()).toBeUndefined();
+      await writer.discard();
+      const large = await store.write();
+      await large.write(new Uint8Array(3_000_000));
+      expect(large.inMemory()).toBeUndefined();
+      await large.discard();
+    });
+
     it('stores pieces of every size, which the caller may change afterwards', async () => {
       const writer = await store.write();
       const expected: Uint8Array[] = [];

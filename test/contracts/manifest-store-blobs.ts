@@ -14,6 +14,7 @@ import {
 } from './manifest-store.js';
 
 const OTHER = 'team/other';
+const BYTES = Buffer.from('blob');
 const SHA512: OciDigest = computeDigest(new TextEncoder().encode('blob'), `sha512:${'0'.repeat(128)}`);
 
 export function blobContract(harness: () => ManifestStoreHarness): void {
@@ -86,6 +87,86 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     it('are counted once if 50 pushes of one arrive concurrently', async () => {
       await Promise.all(Array.from({ length: 50 }, () => add('blob')));
       expect(await store().countBytes(REPOSITORY)).toBe(10);
+    });
+  });
+
+  describe('blobs in rows', () => {
+    const row = {
+      digest: sha256('blob'),
+      file: sha256('blob'),
+      size: 4,
+      place: 'rows',
+      bytes: BYTES,
+    } as const;
+    const { bytes: _, ...described } = row;
+    const addRow = (repository = REPOSITORY) => store().addBlob(repository, row, change());
+    const bytes = async () => {
+      const found = await store().rowBytes(sha256('blob'));
+      return found && Buffer.from(found);
+    };
+
+    it('have their bytes as long as a repository has them', async () => {
+      expect(await bytes()).toBeUndefined();
+      await addRow();
+      await store().mountBlob(undefined, OTHER, row.digest, change());
+      await store().mountBlob(OTHER, 'team/third', row.digest, change());
+      expect(await find(row.digest)).toEqual({ ...described, seenAt: NOON });
+      expect(await find(row.digest, 'team/third')).toEqual({ ...described, seenAt: NOON });
+      for (const repository of [OTHER, REPOSITORY, 'team/third']) {
+        expect(await bytes()).toEqual(BYTES);
+        expect(await store().deleteBlob(repository, row.digest)).toBe('deleted');
+      }
+      expect(await bytes()).toBeUndefined();
+      expect(await store().countBytes(REPOSITORY)).toBe(0);
+    });
+
+    it('have their bytes by sha512, and if they are empty', async () => {
+      await store().addBlob(REPOSITORY, { ...row, digest: SHA512 }, change());
+      const empty = Buffer.alloc(0);
+      const none = { ...row, digest: sha256(''), file: sha256(''), size: 0, bytes: empty };
+      await store().addBlob(REPOSITORY, none, change());
+      expect(await bytes()).toEqual(BYTES);
+      expect(await store().rowBytes(sha256(''))).toEqual(empty);
+    });
+
+    it('stay when they are seen again', async () => {
+      await addRow();
+      await addRow();
+      await store().touchBlob(REPOSITORY, row.digest, LATE);
+      expect(await find(row.digest)).toEqual({ ...described, seenAt: LATE });
+      expect(await bytes()).toEqual(BYTES);
+      expect(await store().countBytes(REPOSITORY)).toBe(4);
+    });
+
+    it('have no file, and a file that becomes a row is not needed', async () => {
+      await store().addBlob(REPOSITORY, { ...described, place: 'artifacts' }, change());
+      expect(await store().findUnreferencedFiles([row.file])).toEqual([]);
+      await addRow();
+      expect(await bytes()).toEqual(BYTES);
+      expect(await store().findUnreferencedFiles([row.file])).toEqual([row.file]);
+    });
+
+    it('have no bytes if they are elsewhere now', async () => {
+      for (const place of ['artifacts', 'releases'] as const) {
+        await addRow();
+        await store().addBlob(REPOSITORY, { ...described, place }, change());
+        expect(await find(row.digest)).toMatchObject({ place });
+        expect(await bytes()).toBeUndefined();
+      }
+    });
+
+    it('are refused if their bytes were taken down', async () => {
+      await harness().takeDown(row.file);
+      await expect(addRow()).rejects.toMatchObject({ code: 'gone' });
+      expect(await bytes()).toBeUndefined();
+    });
+
+    it('are not read if they do not match', async () => {
+      await store().addBlob(REPOSITORY, { ...row, bytes: Buffer.from('fool') }, change());
+      await expect(bytes()).rejects.toMatchObject({
+        code: 'internal',
+        message: expect.stringContaining('corrupt'),
+      });
     });
   });
 

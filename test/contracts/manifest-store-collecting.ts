@@ -37,6 +37,14 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await store().findUnreferencedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
     });
 
+    it('are collected with their bytes', async () => {
+      const file = sha256('old');
+      const row = { digest: file, file, size: 3, place: 'rows', bytes: Buffer.from('old') } as const;
+      await store().addBlob(REPOSITORY, row, change(EARLY));
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect(await store().rowBytes(file)).toBeUndefined();
+    });
+
     it('stay if they were used, pushed or mounted again', async () => {
       for (const text of ['seen', 'pushed', 'mounted', 'left']) await add(text);
       await store().touchBlob(REPOSITORY, sha256('seen'), LATE);

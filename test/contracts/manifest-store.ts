@@ -1,4 +1,4 @@
-import type { Change, ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
+import type { Change, ManifestRecord, ManifestStore, NewBlob, OciDigest } from '@krmhub/oci';
 import { computeDigest, MEDIA_TYPES } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe } from 'vitest';
@@ -40,7 +40,7 @@ export function change(at = NOON, quota?: number): Change {
   return { at, by: 'pusher', ...(quota === undefined ? {} : { quota }) };
 }
 
-export function sampleBlob(text: string, size = 10): Omit<RepositoryBlob, 'seenAt'> {
+export function sampleBlob(text: string, size = 10): Exclude<NewBlob, { place: 'rows' }> {
   return { digest: sha256(text), file: sha256(text), place: 'artifacts', size };
 }
 

@@ -62,30 +62,6 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       expect(await held(3, 'B')).toEqual(['B two', 'C 漢字']);
       expect(await held(2, 'Bb')).toEqual(['C 漢字']);
       expect(await held(2, 'D')).toEqual([]);
-      const run = async (
-        serial: number,
-        between: string,
-        ...ranges: [from?: string | undefined, to?: string][]
-      ) => {
-        const name = (kind: string) => ({ group: 'example.com', kind });
-        const reading = {
-          between: { yaml: between, json: between.toUpperCase() },
-          ranges: ranges.map(([from, to]) => ({
-            ...(from === undefined ? {} : { from: name(from) }),
-            ...(to === undefined ? {} : { to: name(to) }),
-          })),
-        };
-        const found: string[] = [];
-        for await (const { texts, functions } of store().entryRuns('c', serial, reading))
-          found.push(`${functions} ${Buffer.from(texts.yaml)} ${Buffer.from(texts.json)}`);
-        return found;
-      };
-      expect(await run(1, ' x ', [])).toEqual(['3 漢字 x one x two "漢字" X "one" X "two"']);
-      expect(await run(2, '', [undefined, 'B'], ['B', 'D'])).toEqual([
-        '1 three "three"',
-        '2 one漢字 "one""漢字"',
-      ]);
-      expect(await run(2, ',', ['Bb', 'C'], ['C'])).toEqual(['0  ', '1 漢字 "漢字"']);
       const yaml = Buffer.byteLength('threeone漢字');
       expect(await store().entryBytes('c', 2)).toEqual({ yaml, json: yaml + 6 });
     });

@@ -74,6 +74,11 @@ export function segmentContract(store: () => RegistryStore): void {
       ];
       expect(yaml.map(String)).toEqual(['yaml two', 'yaml one']);
       expect(json.map((one) => one && String(one))).toEqual(['json of one', undefined]);
+      expect(await store().segmentContents([sha256('two'), sha256('three'), sha256('one')])).toEqual([
+        content('two'),
+        undefined,
+        content('one'),
+      ]);
 
       const added = [at('A', 'three')];
       await cut('c', { removed: [name('A'), name('B')], added, contents: [content('three')] });
@@ -105,6 +110,18 @@ export function segmentContract(store: () => RegistryStore): void {
       expect((await store().catalog('c'))?.newest?.documents).toEqual(documents);
       await cut('c');
       expect(await store().addSegments({ catalog: 'c', serial: 1, segments, documents })).toBe(false);
+    });
+
+    it('replace what is stored', async () => {
+      await apply('c');
+      await store().storeSegments([{ ...content('one'), yaml: Buffer.from('damaged') }]);
+      await store().storeSegments([content('one')]);
+      await store().storeSegments([{ ...content('two'), json: Buffer.from('damaged') }]);
+      await cut('c', { removed: [], added: [at('A', 'one'), at('B', 'two')], contents: [content('two')] });
+      expect(await store().segmentContents([sha256('one'), sha256('two')])).toEqual([
+        content('one'),
+        content('two'),
+      ]);
     });
 
     it('are deleted if no catalog has them', async () => {

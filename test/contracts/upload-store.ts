@@ -9,6 +9,7 @@ const LIMITS = { max: 10, maxOfToken: 10 };
 export function uploadContract(store: () => UploadStore): void {
   const add = (id: string, more: { token?: string; owner?: string } = {}, limits = LIMITS) =>
     store().addUpload({ id, repository: 'team/a', token: 'one', at: AT, ...more }, limits);
+  const others = (repository: string, id = 'other') => store().bytesOfOtherUploads({ id, repository });
   const of = (id: string, owner: string, at = AT) => ({ id, owner, at });
 
   describe('uploads', () => {
@@ -26,7 +27,9 @@ export function uploadContract(store: () => UploadStore): void {
         true,
         false,
       ]);
-      expect([await store().uploadBytes('team/a'), await store().uploadBytes('team/b')]).toEqual([6, 0]);
+      expect([await others('team/a'), await others('team/b'), await others('team/a', 'a')]).toEqual([
+        6, 0, 0,
+      ]);
       await store().releaseUpload(of('a', 'y'));
       expect(await store().takeUpload(of('a', 'y'), AT)).toBe('busy');
       await store().releaseUpload(of('a', 'x'));
@@ -37,6 +40,29 @@ export function uploadContract(store: () => UploadStore): void {
       expect(await store().endUpload(of('a', 'z'))).toEqual(['2', '1']);
       expect(await store().endUpload(of('a', 'z'))).toBeUndefined();
       expect(await store().upload('a')).toBeUndefined();
+    });
+
+    it.each(['released', 'lost'])('count reserved bytes until they are %s', async (ended) => {
+      await add('a');
+      await store().takeUpload(of('a', 'x'), AT);
+      await store().addUploadPiece(of('a', 'x'), { name: 'p', size: 3 });
+      expect(await store().reserveUploadBytes(of('a', 'y'), 100)).toBe(false);
+      for (const size of [10, 20]) expect(await store().reserveUploadBytes(of('a', 'x'), size)).toBe(true);
+      expect([await others('team/a'), (await store().upload('a'))?.size]).toEqual([33, 3]);
+      if (ended === 'released') {
+        await store().releaseUpload(of('a', 'x'));
+        expect(await others('team/a')).toBe(3);
+      }
+      const taken = await store().takeUpload(of('a', 'y', LATER), LATER);
+      expect(taken).toMatchObject({ upload: { size: 3 }, pieces: ['p'] });
+      expect(await others('team/a')).toBe(3);
+      expect(await store().addUploadPiece(of('a', 'y', LATER), { name: 'q', size: 4 })).toBe(true);
+      expect(await store().reserveUploadBytes(of('a', 'y', LATER), 5)).toBe(true);
+      expect(await others('team/a')).toBe(12);
+      expect(await store().endUpload(of('a', 'y'))).toEqual(['p', 'q']);
+      await add('b', { owner: 'x' });
+      await store().reserveUploadBytes(of('b', 'x'), 1);
+      expect(await store().endIdleUploads(LATER)).toEqual({ ended: 1, pieces: [] });
     });
 
     it('have limits, and end when they are idle', async () => {

@@ -116,6 +116,13 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     },
   );
 
+  it('allows connections to the ports of the servers', () => {
+    const ports = ['shared.databasePort=6432', 'shared.blobPort=9000'].flatMap((value) => ['--set', value]);
+    const { spec } = find(parseManifests(render('--set', 'shared.enabled=true', ...ports)), 'NetworkPolicy');
+    const allowed = spec.egress.flatMap((rule: Manifest) => rule.ports.map(({ port }: Manifest) => port));
+    expect(allowed).toEqual([53, 53, 6432, 9000]);
+  });
+
   it('restarts the pod if the settings change', () => {
     const pod = (...args: string[]) => find(parseManifests(render(...args)), 'StatefulSet').spec.template;
     expect(pod()).toEqual(pod());

@@ -189,7 +189,7 @@ spec: {sources: [{name: ours, functions: {}}]}
     expect((await listed()).status).toBe(401);
   });
 
-  it('syncs and builds on the process that leads, whichever is asked, and returns its errors', async () => {
+  it('syncs and builds on the leader, whichever is asked, and returns its errors', async () => {
     const upstream = await startUpstream();
     try {
       upstream.files.set('/catalog.yaml', catalogText({ Theirs: 'one' }));
@@ -208,7 +208,7 @@ spec:
       const synced = await send(other, 'POST', '/api/v1/catalogs/mixed/sources/theirs/refresh');
       expect([synced.status, synced.text]).toEqual([200, expect.stringContaining('"entries":2')]);
       expect(await catalog(other, 'mixed')).toContain('More');
-      // Only the process that leads has it.
+      // Only the leader has it.
       const copy = await send(other, 'GET', '/api/v1/catalogs/mixed/sources/theirs/copy');
       expect([copy.status, copy.text]).toEqual([200, catalogText({ Theirs: 'one', More: 'two' })]);
     } finally {
@@ -231,7 +231,7 @@ spec:
     expect(await query(url, 'SELECT count(*)::int AS calls FROM leader_call')).toEqual([{ calls: 0 }]);
   });
 
-  it('answers requests that wait for a process that leads once another one does', async () => {
+  it('answers requests that wait for a leader once there is another one', async () => {
     const ready = async () => (await get(other, '/readyz')).status;
     await expect.poll(ready, PATIENCE).toBe(200);
     await publish(other, 'Before');

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
@@ -40,7 +40,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     for (const member of members) await end(member);
   });
 
-  const times = { renew: 100, lost: 2_000 };
+  const times = { renew: 100, lost: 2_000, drain: 600_000 };
   async function join({ sharedBlobs = true, given = times } = {}): Promise<Member> {
     const pool = openPool(url, 4);
     try {
@@ -169,6 +169,41 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await expect.poll(async () => (await holders()).length, PATIENCE).toBe(1);
   });
 
+  it.each(['another', 'the same'])(
+    'refuses exclusive work if %s process does not stop storing',
+    async (which) => {
+      const [a, b] = [await join({ given: { ...times, drain: 500 } }), await join()];
+      const storing = which === 'another' ? b : a;
+      let stored: () => void = () => undefined;
+      const stuck = storing.processes.bytesLock.read(async () => {
+        await new Promise<void>((resolve) => {
+          stored = resolve;
+        });
+        await write(storing, 'stuck');
+      });
+      const order: string[] = [];
+      await expect(
+        a.processes.bytesLock.exclusively(async () => void order.push('deleted')),
+      ).rejects.toMatchObject({
+        code: 'unavailable',
+        message: 'the processes of the registry did not finish storing bytes in time',
+        hint: expect.stringMatching(/^Nothing was changed/),
+      });
+      await expect
+        .poll(async () => (await holders()).map(({ name }) => name), PATIENCE)
+        .toEqual(['background']);
+      const others = await join();
+      await expect.poll(() => canStore(others), PATIENCE).toBe(true);
+      expect(order).toEqual([]);
+      stored();
+      await stuck;
+      expect(await notes(a)).toEqual(['stuck']);
+      expect(await others.processes.bytesLock.exclusively(async () => 'deleted')).toBe('deleted');
+      for (const member of [a, b]) await expect.poll(() => canStore(member), PATIENCE).toBe(true);
+      expect(order).toEqual([]);
+    },
+  );
+
   it('stores no bytes after it joined again while another process deletes', async () => {
     const [a, b] = [await join(), await join()];
     const order: string[] = [];
@@ -210,6 +245,36 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     expect(failures).toBe(3);
     await expect.poll(() => d.led, PATIENCE).toEqual(['start']);
     expect(c.processes.leads).toBe(false);
+  });
+
+  it('locks its connection once the server has noticed that the one before broke', async () => {
+    const a = await join();
+    const { id } = a.processes;
+    const held = `FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE locktype = 'advisory' AND classid = ${0x6b726d70} AND granted = `;
+    const names = async (granted: boolean) =>
+      (await query<{ name: string }>(url, `SELECT application_name AS name ${held} ${granted}`)).map(
+        ({ name }) => name,
+      );
+    expect(await names(true)).toEqual(['krmhub']);
+    // The server may hear of the end of a connection long after the process.
+    const broken = new pg.Client({ connectionString: url, application_name: 'broken' });
+    await broken.connect();
+    try {
+      const locked = broken.query(`SELECT pg_advisory_lock(${0x6b726d70}, hashtext('${id}'))`);
+      await expect.poll(() => names(false), PATIENCE).toEqual(['broken']);
+      await query(url, `SELECT pg_terminate_backend(pid) ${held} true`);
+      await locked;
+      // It renews over another connection.
+      const [before] = await query<{ at: string }>(url, 'SELECT clock_timestamp()::text AS at');
+      const renewed = `SELECT 1 FROM process WHERE seen_at > '${before!.at}'`;
+      await expect.poll(async () => (await query(url, renewed)).length, PATIENCE).toBe(1);
+      expect(await names(true)).toEqual(['broken']);
+    } finally {
+      await broken.end();
+    }
+    await expect.poll(() => names(true), PATIENCE).toEqual(['krmhub']);
+    expect(a.processes.id).toBe(id);
   });
 
   it('deletes bytes in one process at a time', async () => {
@@ -258,7 +323,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
 
   it('continues after the server restarts, and after connections were cut', async () => {
     // Nobody is lost, also on a machine that is busy.
-    const given = { renew: 3_000, lost: 30_000 };
+    const given = { renew: 3_000, lost: 30_000, drain: 600_000 };
     const [a, b] = [await join({ given }), await join({ given })];
     const ids = [a, b].map(({ processes }) => processes.id);
     await query(

@@ -57,6 +57,23 @@ describe.skipIf(!hasS3Server)('a prefix that several processes use (needs versit
     });
   });
 
+  it('is one: of first starts with different ones at the same time, one is refused', async () => {
+    for (let times = 0; times < 5; times += 1) {
+      const database = await openSqliteStore(':memory:');
+      const names = ['left', 'right'].map((name) => `${name}-${times}`);
+      const starts = await Promise.allSettled(names.map((name) => open(name, database, name)));
+      const refused = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : []));
+      expect(refused).toEqual([expect.objectContaining({ code: 'usage' })]);
+      const { prefix, isNew } = JSON.parse((await database.setting('blob-store'))!) as Record<
+        string,
+        unknown
+      >;
+      const used = names.find((_, at) => starts[at]?.status === 'fulfilled');
+      expect([String(prefix).replaceAll('/', ''), isNew]).toEqual([used, undefined]);
+      await database.close();
+    }
+  });
+
   it('stays with a registry of the version before, which has the record only in its data folder', async () => {
     const paths = await prepareDataFolder(path.join(folder, 'older'));
     const settings = { s3Credentials: S3_CREDENTIALS, blobPlace: server.place('older') };

@@ -58,6 +58,11 @@ export const SERVER_LIMITS = {
    * `blobs/`, whose publishes wait for more syncs.
    */
   maxFileRowBytes: 65_536,
+  /**
+   * Size of a pushed blob that the registry stores as a row of the database. Larger ones are files in `artifacts/`,
+   * whose pushes wait for more syncs. The bytes of all open uploads of this size can be in memory.
+   */
+  maxBlobRowBytes: 32_768,
   /** Large definitions that wait for that process. All of them are in memory. */
   maxPlansWaiting: 32,
   /** Timeout for the check of a large definition: ten times the time of the worst known definition. */
@@ -77,7 +82,7 @@ export const SERVER_LIMITS = {
   /** Timeout for parsing an upstream catalog: six times the time of 64 MiB of ordinary entries. */
   readMilliseconds: 30_000,
   /** Size of waiting upstream catalogs from which the registry starts another process to parse them. */
-  startReadBytes: 262_144,
+  startReadBytes: 524_288,
   /**
    * Size of the upstream catalogs that the registry parses at the same time. It parses a larger catalog alone: parsing
    * can require a hundred times the size.

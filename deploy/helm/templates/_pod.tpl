@@ -96,7 +96,11 @@ spec:
     - name: keys
       mountPath: /var/lib/krmhub/keys
       readOnly: true
+    {{- end }}
+    - name: temporary
+      mountPath: /tmp
   volumes:
+  {{- if .Values.shared.enabled }}
   # Caches, and uploads that are not complete.
   - name: data
     emptyDir:
@@ -106,7 +110,11 @@ spec:
     secret:
       secretName: {{ .Values.shared.keySecret }}
       defaultMode: 288
-    {{- end }}
+  {{- end }}
+  # Commands in the pod, such as `krmhub fsck`, need space there.
+  - name: temporary
+    emptyDir:
+      sizeLimit: {{ .Values.storage.size }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}

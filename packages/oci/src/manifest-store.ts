@@ -1,7 +1,10 @@
 import type { OciDigest } from './digest.js';
 
-/** Which folder stores the bytes: pushed blobs, files of releases, catalogs of snapshots, or their signatures. */
-export type BlobPlace = 'artifacts' | 'releases' | 'forms' | 'signatures';
+/**
+ * What stores the bytes: the folder of pushed blobs, a row for a small pushed blob, or what has the files of
+ * releases, the catalogs of snapshots, or their signatures.
+ */
+export type BlobPlace = 'artifacts' | 'rows' | 'releases' | 'forms' | 'signatures';
 
 /** A blob of a repository. */
 export interface RepositoryBlob {
@@ -14,6 +17,10 @@ export interface RepositoryBlob {
   /** RFC 3339, UTC: when it was last pushed, mounted, or reported to a pushing client as existing. */
   seenAt: string;
 }
+
+/** A blob to be added. Those of the place `rows`, and only those, have their bytes. */
+export type NewBlob = Omit<RepositoryBlob, 'seenAt' | 'place'> &
+  ({ place: 'rows'; bytes: Uint8Array } | { place: Exclude<BlobPlace, 'rows'>; bytes?: undefined });
 
 /** A descriptor of image-spec: a manifest without its bytes. */
 export interface ManifestDescriptor {
@@ -92,7 +99,12 @@ export interface ManifestStore {
 
   blob(repository: string, digest: OciDigest): Promise<RepositoryBlob | undefined>;
   /** Rejects with `gone` if its bytes were taken down. Updates `seenAt` of an existing blob. */
-  addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): Promise<void>;
+  addBlob(repository: string, blob: NewBlob, change: Change): Promise<void>;
+  /**
+   * Returns the bytes of a blob of any repository that are a row, by its file; undefined for others. Rejects with
+   * `internal` if they do not match.
+   */
+  rowBytes(file: `sha256:${string}`): Promise<Uint8Array | undefined>;
   /** Adds a blob that `from`, or any repository, has. Returns false if none has it. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
   touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;

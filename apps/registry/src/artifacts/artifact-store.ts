@@ -1,5 +1,5 @@
 import type { Event, FunctionChange, SnapshotBuild, SnapshotSignature } from '@krmhub/catalog';
-import type { ManifestRecord, OciDigest, RepositoryBlob } from '@krmhub/oci';
+import type { ManifestRecord, NewBlob, OciDigest } from '@krmhub/oci';
 
 /** What a change puts into a repository besides: a manifest of a release, a snapshot or a bundle, under its tags. */
 export interface Artifact {
@@ -9,7 +9,7 @@ export interface Artifact {
   /** What the repository must have before. */
   needed?: readonly OciDigest[];
   /** What the manifest names and the repository may not have yet. */
-  blobs: readonly Omit<RepositoryBlob, 'seenAt'>[];
+  blobs: readonly Exclude<NewBlob, { place: 'rows' }>[];
 }
 
 /** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */

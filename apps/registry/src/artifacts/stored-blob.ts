@@ -10,10 +10,10 @@ export interface DocumentSource {
 }
 
 export interface StoredBlobDeps {
-  store: Pick<ManifestStore, 'blob'> & Pick<SnapshotStore, 'snapshot' | 'signatureBundle'>;
+  store: Pick<ManifestStore, 'blob' | 'rowBytes'> & Pick<SnapshotStore, 'snapshot' | 'signatureBundle'>;
   /** Definitions and READMEs. */
   blobs: Pick<BlobStore, 'open'>;
-  /** Blobs that were pushed to repositories. */
+  /** Blobs that were pushed to repositories, and are not rows. */
   artifacts: Pick<BlobStore, 'open' | 'locate'>;
   documents: DocumentSource;
 }
@@ -46,13 +46,23 @@ export async function openStoredBlob(
     const bytes = new TextEncoder().encode(bundle);
     return ({ start, end }) => oneOf(bytes.subarray(start, end));
   }
+  if (place === 'rows') {
+    const bytes = await store.rowBytes(file);
+    if (bytes !== undefined && bytes.byteLength !== size) throw wrongSize(file, bytes.byteLength, size);
+    return bytes && (({ start, end }) => oneOf(bytes.subarray(start, end)));
+  }
   const open = await (place === 'artifacts' ? artifacts : blobs).open(file);
   if (open === undefined) return undefined;
   if (open.size !== size) {
     await open.close();
-    throw lost(file, `it has ${open.size} bytes, expected ${size}`);
+    throw wrongSize(file, open.size, size);
   }
   return ({ start, end }) => open.read(start, end);
+}
+
+/** Whether a client pushed the blob: `StoredBlobDeps.artifacts` has its bytes, or its row. */
+export function isPushed({ place }: Pick<RepositoryBlob, 'place'>): boolean {
+  return place === 'artifacts' || place === 'rows';
 }
 
 /** The bytes of a small blob, whole; undefined where the repository does not have it. */
@@ -76,6 +86,10 @@ export async function readBlobBytes(
   const pieces: Uint8Array[] = [];
   for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);
   return new Uint8Array(Buffer.concat(pieces));
+}
+
+function wrongSize(file: Digest, actual: number, expected: number): KrmhubError {
+  return lost(file, `it has ${actual} bytes, expected ${expected}`);
 }
 
 export function lost(file: Digest, why: string): KrmhubError {

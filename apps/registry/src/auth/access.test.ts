@@ -290,6 +290,47 @@ describe('ensureAdminToken', () => {
     expect(await store.tokens()).toHaveLength(1);
   });
 
+  it.each([
+    ['before its token was stored', false, false, 'created'],
+    ['after its token was stored', true, false, 'created'],
+    ['while another process stored its token', false, true, 'present'],
+  ] as const)('completes a start that was interrupted %s', async (_, isStored, others, outcome) => {
+    const secret = newSecret();
+    const hidden = path.join(folder, '.admin.token');
+    await writeFile(hidden, `${secret}\n`, { mode: 0o600 });
+    const token = { id: 'x', name: 'admin', scopes: ['admin' as const], groups: ['*'], repositories: ['*'] };
+    const by = { createdAt: now.toISOString(), createdBy: 'krmhub' };
+    if (isStored || others) {
+      await store.createToken({ ...token, ...by }, hashSecret(isStored ? secret : newSecret()));
+    }
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome });
+    expect(existsSync(hidden)).toBe(false);
+    expect(existsSync(file)).toBe(outcome === 'created');
+    if (outcome === 'created') expect(await stored()).toMatchObject({ name: 'admin' });
+    expect(await store.tokens()).toHaveLength(1);
+  });
+
+  it('leaves no file that is no token if the process ends before its token is stored', async () => {
+    const ends: TokenStore = {
+      ...store,
+      createFirstToken: () => Promise.reject(new Error('killed')),
+    };
+    await expect(ensureAdminToken(ends, file, now)).rejects.toThrow('killed');
+    expect(existsSync(file)).toBe(false);
+    await ensureAdminToken(store, path.join(folder, 'other'), now);
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('keeps a file that several processes were given', async () => {
+    const files = ['a', 'b'].map((name) => path.join(folder, name));
+    const secret = newSecret();
+    for (const one of files) await writeFile(one, secret);
+    await Promise.all(files.map((one) => ensureAdminToken(store, one, now)));
+    for (const one of files) expect(await readFile(one, 'utf8')).toBe(secret);
+    expect(await store.tokens()).toHaveLength(1);
+  });
+
   it('uses the token of a start that crashed before storing it', async () => {
     await writeFile(file, `${newSecret()}\n`);
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { open, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
 import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
-import { syncFolder } from '@krmhub/sources/durable-file';
+import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal. Scanners find a leaked token by its prefix, and a
@@ -89,21 +89,32 @@ export type AdminTokenState =
 
 /**
  * Ensures that the registry has a usable admin token. If not, writes a new one to `file`, readable only by its owner.
- * It does not expire, because the reader of the file owns the data. The file is written before the row, so after a
- * crash the next start uses the token of the file. An empty file requests another token, for an operator who lost the
- * first. Of processes that start at the same time, one writes a token.
+ * It does not expire, because the reader of the file owns the data. An empty file requests another token, for an
+ * operator who lost the first.
+ *
+ * Of processes that start at the same time, one writes a token: the file is hidden until its token is stored. If a
+ * start is interrupted, the next one continues with the hidden file, or deletes it.
  */
 export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
-  const isRequested = await isEmpty(file);
-  if (isRequested) await rm(file);
+  const hidden = path.join(path.dirname(file), `.${path.basename(file)}`);
   const isUsable = (token: TokenRecord) =>
-    !isRequested && token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined;
-  if ((await store.tokens()).some(isUsable)) return { outcome: 'present' };
-  let secret = newSecret();
-  if (!(await writeOnce(file, `${secret}\n`))) {
-    secret = (await readFile(file, 'utf8')).trim();
-    if (!isTokenSecret(secret)) return { outcome: 'blocked', reason: 'does not contain a token' };
-    const stored = await store.tokenByHash(hashSecret(secret));
+    token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined;
+  const interrupted = await readToken(hidden);
+  if (interrupted !== undefined) {
+    const stored = await store.tokenByHash(hashSecret(interrupted));
+    if (stored !== undefined && isUsable(stored)) {
+      await showFile(hidden, file);
+      return { outcome: 'created' };
+    }
+    await rm(hidden);
+  }
+  const written = await readToken(file);
+  const isRequested = written === '';
+  const isEnough = (token: TokenRecord) => !isRequested && isUsable(token);
+  if ((await store.tokens()).some(isEnough)) return { outcome: 'present' };
+  if (written) {
+    if (!isTokenSecret(written)) return { outcome: 'blocked', reason: 'does not contain a token' };
+    const stored = await store.tokenByHash(hashSecret(written));
     if (stored !== undefined) {
       return {
         outcome: 'blocked',
@@ -111,41 +122,39 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
       };
     }
   }
-  const wanted: NewToken = {
-    name: 'admin',
-    scopes: ['publish', 'yank', 'push', 'admin'],
-    groups: ['*'],
-    repositories: ['*'],
-  };
-  const token = newToken(wanted, { now, by: 'krmhub' });
-  if (await store.createFirstToken(token, hashSecret(secret), isUsable)) return { outcome: 'created' };
-  await rm(file);
-  return { outcome: 'present' };
+  const secret = written || newSecret();
+  if (!written) {
+    await writeDurably(hidden, {
+      write: (handle) => handle.writeFile(`${secret}\n`),
+      mode: 0o600,
+      overwrite: true,
+    });
+  }
+  const token = newToken(FIRST_TOKEN, { now, by: 'krmhub' });
+  const isCreated = await store.createFirstToken(token, hashSecret(secret), isEnough);
+  if (isCreated && !written) await showFile(hidden, file);
+  else await rm(hidden, { force: true });
+  return { outcome: isCreated ? 'created' : 'present' };
 }
 
-async function isEmpty(file: string): Promise<boolean> {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return found?.size === 0;
-}
+const FIRST_TOKEN: NewToken = {
+  name: 'admin',
+  scopes: ['publish', 'yank', 'push', 'admin'],
+  groups: ['*'],
+  repositories: ['*'],
+};
 
-/** Writes a file durably; returns false if it exists. */
-async function writeOnce(file: string, text: string): Promise<boolean> {
-  let handle: Awaited<ReturnType<typeof open>>;
-  try {
-    handle = await open(file, 'wx', 0o600);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+async function showFile(hidden: string, file: string): Promise<void> {
+  await rename(hidden, file);
   await syncFolder(path.dirname(file));
-  return true;
+}
+
+/** Returns the text of a file without spaces around it; undefined if the file is missing. */
+async function readToken(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

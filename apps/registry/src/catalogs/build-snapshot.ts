@@ -11,11 +11,12 @@ import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/sch
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
 import { type SigningDeps, signSnapshot, snapshotDigests } from '../signatures/sign-snapshot.js';
 import { catalogHeader } from './catalog-header.js';
 import { type EntryStore, findChangedEntries } from './changed-entries.js';
-import { buildSegments } from './segments/build-segments.js';
-import type { DocumentHasher } from './segments/document-hasher.js';
+import { type BuiltSegments, buildSegments, type SegmentsBuild } from './segments/build-segments.js';
+import { DamagedSegments, type DocumentHasher } from './segments/document-hasher.js';
 import { snapshotDigest } from './segments/snapshot-digest.js';
 import { storedRecipe } from './stored-recipe.js';
 
@@ -24,6 +25,7 @@ export interface BuildSnapshotDeps {
   hasher: DocumentHasher;
   signing: SigningDeps;
   clock: () => Date;
+  log: Pick<Log, 'error'>;
   /** Called with each new snapshot, and with an older one whose segments were added. */
   onSnapshot(snapshot: SnapshotRecord): void;
 }
@@ -69,7 +71,7 @@ async function tryBuildSnapshot(
   name: string,
   { throughEvent, catalog, sources, changed: named }: BuildState,
 ): Promise<SnapshotRecord | undefined> {
-  const { store, hasher, signing, clock } = deps;
+  const { store, signing, clock } = deps;
   if (catalog === undefined) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
     if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
@@ -98,7 +100,7 @@ async function tryBuildSnapshot(
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const built = await buildSegments(store, hasher, {
+  const built = await buildUndamaged(deps, {
     header,
     previous,
     changed,
@@ -139,6 +141,21 @@ async function tryBuildSnapshot(
   // Before a takedown can withdraw it.
   deps.onSnapshot(snapshot);
   return snapshot;
+}
+
+/** Compresses all segments again from the entries if the stored ones are damaged. */
+async function buildUndamaged(
+  { store, hasher, log }: BuildSnapshotDeps,
+  build: SegmentsBuild,
+): Promise<BuiltSegments> {
+  try {
+    return await buildSegments(store, hasher, build);
+  } catch (error) {
+    if (!(error instanceof DamagedSegments)) throw error;
+    const catalog = build.header.name;
+    log.error({ err: error, catalog }, 'stored segments are damaged; compressing all again from the entries');
+    return buildSegments(store, hasher, { ...build, isFull: true, replacesContents: true });
+  }
 }
 
 /** Reports whether an older version built the snapshot. */

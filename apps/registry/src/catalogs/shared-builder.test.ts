@@ -22,7 +22,7 @@ function builder(status: BuilderStatus) {
   return { led, calls };
 }
 
-it('builds on the process that leads, and then knows of the snapshots', async () => {
+it('builds on the leader, and then knows of the snapshots', async () => {
   const there = builder({ caughtUp: true, failing: [] });
   const here = builder({ caughtUp: false, failing: [] });
   const methods: Record<string, (input: never) => Promise<unknown>> = builderMethods(there.led);
@@ -57,7 +57,7 @@ it('says that no process leads', async () => {
   const shared = sharedBuilder(builder({ caughtUp: true, failing: [] }).led, leader);
   expect(shared.status()).toEqual({
     caughtUp: false,
-    failure: 'no process of this registry builds catalogs',
+    failure: 'the registry has no leader, which builds catalogs',
     failing: [],
   });
   // What was published is stored, and is built later.

@@ -51,7 +51,7 @@ export function sharedBuilder(led: CatalogBuilder, leader: Leader): CatalogBuild
 
 function withoutWaiting(led: CatalogBuilder): Pick<CatalogBuilder, 'wake' | 'pause' | 'resume' | 'stop'> {
   return {
-    // The process that leads wakes its builder after each event, of whatever process.
+    // The leader wakes its builder after each event, of whatever process.
     wake: () => led.wake(),
     pause: () => led.pause(),
     resume: () => led.resume(),
@@ -61,5 +61,7 @@ function withoutWaiting(led: CatalogBuilder): Pick<CatalogBuilder, 'wake' | 'pau
 
 function statusOf(leader: Leader): BuilderStatus {
   const status = leader.status() as BuilderStatus | undefined;
-  return status ?? { caughtUp: false, failure: 'no process of this registry builds catalogs', failing: [] };
+  return (
+    status ?? { caughtUp: false, failure: 'the registry has no leader, which builds catalogs', failing: [] }
+  );
 }

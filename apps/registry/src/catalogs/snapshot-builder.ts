@@ -6,7 +6,8 @@ import type { Metrics } from '../metrics.js';
  *   their definitions. A new recipe selects every function again. Releases that arrive during a build, or during the
  *   rest after it, share the next one. A caller that waits for a snapshot ends the rest.
  * - It hashes the documents in YAML and JSON, under both kinds of the KEP, from the last checkpoint before the first
- *   change on (segments/checkpoint-hasher.ts). An entry is in memory only for that time.
+ *   change on (segments/checkpoint-hasher.ts). It reads the texts of unchanged entries from their segments, which are
+ *   smaller and in order, and checks that these have the checksum of the newest snapshot.
  * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
  * - A build of many changes or of a large catalog runs beside the others, and so does the update of search: it holds up
  *   no other catalog. A publish waits only for catalogs that list its function.

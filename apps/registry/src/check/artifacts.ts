@@ -82,10 +82,30 @@ async function problemOfBlob(
       ? 'no snapshot of the catalog has this signature'
       : undefined;
   }
+  if (place === 'rows') {
+    const bytes = client
+      .prepare<[string, string], Buffer>(
+        'SELECT bytes FROM oci_blob_bytes WHERE repository = ? AND digest = ?',
+      )
+      .pluck()
+      .get(repository, digest);
+    return problemOfRow(bytes, { digest, file, size });
+  }
   if (digest === file && files.has(file)) return files.get(file);
   const problem = await problemOfFile(artifacts, file, { digest, size });
   if (digest === file) files.set(file, problem);
   return problem;
+}
+
+function problemOfRow(
+  bytes: Uint8Array | undefined,
+  { digest, file, size }: Pick<BlobRow, 'digest' | 'file' | 'size'>,
+): string | undefined {
+  if (bytes === undefined) return 'its bytes are missing';
+  if (bytes.byteLength !== size) return `has ${bytes.byteLength} bytes, expected ${size}`;
+  if (sha256(bytes) !== file) return `does not match its digest ${file}`;
+  const actual = computeDigest(bytes, digest);
+  return actual === digest ? undefined : `has the digest ${actual}`;
 }
 
 async function problemOfFile(

@@ -42,7 +42,7 @@ async function fill(registry: TestRegistry): Promise<void> {
   await pushArtifact(registry);
 }
 
-/** Pushes an artifact with one blob by sha256 and one by sha512. */
+/** Pushes an artifact with a small and a large blob, each by sha256 and by sha512. */
 async function pushArtifact(registry: TestRegistry): Promise<void> {
   const headers = { authorization: `Bearer ${(await registry.token({})).secret}` };
   const send = async (method: string, target: string, body: string | Uint8Array, type?: string) => {
@@ -53,17 +53,24 @@ async function pushArtifact(registry: TestRegistry): Promise<void> {
     });
     expect(response.status, await response.text()).toBe(201);
   };
-  const layers = [computeDigest(TOOL), computeDigest(TOOL, `sha512:${'0'.repeat(128)}`)];
-  for (const digest of layers) await send('POST', `blobs/uploads/?digest=${digest}`, TOOL);
+  const layers = [TOOL, LARGE_TOOL].flatMap((bytes) =>
+    ['sha256' as const, `sha512:${'0'.repeat(128)}` as const].map((like) => ({
+      bytes,
+      digest: computeDigest(bytes, like),
+    })),
+  );
+  for (const { bytes, digest } of layers) await send('POST', `blobs/uploads/?digest=${digest}`, bytes);
   const manifest = JSON.stringify({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
     config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 },
-    layers: layers.map((digest) => ({ mediaType: 'text/plain', digest, size: TOOL.byteLength })),
+    layers: layers.map(({ bytes, digest }) => ({ mediaType: 'text/plain', digest, size: bytes.byteLength })),
   });
   await send('PUT', 'manifests/v1', manifest, MEDIA_TYPES.image);
 }
 const TOOL = new TextEncoder().encode('the bytes of a tool');
+/** Its bytes are a file. */
+const LARGE_TOOL = new TextEncoder().encode('the bytes of a tool'.repeat(2_000));
 
 const check = (at = folder) => checkRegistry(at, { startedAt: new Date() });
 
@@ -150,17 +157,42 @@ describe('finds damage', () => {
     ],
     [
       'a changed artifact blob',
-      async () => writeFile((await blobFiles('artifacts'))[0]!, 'the bytes of a fool'),
+      async () => writeFile((await blobFiles('artifacts'))[0]!, 'the bytes of a fool'.repeat(2_000)),
       /^artifacts: team\/tool@sha256:\w+: does not match its digest sha256:\w+$/,
     ],
     [
       'a truncated artifact blob',
       async () => truncate((await blobFiles('artifacts'))[0]!, 3),
-      /^artifacts: team\/tool@sha256:\w+: has 3 bytes, expected 19$/,
+      /^artifacts: team\/tool@sha256:\w+: has 3 bytes, expected 38000$/,
+    ],
+    [
+      'a missing row of an artifact blob',
+      () => sql(`DELETE FROM oci_blob_bytes WHERE digest LIKE 'sha256:%'`),
+      /^artifacts: team\/tool@sha256:\w+: its bytes are missing$/,
+    ],
+    [
+      'a changed row of an artifact blob',
+      () => sql(`UPDATE oci_blob_bytes SET bytes = CAST('the bytes of a fool' AS blob)`),
+      /^artifacts: team\/tool@sha256:\w+: does not match its digest sha256:\w+$/,
+    ],
+    [
+      'a truncated row of an artifact blob',
+      () => sql(`UPDATE oci_blob_bytes SET bytes = x'0300'`),
+      /^artifacts: team\/tool@sha512:\w+: has 2 bytes, expected 19$/,
+    ],
+    [
+      'an artifact blob in a row with a wrong digest',
+      () => {
+        const wrong = `SET digest = 'sha512:' || hex(zeroblob(64)) WHERE digest LIKE 'sha512:%'`;
+        sql(`UPDATE oci_blob ${wrong} AND place = 'rows'; UPDATE oci_blob_bytes ${wrong}`);
+      },
+      /^artifacts: team\/tool@sha512:0{128}: has the digest sha512:\w+$/,
     ],
     [
       'an artifact blob with a wrong digest',
-      () => sql(`UPDATE oci_blob SET digest = 'sha512:' || hex(zeroblob(64)) WHERE digest LIKE 'sha512:%'`),
+      () =>
+        sql(`UPDATE oci_blob SET digest = 'sha512:' || hex(zeroblob(64))
+          WHERE place = 'artifacts' AND digest LIKE 'sha512:%'`),
       /^artifacts: team\/tool@sha512:0{128}: has the digest sha512:\w+$/,
     ],
     [
@@ -179,7 +211,7 @@ describe('finds damage', () => {
     [
       'a manifest without its layer',
       () =>
-        sql(`DELETE FROM oci_blob WHERE repository = 'team/tool' AND digest LIKE 'sha256:%';
+        sql(`DELETE FROM oci_blob WHERE repository = 'team/tool' AND place = 'rows' AND digest LIKE 'sha256:%';
         UPDATE oci_repository SET bytes = bytes - 19 WHERE name = 'team/tool'`),
       /^manifests: team\/tool@sha256:\w+: refers to sha256:\w+, which is missing in its repository$/,
     ],

@@ -152,6 +152,15 @@ it('reports a copy that is not there: the next sync downloads it', async () => {
   ]);
 });
 
+it('is backed up without a copy that is not there', async () => {
+  const follower = path.join(folder, 'follower');
+  await cp(whole, follower, { recursive: true });
+  for (const file of await copyFiles(follower)) await rm(file);
+  const out = path.join(folder, 'backup');
+  await backupRegistry({ dataFolder: follower, out, now: new Date() });
+  expect(await copyFiles(out)).toEqual([]);
+});
+
 it('reports unused copies once they are old', async () => {
   const old = new Date(Date.now() - 3_600_000);
   for (const file of await copyFiles()) await utimes(file, old, old);

@@ -57,8 +57,7 @@ export class Thread {
     if (!this.#closing) this.#started();
   }
 
-  /** `transfer` is memory of the input that this thread does not need any more. */
-  async call(method: string, input?: unknown, transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+  async call(method: string, input?: unknown): Promise<unknown> {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
       throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
@@ -68,7 +67,7 @@ export class Thread {
     const id = this.#calls++;
     const worker = this.#started();
     return new Promise((resolve, reject) => {
-      worker.postMessage({ id, method, input } satisfies Call, transfer);
+      worker.postMessage({ id, method, input } satisfies Call);
       this.#pending.set(id, { resolve, reject });
     });
   }

@@ -32,6 +32,11 @@ const statusOf = async (path: string, method = 'GET', as?: string) =>
   (await client.request(method, `${REPOSITORY}/${path}`, as === undefined ? {} : { authorization: as }))
     .status;
 
+/** Bytes that are a file. */
+function large(text: string): string {
+  return text.padEnd(SERVER_LIMITS.maxBlobRowBytes + 1, '.');
+}
+
 async function files(): Promise<string[]> {
   const found: string[] = [];
   for await (const file of registry.parts.artifacts.list()) found.push(file);
@@ -42,20 +47,23 @@ describe('a blob that no manifest names', () => {
   const { collectDelayMilliseconds, blobSeenMilliseconds } = SERVER_LIMITS;
 
   it('is stored for the delay, then removed with its file', async () => {
-    await client.blob(REPOSITORY, 'lone');
+    await client.blob(REPOSITORY, large('lone'));
     registry.advance(collectDelayMilliseconds - 5_000);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
-    expect(await files()).toEqual([sha256('lone')]);
+    expect(await files()).toEqual([sha256(large('lone'))]);
     registry.advance(5_001);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 1, files: 1 });
     expect(await files()).toEqual([]);
-    expect(await statusOf(`blobs/${sha256('lone')}`)).toBe(404);
-    await client.blob(REPOSITORY, 'lone');
-    expect(await statusOf(`blobs/${sha256('lone')}`)).toBe(200);
+    expect(await statusOf(`blobs/${sha256(large('lone'))}`)).toBe(404);
+    await client.blob(REPOSITORY, large('lone'));
+    expect(await statusOf(`blobs/${sha256(large('lone'))}`)).toBe(200);
   });
 
   it('is stored longer if a pushing client saw it', async () => {
-    const [seen, read] = [await client.blob(REPOSITORY, 'seen'), await client.blob(REPOSITORY, 'read')];
+    const [seen, read] = [
+      await client.blob(REPOSITORY, large('seen')),
+      await client.blob(REPOSITORY, large('read')),
+    ];
     registry.advance(collectDelayMilliseconds - 5_000);
     expect(await statusOf(`blobs/${seen}`, 'HEAD')).toBe(200);
     expect(await statusOf(`blobs/${read}`, 'HEAD', '')).toBe(200);
@@ -70,7 +78,7 @@ describe('a blob that no manifest names', () => {
   });
 
   it('is recorded as seen once per interval, not on each request', async () => {
-    const digest = await client.blob(REPOSITORY, 'blob');
+    const digest = await client.blob(REPOSITORY, large('blob'));
     const seenAt = async () => (await registry.parts.store.blob(REPOSITORY, digest))!.seenAt;
     const first = await seenAt();
     registry.advance(blobSeenMilliseconds - 5_000);
@@ -82,7 +90,7 @@ describe('a blob that no manifest names', () => {
   });
 
   it('stays if a manifest arrives between the query and the removal', async () => {
-    const manifest = imageManifest(['layer']);
+    const manifest = imageManifest([large('layer')]);
     const bytes = toBytes(JSON.stringify(manifest));
     const digest = manifestDigest(manifest);
     let arriving: Promise<void> | undefined;
@@ -98,42 +106,54 @@ describe('a blob that no manifest names', () => {
               mediaType: manifest.mediaType,
               size: bytes.length,
               bytes,
-              references: [sha256('layer')],
+              references: [sha256(large('layer'))],
             },
-            { at: options.seenBefore, by: 'tester', needed: [sha256('layer')] },
+            { at: options.seenBefore, by: 'tester', needed: [sha256(large('layer'))] },
           );
           return store.deleteUnreferencedBlobs(options);
         },
       }),
     });
-    await client.blob(REPOSITORY, 'layer');
+    await client.blob(REPOSITORY, large('layer'));
     registry.advance(collectDelayMilliseconds * 2);
     expect(await collect()).toMatchObject({ blobs: 0, files: 0 });
     await arriving;
-    expect(await statusOf(`blobs/${sha256('layer')}`)).toBe(200);
-    expect(await files()).toEqual([sha256('layer')]);
+    expect(await statusOf(`blobs/${sha256(large('layer'))}`)).toBe(200);
+    expect(await files()).toEqual([sha256(large('layer'))]);
   });
 
   it('leaves its file if another repository has the blob', async () => {
-    const digest = await client.image(REPOSITORY, 'v1', ['shared']);
-    await client.blob('team/other', 'shared');
+    const digest = await client.image(REPOSITORY, 'v1', [large('shared')]);
+    await client.blob('team/other', large('shared'));
     registry.advance(collectDelayMilliseconds + 1);
     expect(await collect()).toMatchObject({ blobs: 1, files: 0 });
-    expect(await files()).toEqual([sha256('shared')]);
+    expect(await files()).toEqual([sha256(large('shared'))]);
     await client.request('DELETE', `${REPOSITORY}/manifests/${digest}`);
     expect(await collect()).toMatchObject({ blobs: 1, files: 1 });
     expect(await files()).toEqual([]);
   });
 });
 
+it('removes a small blob with its row', async () => {
+  const isStored = async () => (await registry.parts.store.rowBytes(sha256('small'))) !== undefined;
+  await client.blob(REPOSITORY, 'small');
+  registry.advance(SERVER_LIMITS.collectDelayMilliseconds - 5_000);
+  expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
+  expect([await isStored(), await files()]).toEqual([true, []]);
+  registry.advance(5_001);
+  expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 1, files: 0 });
+  expect(await isStored()).toBe(false);
+  expect(await statusOf(`blobs/${sha256('small')}`)).toBe(404);
+});
+
 describe('files', () => {
   it('removes files that no row names, and no others', async () => {
-    await client.image(REPOSITORY, 'v1', ['named']);
+    await client.image(REPOSITORY, 'v1', [large('named')]);
     const left = await registry.parts.artifacts.put(toBytes('left by a process that was ended'));
-    expect(await files()).toEqual([sha256('named'), left].sort());
+    expect(await files()).toEqual([sha256(large('named')), left].sort());
     expect(await collect()).toMatchObject({ blobs: 0, files: 1 });
-    expect(await files()).toEqual([sha256('named')]);
-    expect(await statusOf(`blobs/${sha256('named')}`)).toBe(200);
+    expect(await files()).toEqual([sha256(large('named'))]);
+    expect(await statusOf(`blobs/${sha256(large('named'))}`)).toBe(200);
   });
 
   it('removes files in batches of hundreds', async () => {
@@ -142,9 +162,9 @@ describe('files', () => {
     await Promise.all(
       Array.from({ length: count }, (_, at) => registry.parts.artifacts.put(toBytes(`left ${at}`))),
     );
-    await client.blob(REPOSITORY, 'kept');
+    await client.blob(REPOSITORY, large('kept'));
     expect(await collect()).toMatchObject({ files: count });
-    expect(await files()).toEqual([sha256('kept')]);
+    expect(await files()).toEqual([sha256(large('kept'))]);
   });
 
   it('never removes a file between its arrival and its row', async () => {
@@ -167,23 +187,23 @@ describe('files', () => {
         });
       };
     });
-    const pushing = client.blob(REPOSITORY, 'new');
+    const pushing = client.blob(REPOSITORY, large('new'));
     await waiting;
-    expect(await files()).toEqual([sha256('new')]);
+    expect(await files()).toEqual([sha256(large('new'))]);
     const collecting = collect();
     await setTimeout(50);
-    expect(await files()).toEqual([sha256('new')]);
+    expect(await files()).toEqual([sha256(large('new'))]);
     go();
     await pushing;
     expect(await collecting).toMatchObject({ files: 0 });
-    expect(await statusOf(`blobs/${sha256('new')}`)).toBe(200);
+    expect(await statusOf(`blobs/${sha256(large('new'))}`)).toBe(200);
   });
 
   it('never damages a file while blobs come and go', async () => {
     for (let round = 0; round < 10; round++) {
-      const texts = Array.from({ length: 5 }, (_, at) => `blob ${at}`);
+      const texts = Array.from({ length: 5 }, (_, at) => large(`blob ${at}`));
       await Promise.all([
-        ...texts.map((text) => client.image(REPOSITORY, `t-${text.replace(' ', '-')}`, [text])),
+        ...texts.map((text, at) => client.image(REPOSITORY, `t-${at}`, [text])),
         collect(),
         collect(),
       ]);
@@ -205,9 +225,9 @@ describe('files', () => {
 
 describe('manifests without a tag', () => {
   const push = async () => {
-    const [lone, child] = [imageManifest(['lone']), imageManifest(['child'])];
-    await client.image(REPOSITORY, manifestDigest(lone), ['lone']);
-    await client.image(REPOSITORY, manifestDigest(child), ['child']);
+    const [lone, child] = [imageManifest([large('lone')]), imageManifest([large('child')])];
+    await client.image(REPOSITORY, manifestDigest(lone), [large('lone')]);
+    await client.image(REPOSITORY, manifestDigest(child), [large('child')]);
     expect((await client.put(REPOSITORY, 'v1', indexManifest([child]))).status).toBe(201);
     return { lone: manifestDigest(lone), child: manifestDigest(child) };
   };
@@ -227,7 +247,7 @@ describe('manifests without a tag', () => {
     registry.advance(10_001);
     expect(await collect()).toEqual({ uploads: 0, manifests: 1, blobs: 1, files: 1 });
     expect([await statusOf(`manifests/${lone}`), await statusOf(`manifests/${child}`)]).toEqual([404, 200]);
-    expect(await files()).toEqual([sha256('child')]);
+    expect(await files()).toEqual([sha256(large('child'))]);
   });
 });
 

@@ -153,7 +153,13 @@ async function receiveLast(
 ): Promise<Response> {
   const { repository } = upload;
   await receive(c, deps, { upload, token, isLast: true });
-  const { file, size, writer } = await deps.uploads.verify(upload, digest);
+  const { file, size, writer, bytes } = await deps.uploads.verify(upload, digest);
+  if (bytes !== undefined) {
+    await withinQuota(repository, () =>
+      deps.store.addBlob(repository, { digest, file, place: 'rows', size, bytes }, changeOf(deps, token)),
+    );
+    return created(c, repository, digest);
+  }
   let isStored = false;
   try {
     await deps.bytesLock.read(async () => {

@@ -1,6 +1,6 @@
 /**
  * The OCI registry. A repository is rows: its blobs, its manifests with their exact bytes, what each manifest names,
- * and tags. Only blobs are files, written and hashed as they arrive, and named by a row once they are durable.
+ * and tags. Only large blobs are files, written and hashed as they arrive, and named by a row once they are durable.
  *
  * - Every release and snapshot gets its manifest and tag in the transaction that creates it. The manifest is built
  *   from the content, so its digest is stable. The row of its blob refers to the file of the release or the rendition,

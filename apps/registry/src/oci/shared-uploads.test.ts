@@ -134,6 +134,28 @@ describe('an upload that several processes receive', () => {
     await isClean();
   });
 
+  it('leaves no file if the database goes away while it is verified', async () => {
+    const { parts } = registry;
+    const uploads = new SharedUploads({
+      store: { ...parts.store, endUpload: () => Promise.reject(new Error('the database is away')) },
+      pieces,
+      blobs: parts.artifacts,
+      clock: parts.clock,
+      log: parts.log,
+    });
+    const large = new Uint8Array(4_000_000);
+    const upload = await uploads.start(REPOSITORY, 'token', { isLast: true });
+    await uploads.exclusive(upload, async () => {
+      const body = (async function* () {
+        yield [large];
+      })();
+      await uploads.receive(upload, body, { refuse: () => undefined, isLast: true });
+      expect(await unfinished()).toBe(1);
+      await expect(uploads.verify(upload, sha256(large))).rejects.toThrow('the database is away');
+    });
+    expect(await unfinished()).toBe(0);
+  });
+
   it('is read again only by a process that did not receive it', async () => {
     const same = await start(0);
     await patch(0, same, 'on one process');
@@ -233,6 +255,49 @@ describe('an upload that several processes receive', () => {
     expect(pieces.pieces.size).toBe(1);
     registry.advance(uploadIdleMilliseconds + 1);
     await processes[0]!.uploads.expire();
+    await isClean();
+  });
+
+  it('counts for the quota while one request sends all of it, on any process', async () => {
+    for (const { uploads } of processes) await uploads.close();
+    await registry.close();
+    registry = await openTestRegistry({ start: false, config: { repositoryMebibytes: 20 } });
+    authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
+    processes = [];
+    for (let at = 0; at < 2; at++) addProcess();
+    const begin = (process: number) => {
+      let send: ReadableStreamDefaultController<Uint8Array>;
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          send = controller;
+        },
+      });
+      const target = `${REPOSITORY}/blobs/uploads/?digest=${sha256('')}`;
+      const response = on(process).request('POST', target, { body });
+      return {
+        send: (bytes: number) => send.enqueue(new Uint8Array(bytes)),
+        close: () => send.close(),
+        response,
+      };
+    };
+    const counted = () => registry.parts.store.bytesOfOtherUploads({ id: 'none', repository: REPOSITORY });
+    const [first, second] = [begin(0), begin(1)];
+    first.send(uploadPieceBytes);
+    await expect.poll(counted).toBe(uploadPieceBytes);
+    second.send(uploadPieceBytes);
+    await expect.poll(counted).toBe(2 * uploadPieceBytes);
+    const third = await on(1).request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('')}`, {
+      body: new Uint8Array(uploadPieceBytes / 2 + 1),
+    });
+    const refusal = { status: 403, code: 'DENIED', message: expect.stringContaining('quota exceeded') };
+    expect(await readError(third)).toMatchObject(refusal);
+    first.send(uploadPieceBytes);
+    // It was accepted before the second one began.
+    expect(await readError(await first.response)).toMatchObject(refusal);
+    expect(await counted()).toBe(uploadPieceBytes);
+    second.close();
+    expect((await second.response).status).toBe(400);
+    expect(await counted()).toBe(0);
     await isClean();
   });
 

@@ -22,6 +22,8 @@ interface SharedUpload extends UploadSession {
   owner?: string;
   /** Names of its pieces in order. */
   pieces: string[];
+  /** Bytes of the other uploads to its repository, if they count. */
+  others?: number;
   hasEnded?: boolean;
 }
 
@@ -114,6 +116,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     const copy = await this.#copyOf(upload, isLast);
     let waiting: Uint8Array[] = [];
     let size = 0;
+    let unreserved = 0;
     const flush = async (): Promise<void> => {
       if (size === 0) return;
       const bytes = Buffer.concat(waiting);
@@ -125,6 +128,11 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
       for await (const arrived of body) {
         const bytes = arrived.reduce((sum, { byteLength }) => sum + byteLength, 0);
         try {
+          unreserved += bytes;
+          if (isLast && unreserved >= SERVER_LIMITS.uploadPieceBytes) {
+            await this.#reserve(upload, unreserved);
+            unreserved = 0;
+          }
           refuse(upload.size + size + bytes);
           await copy?.writer.write(...arrived);
           if (copy !== undefined) copy.size += bytes;
@@ -154,7 +162,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     const copy = await this.#copyOf(upload, true);
     this.#copies.delete(upload.id);
     const { writer, size } = copy!;
-    const verified = await verifiedUpload(writer, size, digest).catch(async (error) => {
+    const verified = await verifiedUpload(writer, { size }, digest).catch(async (error) => {
       await this.end(upload);
       throw error;
     });
@@ -174,9 +182,11 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     if (upload.owner !== undefined || (await this.#take(upload)) === 'taken') await this.#remove(upload);
   }
 
-  async bytesOfOthers({ repository, size }: SharedUpload): Promise<() => number> {
-    const others = (await this.#options.store.uploadBytes(repository)) - size;
-    return () => others;
+  /** Includes what arrives later, read again with each piece. */
+  async bytesOfOthers(upload: SharedUpload): Promise<() => number> {
+    upload.others = 0;
+    await this.#countOthers(upload);
+    return () => upload.others ?? 0;
   }
 
   async expire(): Promise<number> {
@@ -244,6 +254,18 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     }
     upload.pieces.push(name);
     upload.size += bytes.byteLength;
+    await this.#countOthers(upload);
+  }
+
+  /** Other processes count what this one has only in a file. */
+  async #reserve(upload: SharedUpload, size: number): Promise<void> {
+    if (!(await this.#options.store.reserveUploadBytes(this.#ownerOf(upload), size))) throw uploadUnknown();
+    await this.#countOthers(upload);
+  }
+
+  async #countOthers(upload: SharedUpload): Promise<void> {
+    if (upload.others === undefined) return;
+    upload.others = await this.#options.store.bytesOfOtherUploads(upload);
   }
 
   /** Returns false if another request took the upload, because this one was not seen for a while. */

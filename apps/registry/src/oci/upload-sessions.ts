@@ -22,6 +22,8 @@ export interface VerifiedUpload {
   file: Digest;
   size: number;
   writer: BlobWriter;
+  /** The bytes of a small blob, which become a row. The others are on the disk. */
+  bytes?: Uint8Array;
 }
 
 /** Open uploads of blobs, which several requests make. All failures are OciErrors, or those of the stores. */
@@ -34,7 +36,7 @@ export interface UploadSessions<Session extends UploadSession = UploadSession> {
   /** If a write fails, the upload ends, because its state is unknown. */
   receive(upload: Session, body: AsyncIterable<readonly Uint8Array[]>, receiving: Receiving): Promise<void>;
   /**
-   * Ends the upload. Checks its digest and syncs it to the disk. Rejects with an OciError if the digest differs;
+   * Ends the upload. Checks its digest, and syncs it to the disk unless it becomes a row. Rejects with an OciError if the digest differs;
    * nothing is stored then.
    */
   verify(upload: Session, digest: OciDigest): Promise<VerifiedUpload>;
@@ -46,29 +48,30 @@ export interface UploadSessions<Session extends UploadSession = UploadSession> {
   close(): Promise<void>;
 }
 
-/** Verifies and syncs the bytes of an upload. Discards them if that fails. */
+/** Verifies the bytes of an upload, and syncs them unless they become a row. Discards them if that fails. */
 export async function verifiedUpload(
   writer: BlobWriter,
-  size: number,
+  { size, bytes }: { size: number; bytes?: Uint8Array | undefined },
   digest: OciDigest,
 ): Promise<VerifiedUpload> {
   try {
     const file = writer.digest();
-    const actual = digest.startsWith('sha512:') ? await sha512Of(writer.pieces()) : file;
+    const read = bytes === undefined ? () => writer.pieces() : () => [bytes];
+    const actual = digest.startsWith('sha512:') ? await sha512Of(read()) : file;
     if (actual !== digest) {
       throw new OciError('DIGEST_INVALID', `the upload has digest ${actual}, expected ${digest}`, {
         detail: { digest, actual, size },
       });
     }
-    await writer.sync();
-    return { file, size, writer };
+    if (bytes === undefined) await writer.sync();
+    return { file, size, writer, ...(bytes !== undefined && { bytes }) };
   } catch (error) {
     await writer.discard();
     throw error;
   }
 }
 
-async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
+async function sha512Of(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<OciDigest> {
   const hash = createHash('sha512');
   for await (const piece of pieces) hash.update(piece);
   return `sha512:${hash.digest('hex')}`;

@@ -71,12 +71,18 @@ async function files(): Promise<{ kept: string[]; unfinished: number }> {
   return { kept: storedFiles, unfinished: unfinished.length };
 }
 
+/** Bytes of the largest blob that is a row. */
+const LARGEST_ROW = 'some bytes'.padEnd(SERVER_LIMITS.maxBlobRowBytes, '.');
+
 describe('a blob', () => {
   it.each<[string, string, 'sha256' | 'sha512']>([
     ['of some bytes', 'some bytes', 'sha256'],
     ['of none', '', 'sha256'],
     ['by sha512', 'some bytes', 'sha512'],
     ['{} by sha512', '{}', 'sha512'],
+    ['that is as large as a row can be', LARGEST_ROW, 'sha256'],
+    ['that is too large for a row', `${LARGEST_ROW}.`, 'sha256'],
+    ['that is too large for a row, by sha512,', `${LARGEST_ROW}.`, 'sha512'],
   ])('%s can be uploaded in one request, in two, or in chunks', async (_, text, algorithm) => {
     const digest = computeDigest(
       toBytes(text),
@@ -88,11 +94,14 @@ describe('a blob', () => {
       await finish(await started(two), digest, text),
     ];
     const uploadPath = await started(three);
-    for (const [at, letter] of [...text].entries()) {
-      const chunk = await patch(uploadPath, letter, `${at}-${at}`);
+    const length = Math.ceil(text.length / 10);
+    for (let at = 0; at < text.length; at += length) {
+      const part = text.slice(at, at + length);
+      const last = at + part.length - 1;
+      const chunk = await patch(uploadPath, part, `${at}-${last}`);
       expect([chunk.status, chunk.headers.get('range'), uploadPathOf(chunk)]).toEqual([
         202,
-        `0-${at}`,
+        `0-${last}`,
         uploadPath,
       ]);
     }
@@ -103,7 +112,10 @@ describe('a blob', () => {
       expect(response.headers.get('docker-content-digest')).toBe(digest);
       expect(await read(digest, repository)).toBe(text);
     }
-    expect(await files()).toEqual({ kept: [sha256(text)], unfinished: 0 });
+    const file = sha256(text);
+    const isRow = text.length <= SERVER_LIMITS.maxBlobRowBytes;
+    expect(await files()).toEqual({ kept: isRow ? [] : [file], unfinished: 0 });
+    expect(await registry.parts.store.rowBytes(file)).toEqual(isRow ? Buffer.from(text) : undefined);
     expect((registry.parts.uploads as Uploads).count).toBe(0);
   });
 
@@ -197,7 +209,8 @@ describe('an upload', () => {
     const finished = await started();
     await finish(finished, sha256('x'), 'x');
     await unknown(await finish(finished, sha256('x'), 'x'));
-    expect(await files()).toEqual({ kept: [sha256('x')], unfinished: 0 });
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+    expect(await read(sha256('x'))).toBe('x');
   });
 
   it('retains the bytes that arrived if a chunk breaks off', async () => {
@@ -291,7 +304,8 @@ describe('uploads', () => {
     maxUploadsOfToken?: number;
     idleMilliseconds?: number;
     blobs?: Pick<BlobStore, 'write'>;
-  }) => new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, ...more });
+  }) =>
+    new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, maxRowBytes: 0, ...more });
   const atMost = (most: number) => ({
     refuse(size: number) {
       if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
@@ -399,11 +413,12 @@ describe('uploads', () => {
       }),
     });
     authorization = `Bearer ${(await registry.token({})).secret}`;
-    const response = await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
-      body: 'x',
-    });
-    expect(response.headers.get('retry-after')).toBe('1');
-    expect(await readError(response)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    for (const body of [LARGEST_ROW, `${LARGEST_ROW}.`]) {
+      const target = `${REPOSITORY}/blobs/uploads/?digest=${sha256(body)}`;
+      const response = await client.request('POST', target, { body });
+      expect(response.headers.get('retry-after')).toBe('1');
+      expect(await readError(response)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    }
     await registry.parts.collector.stop();
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });

@@ -30,6 +30,8 @@ interface Upload extends UploadSession {
 interface UploadOptions {
   blobs: Pick<BlobStore, 'write'>;
   clock: () => Date;
+  /** Bytes of the largest blob that becomes a row. */
+  maxRowBytes: number;
   maxUploads?: number;
   maxUploadsOfToken?: number;
   idleMilliseconds?: number;
@@ -135,7 +137,8 @@ export class Uploads implements UploadSessions<Upload> {
 
   async verify({ id, writer, size }: Upload, digest: OciDigest): Promise<VerifiedUpload> {
     try {
-      return await verifiedUpload(writer, size, digest);
+      const bytes = size <= this.#options.maxRowBytes ? writer.inMemory() : undefined;
+      return await verifiedUpload(writer, { size, bytes }, digest);
     } finally {
       this.#open.delete(id);
     }

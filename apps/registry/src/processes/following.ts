@@ -14,8 +14,6 @@ import type { SharedDatabase } from './shared-database.js';
 
 /** Milliseconds between two looks if no notification comes: users hardly notice them. */
 const POLL_MS = 250;
-/** Milliseconds without a process that leads after which readiness fails. A lost one is replaced in a third of them. */
-const LEADERLESS_MS = 30_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
@@ -72,9 +70,7 @@ export class Following implements Leader {
   }
 
   status(): unknown {
-    const known = this.#calls.status;
-    if (known === undefined || performance.now() - known.at > LEADERLESS_MS) return undefined;
-    return known.status;
+    return this.#calls.currentStatus;
   }
 
   async catchUp(): Promise<void> {

@@ -56,7 +56,7 @@ it('calls the leader, and rejects with its errors', async () => {
     message: 'source a/b not found',
     hint: 'List them.',
   });
-  expect(other.status?.status).toEqual({ caughtUp: true });
+  expect(other.currentStatus).toEqual({ caughtUp: true });
   await vi.waitFor(() => expect(calls.size).toBe(0));
 });
 
@@ -85,8 +85,11 @@ it('has a new leader answer what the one before it left', async () => {
 it('rejects a call that nobody answers, that was lost, or whose process stops', async () => {
   const { rows, calls } = memoryRows();
   const other = new LeaderCalls(rows);
-  const unanswered = { code: 'unavailable', message: expect.stringContaining('no process of this registry') };
-  await expect(other.call('work', {}, 1)).rejects.toMatchObject(unanswered);
+  await expect(other.call('work', {}, 1)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'the registry has no leader now, which builds catalogs and syncs sources',
+  });
+  const unanswered = { code: 'unavailable', message: 'the answer of the leader of this registry was lost' };
   const lost = other.call('work', {}, 60_000);
   lost.catch(() => undefined);
   await vi.waitFor(() => expect(calls.size).toBe(1));
@@ -98,4 +101,15 @@ it('rejects a call that nobody answers, that was lost, or whose process stops', 
   await vi.waitFor(() => expect(calls.size).toBe(1));
   other.close();
   await expect(stopped).rejects.toMatchObject(unanswered);
+});
+
+it('tells a leader that is slow from none', async () => {
+  const { rows } = memoryRows();
+  const [leader, other] = [new LeaderCalls(rows), new LeaderCalls(rows)];
+  await leader.look(led({ work: () => new Promise(() => undefined) }));
+  await other.look(undefined);
+  await expect(other.call('work', {}, 1)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'the leader of this registry did not answer in time',
+  });
 });

@@ -20,13 +20,18 @@ interface Pending {
 
 /** Milliseconds between two writes of a status that has not changed. */
 const STATUS_MS = 2_000;
+/**
+ * Milliseconds without a new status after which no process leads, and readiness fails. A lost one is replaced in a
+ * third of them.
+ */
+const LEADERLESS_MS = 30_000;
 /** Milliseconds after which no caller waits for a call: calls wait less than that. */
 const OLD_MS = 600_000;
 /** Milliseconds between two deletions of old calls. */
 const SWEEP_MS = 60_000;
 
 /**
- * Calls to the process that leads, as to a thread: a row has the method and its input, and the leader writes the outcome
+ * Calls to the leader, as to a thread: a row has the method and its input, and the leader writes the outcome
  * into it. A new leader answers the calls that the one before it left: all methods can run twice.
  */
 export class LeaderCalls {
@@ -44,9 +49,10 @@ export class LeaderCalls {
     this.#rows = rows;
   }
 
-  /** The status of the leader, and when it was read by `performance.now()`. Undefined if it was never read. */
-  get status(): { status: unknown; at: number } | undefined {
-    return this.#known;
+  /** The status of the leader; undefined if no process has led for a while. */
+  get currentStatus(): unknown {
+    const known = this.#known;
+    return known && performance.now() - known.at < LEADERLESS_MS ? known.status : undefined;
   }
 
   /** Rejects as the leader does, and with `unavailable` if none answers in this time. */
@@ -62,7 +68,10 @@ export class LeaderCalls {
       await this.#rows.add({ id, method, input });
       return await new Promise<unknown>((resolve, reject) => {
         this.#pending.set(id, { resolve, reject });
-        timer = setTimeout(() => reject(unanswered()), milliseconds);
+        timer = setTimeout(
+          () => reject(this.currentStatus === undefined ? leaderless() : slow()),
+          milliseconds,
+        );
       });
     } finally {
       clearTimeout(timer);
@@ -91,7 +100,7 @@ export class LeaderCalls {
 
   /** Rejects all calls of this process. */
   close(): void {
-    for (const { reject } of this.#pending.values()) reject(unanswered());
+    for (const { reject } of this.#pending.values()) reject(lostCall());
   }
 
   async #settle(): Promise<void> {
@@ -100,7 +109,7 @@ export class LeaderCalls {
     const found = new Map((await this.#rows.outcomes(ids)).map(({ id, outcome }) => [id, outcome]));
     for (const id of ids) {
       const outcome = found.get(id);
-      if (!found.has(id)) this.#pending.get(id)?.reject(unanswered());
+      if (!found.has(id)) this.#pending.get(id)?.reject(lostCall());
       else if (outcome === undefined) continue;
       else if ('error' in outcome) this.#pending.get(id)?.reject(receivedError(outcome.error));
       else this.#pending.get(id)?.resolve(outcome.result);
@@ -148,8 +157,25 @@ async function outcomeOf(
   }
 }
 
-function unanswered(): KrmhubError {
-  return new KrmhubError('unavailable', 'no process of this registry builds catalogs and syncs sources now', {
+function leaderless(): KrmhubError {
+  return new KrmhubError(
+    'unavailable',
+    'the registry has no leader now, which builds catalogs and syncs sources',
+    {
+      hint: 'Try again in a few seconds.',
+    },
+  );
+}
+
+function slow(): KrmhubError {
+  return new KrmhubError('unavailable', 'the leader of this registry did not answer in time', {
+    hint: 'It may still do the work. Try again in a minute.',
+  });
+}
+
+/** The process stops, or the row of a call is gone, for example because the database server crashed. */
+function lostCall(): KrmhubError {
+  return new KrmhubError('unavailable', 'the answer of the leader of this registry was lost', {
     hint: 'Try again in a few seconds.',
   });
 }

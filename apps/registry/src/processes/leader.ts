@@ -1,7 +1,7 @@
 /** Milliseconds for which a request waits for another process to lead, beyond those of the work that it asks for. */
 export const LEADER_GRACE_MS = 15_000;
 
-/** The process that leads, as any process reaches it. */
+/** The leader, as any process reaches it. */
 export interface Leader {
   /** Whether it is this process. */
   readonly isHere: boolean;
@@ -16,7 +16,7 @@ export interface Leader {
 /** The leader of a registry with one process. */
 export const LEADER_HERE: Leader = {
   isHere: true,
-  call: () => Promise.reject(new Error('this process leads')),
+  call: () => Promise.reject(new Error('this process is the leader')),
   status: () => undefined,
   catchUp: async () => undefined,
 };

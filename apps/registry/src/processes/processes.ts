@@ -4,7 +4,7 @@
  * building snapshots; and a process that deletes bytes waits until none of them stores any.
  */
 
-/** Work that only the process that leads does. */
+/** Work that only the leader does. */
 export interface LedWork {
   /** Called when this process begins to lead. */
   start(): Promise<void> | void;
@@ -12,7 +12,7 @@ export interface LedWork {
   stop(): Promise<void>;
 }
 
-/** What a pause stops: a builder in the process that leads. */
+/** What a pause stops: a builder in the leader. */
 export interface Pausable {
   /** Resolves when no build is running. None starts until `resume`. */
   pause(): Promise<void>;
@@ -37,7 +37,7 @@ export interface Processes {
   /** Whether this process leads. */
   readonly leads: boolean;
   readonly bytesLock: BytesLock;
-  /** Adds work of the process that leads. If this one leads, resolves or rejects as its `start`. */
+  /** Adds work of the leader. If this one leads, resolves or rejects as its `start`. */
   onLead(work: LedWork): Promise<void>;
   /** Sets what `bytesLock.exclusively` pauses. */
   pauses(builder: Pausable): void;
@@ -45,6 +45,6 @@ export interface Processes {
   beforeDrained(work: () => Promise<void>): void;
   /** Throws `unavailable` unless the other processes certainly count on this one. Call it before bytes are deleted. */
   ensureCurrent(): void;
-  /** Stops the work of the process that leads. */
+  /** Stops the work of the leader. */
   stop(): Promise<void>;
 }

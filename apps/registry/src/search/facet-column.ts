@@ -18,6 +18,8 @@ export class FacetColumn {
   readonly #setsWith: number[][] = [];
   /** Set numbers by the text that has the values. */
   readonly #textNumbers = new Map<string, number>();
+  /** Whether each set so far but the first, without values, has only the value with the number before its own. */
+  #areSingle = true;
   /** Set numbers by function id; 0 is the set without values. */
   #setOf = new Uint32Array(1);
 
@@ -76,13 +78,7 @@ export class FacetColumn {
 
   /** Returns the most frequent values, given how many functions have each set. */
   mostFrequent(countOfSet: Uint32Array): { value: string; count: number }[] {
-    const counts = new Uint32Array(this.#values.length);
-    for (let number = 0; number < countOfSet.length; number += 1) {
-      const count = countOfSet[number]!;
-      if (count === 0) continue;
-      const end = this.#starts[number + 1]!;
-      for (let at = this.#starts[number]!; at < end; at += 1) counts[this.#members[at]!]! += count;
-    }
+    const counts = this.#areSingle ? countOfSet.subarray(1) : this.#countValues(countOfSet);
     const best: { value: string; count: number }[] = [];
     let least = 1;
     for (let number = 0; number < counts.length; number += 1) {
@@ -94,6 +90,33 @@ export class FacetColumn {
     return best;
   }
 
+  /** Returns the most frequent values of fewer functions than there are sets: the cost follows these functions. */
+  mostFrequentOf(ids: Uint32Array): { value: string; count: number }[] {
+    const counts = new Map<number, number>();
+    for (const id of ids) {
+      const set = this.#setOf[id]!;
+      const end = this.#starts[set + 1]!;
+      for (let at = this.#starts[set]!; at < end; at += 1) {
+        const number = this.#members[at]!;
+        counts.set(number, (counts.get(number) ?? 0) + 1);
+      }
+    }
+    const best: { value: string; count: number }[] = [];
+    for (const [number, count] of counts) insertByFrequency(best, this.#values[number]!, count);
+    return best;
+  }
+
+  #countValues(countOfSet: Uint32Array): Uint32Array {
+    const counts = new Uint32Array(this.#values.length);
+    for (let number = 0; number < countOfSet.length; number += 1) {
+      const count = countOfSet[number]!;
+      if (count === 0) continue;
+      const end = this.#starts[number + 1]!;
+      for (let at = this.#starts[number]!; at < end; at += 1) counts[this.#members[at]!]! += count;
+    }
+    return counts;
+  }
+
   #setNumber(values: readonly string[]): number {
     const set =
       values.length === 1
@@ -103,6 +126,7 @@ export class FacetColumn {
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;
     const number = this.sets;
+    if (number > 0 && (set.length !== 1 || set[0] !== number - 1)) this.#areSingle = false;
     this.#members.push(...set);
     this.#starts.push(this.#members.length);
     this.#setNumbers.set(key, number);

@@ -19,9 +19,10 @@ import { catalogText, startUpstream, type TestUpstream } from '../testing/upstre
  * then commits the rows. test/faults/faults.test.ts checks that the files are synced.
  */
 
-/** Names of blob folders; catalogs and the bundles of signatures are in rows. */
+/** Names of blob folders, and of rows with the bytes; catalogs and the bundles of signatures are in other rows. */
 const FOLDERS: Record<BlobPlace, string | undefined> = {
   artifacts: 'artifacts',
+  rows: 'rows',
   releases: 'blobs',
   forms: undefined,
   signatures: undefined,
@@ -80,6 +81,8 @@ function wrapStore(store: RegistryStore): RegistryStore {
       return store.commitRefresh(refresh);
     },
     addBlob(repository, blob, change) {
+      // The same transaction stores them.
+      if (blob.bytes !== undefined) durable.add(`rows ${sha256(blob.bytes)}`);
       commit('addBlob', [[FOLDERS[blob.place], blob.file]]);
       return store.addBlob(repository, blob, change);
     },
@@ -143,8 +146,11 @@ it.each([
   expectOrder('commitFunction');
 });
 
-it('a push', async () => {
-  await client.image('team/tool', 'v1', ['one layer', 'another']);
+it.each([
+  ['rows', 'a layer'],
+  ['files', 'large '.repeat(20_000)],
+])('a push of blobs that are %s', async (_, layer) => {
+  await client.image('team/tool', 'v1', [layer, `${layer} again`]);
   expectOrder('addBlob');
 });
 

@@ -14,6 +14,7 @@ import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openThreadStore } from '../store/open-store.js';
+import { rowsLast } from '../store/pushed-rows.js';
 import { intactFirst } from '../store/release-files.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
@@ -51,7 +52,7 @@ const store = await openThreadStore(database, notify);
 const deps: DeriveDeps = {
   store,
   blobs: intactFirst(store, openPart('blobs')),
-  artifacts: openPart('artifacts'),
+  artifacts: rowsLast(store, openPart('artifacts')),
   profileBlobs: blobsIn(profilesFolder),
   config,
 };

@@ -36,6 +36,7 @@ import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
 import { databasePlace, writingFor } from '../store/database-place.js';
 import { openStore } from '../store/open-store.js';
+import { rowsLast } from '../store/pushed-rows.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { openTakedownRecord } from '../takedown/record.js';
@@ -144,7 +145,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       metrics,
     );
     const blobs = intactFirst(store, await guarded(paths.blobs, openPart('blobs')));
-    const artifacts = await guarded(paths.artifacts, openPart('artifacts'));
+    const artifacts = rowsLast(store, await guarded(paths.artifacts, openPart('artifacts')));
     const profileBlobs = await openBlobs(paths.profiles);
     const documents = new CatalogDocuments({ ...cacheSizes, store });
     const { derive, close: closeDeriver } =
@@ -250,6 +251,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       store,
       pieces: 'url' in database ? pieces : undefined,
       blobs: artifacts,
+      // As with definitions.
+      maxRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxBlobRowBytes : 0,
       clock,
       log,
     });

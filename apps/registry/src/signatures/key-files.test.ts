@@ -231,6 +231,50 @@ describe('the keys of several processes', () => {
     await ensure(first);
   });
 
+  it('are one in a folder of all, and none that another process can use is deleted', async () => {
+    for (let times = 0; times < 5; times += 1) {
+      store = await openSqliteStore(':memory:');
+      const name = `all${times}`;
+      const seen = new Set<string>();
+      // One that starts meanwhile may sign with any key that it reads.
+      const shared: SharedKeys = {
+        ...store,
+        signatureKeys: async () => {
+          for (const one of await keyFileNames(folderOf(name))) seen.add(one);
+          return store.signatureKeys();
+        },
+        changeSetting: async (...change) => {
+          for (const one of await keyFileNames(folderOf(name))) seen.add(one);
+          const first = await store.changeSetting(...change);
+          for (const one of await keyFileNames(folderOf(name))) seen.add(one);
+          return first;
+        },
+      };
+      await Promise.all(['a', 'b', 'c'].map(() => ensure(name, { shared })));
+      const left = await readdir(folderOf(name));
+      expect(left).toHaveLength(1);
+      for (const one of seen) expect(left).toContain(one);
+    }
+  });
+
+  it.each(['before', 'after'])(
+    'are made once if the first start ends %s it records its key',
+    async (when) => {
+      const ends: SharedKeys = {
+        ...store,
+        changeSetting: async (...change) => {
+          if (when === 'after') await store.changeSetting(...change);
+          throw new Error('killed');
+        },
+      };
+      await expect(ensure('all', { shared: ends })).rejects.toThrow('killed');
+      expect(await keyFileNames(folderOf('all'))).toEqual([]);
+      await ensure('all');
+      const [key, ...others] = await readKeyFiles(folderOf('all'));
+      expect([key?.publicKey.fingerprint, others]).toEqual([await store.setting('registry-key'), []]);
+    },
+  );
+
   it('are refused if they are not those of the database, as the first one or by a signature', async () => {
     await ensure('own');
     const other = await addKeyFile(folderOf('other'), NOW);

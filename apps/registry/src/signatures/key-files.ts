@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { access, chown, constants, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { access, chown, constants, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -62,13 +62,20 @@ export interface Owner {
   gid: number;
 }
 
-/** Creates a key. When this resolves, its file is durable and readable by its owner only. */
-export async function addKeyFile(folder: string, validFrom: Date, owner?: Owner): Promise<RegistryKey> {
+/**
+ * Creates a key. When this resolves, its file is durable and readable by its owner only. A hidden one is not read
+ * before `showKeyFile`.
+ */
+export async function addKeyFile(
+  folder: string,
+  validFrom: Date,
+  { owner, hidden = false }: { owner?: Owner; hidden?: boolean } = {},
+): Promise<RegistryKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
   const key = keyOf(privateKey, validFrom.toISOString());
   try {
     await makeFolder(folder, 0o700);
-    await writeDurably(path.join(folder, fileName(key)), {
+    await writeDurably(path.join(folder, `${hidden ? '.' : ''}${fileName(key)}`), {
       write: async (handle) => {
         await handle.writeFile(String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
         // An administrator may run this, but the registry's account must read the key.
@@ -114,7 +121,7 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
     throw refused(`cannot read the key ${file}`, cause);
   }
   const key = parsed(text, validFrom);
-  if (key?.publicKey.fingerprint.slice('sha256:'.length, 'sha256:'.length + 16) === fingerprint) return key!;
+  if (key !== undefined && firstDigits(key.publicKey.fingerprint) === fingerprint) return key;
   const reason =
     key === undefined
       ? 'is corrupt: it does not contain a private key'
@@ -138,14 +145,38 @@ function keyOf(privateKey: KeyObject, validFrom: string): RegistryKey {
   return { privateKey, publicKey: publicKey(createPublicKey(privateKey), 'the key'), validFrom };
 }
 
-/** Deletes a key that nothing was signed with. */
-export async function deleteKeyFile(folder: string, key: RegistryKey): Promise<void> {
-  await rm(path.join(folder, fileName(key)), { force: true });
+/** Gives a hidden key the name of a key file, unless another process did. */
+export async function showKeyFile(folder: string, fingerprint: string): Promise<void> {
+  const end = `${firstDigits(fingerprint)}.pem`;
+  try {
+    const names = await readdir(folder).catch(ignoreMissing);
+    for (const name of names ?? []) {
+      if (!name.startsWith('.') || !name.endsWith(end) || !FILE_NAME.test(name.slice(1))) continue;
+      await rename(path.join(folder, name), path.join(folder, name.slice(1))).catch(ignoreMissing);
+    }
+    // Also what another process renamed must be durable.
+    if (names !== undefined) await syncFolder(folder);
+  } catch (cause) {
+    throw refused(`cannot write a key to ${folder}`, cause);
+  }
+}
+
+/** Deletes a hidden key, with which nothing was signed. */
+export async function deleteHiddenKey(folder: string, key: RegistryKey): Promise<void> {
+  await rm(path.join(folder, `.${fileName(key)}`), { force: true });
   await syncFolder(folder);
 }
 
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
+
 function fileName({ publicKey: { fingerprint }, validFrom }: RegistryKey): string {
-  return `${validFrom.replace(/[-:.]/g, '')}-${fingerprint.slice('sha256:'.length, 'sha256:'.length + 16)}.pem`;
+  return `${validFrom.replace(/[-:.]/g, '')}-${firstDigits(fingerprint)}.pem`;
+}
+
+function firstDigits(fingerprint: string): string {
+  return fingerprint.slice('sha256:'.length, 'sha256:'.length + 16);
 }
 
 function refused(message: string, cause: unknown): KrmhubError {

@@ -57,7 +57,7 @@ export async function rotateRegistryKey(
       hint: 'List the keys with `krmhub key list`, and use another time with --from.',
     });
   }
-  await addKeyFile(folder, validFrom, owner);
+  await addKeyFile(folder, validFrom, owner === undefined ? {} : { owner });
   const listed = await listRegistryKeys(place, now);
   const made = listed.find((key) => Date.parse(key.validFrom) === validFrom.getTime());
   if (made === undefined) throw new Error('the new key is missing in the key folder');

@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { SettingStore } from '../store/setting-store.js';
-import { addKeyFile, deleteKeyFile, type RegistryKey, readKeyFiles } from './key-files.js';
+import { addKeyFile, deleteHiddenKey, type RegistryKey, readKeyFiles, showKeyFile } from './key-files.js';
 
 /** The keys of a running registry. It notices added files, and never creates keys itself. */
 export class RegistryKeys {
@@ -67,17 +67,32 @@ export async function ensureRegistryKey(
   { now, signed, shared }: { now: Date; signed: boolean; shared?: SharedKeys },
 ): Promise<void> {
   const keys = await readKeyFiles(folder);
-  if (keys.length === 0) {
-    if (signed || (await shared?.setting('registry-key')) !== undefined) throw missing(folder);
-    const made = await addKeyFile(folder, now);
-    if (shared === undefined || (await isKnown([made], shared))) return;
-    // Another process was first, which may use the same folder.
-    await deleteKeyFile(folder, made);
-    const others = await readKeyFiles(folder);
-    if (others.length === 0 || !(await isKnown(others, shared))) throw missing(folder);
-    return;
+  if (keys.length > 0) {
+    if (shared !== undefined && !(await isKnown(keys, shared))) throw foreign(folder);
+  } else if (signed) {
+    throw missing(folder);
+  } else if (shared === undefined) {
+    await addKeyFile(folder, now);
+  } else {
+    await makeFirstKey(folder, now, shared);
   }
-  if (shared !== undefined && !(await isKnown(keys, shared))) throw foreign(folder);
+}
+
+/**
+ * Of the processes that make a key, one records it in the database, and its key gets the name of a key file. Before,
+ * keys are hidden, so that no process that uses the same folder signs with one that is deleted. Every process, and
+ * a later start, can complete an interrupted one.
+ */
+async function makeFirstKey(folder: string, now: Date, shared: SharedKeys): Promise<void> {
+  let first = await shared.setting('registry-key');
+  if (first === undefined) {
+    const made = await addKeyFile(folder, now, { hidden: true });
+    first = await shared.changeSetting('registry-key', undefined, made.publicKey.fingerprint);
+    if (first !== made.publicKey.fingerprint) await deleteHiddenKey(folder, made);
+  }
+  await showKeyFile(folder, first);
+  const keys = await readKeyFiles(folder);
+  if (!keys.some(({ publicKey }) => publicKey.fingerprint === first)) throw missing(folder);
 }
 
 /** A database that several processes use. */

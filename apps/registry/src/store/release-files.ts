@@ -58,7 +58,7 @@ function isDamage(error: unknown): boolean {
   return error instanceof KrmhubError && error.code === 'internal';
 }
 
-function openBytes(bytes: Uint8Array): OpenBlob {
+export function openBytes(bytes: Uint8Array): OpenBlob {
   return {
     size: bytes.byteLength,
     read: (start, end) => piecesOf(bytes.subarray(start, end)),
@@ -71,6 +71,6 @@ function openBytes(bytes: Uint8Array): OpenBlob {
   };
 }
 
-async function* piecesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+export async function* piecesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }

@@ -37,6 +37,11 @@ export interface UploadStore {
   renewUpload(owner: UploadOwner): Promise<boolean>;
   /** Adds a piece at the end. Returns false if the request does not own the upload any more. */
   addUploadPiece(owner: UploadOwner, piece: { name: string; size: number }): Promise<boolean>;
+  /**
+   * Counts bytes that a request has received and that are in no piece, until it releases the upload or loses it.
+   * Returns false if it does not own the upload any more.
+   */
+  reserveUploadBytes(owner: UploadOwner, size: number): Promise<boolean>;
   releaseUpload(owner: UploadOwner): Promise<void>;
   /** Returns the names of the pieces; undefined if the request does not own the upload any more. */
   endUpload(owner: Pick<UploadOwner, 'id' | 'owner'>): Promise<string[] | undefined>;
@@ -44,6 +49,6 @@ export interface UploadStore {
   endIdleUploads(before: string): Promise<{ ended: number; pieces: string[] }>;
   /** Returns the IDs of all open uploads. */
   openUploads(): Promise<Set<string>>;
-  /** Returns the bytes of open uploads to a repository. */
-  uploadBytes(repository: string): Promise<number>;
+  /** Returns the bytes of the other open uploads to a repository. */
+  bytesOfOtherUploads(upload: Pick<UploadRecord, 'id' | 'repository'>): Promise<number>;
 }

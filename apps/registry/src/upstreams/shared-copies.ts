@@ -1,37 +1,67 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { BlobStore } from '@krmhub/catalog';
-import type { Digest } from '@krmhub/schema';
+import { type Digest, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Leader } from '../processes/leader.js';
 
 type Copies = Pick<BlobStore, 'get'>;
 
+/** A fetched catalog is not larger. */
+const MAX_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
+
 /** What the leader, which alone has copies of the upstream catalogs, does for other processes. */
 export function copyMethods(copies: Copies) {
+  const inTurn = takeTurns();
   const pack = async (digest: Digest) => {
     const bytes = await copies.get(digest);
-    return bytes && (await promisify(gzip)(bytes)).toString('base64');
+    if (bytes === undefined) return undefined;
+    if (bytes.byteLength > MAX_BYTES) throw tooLarge(digest);
+    return (await promisify(gzip)(bytes)).toString('base64');
   };
-  // One at a time: a large copy needs several times its size in memory.
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    'copies.get': ({ digest }: { digest: Digest }) => {
-      const packed = last.then(() => pack(digest));
-      last = packed.catch(() => undefined);
-      return packed;
-    },
-  };
+  return { 'copies.get': ({ digest }: { digest: Digest }) => inTurn(() => pack(digest)) };
 }
 
 /** The copies of any process: its own, or those of the leader. */
 export function sharedCopies(copies: Copies, leader: Leader): Copies {
+  const inTurn = takeTurns();
   return {
     async get(digest) {
       const bytes = await copies.get(digest);
       if (bytes !== undefined || leader.isHere) return bytes;
-      const packed = await leader.call('copies.get', { digest }, SERVER_LIMITS.refreshWaitMilliseconds);
-      return typeof packed === 'string' ? promisify(gunzip)(Buffer.from(packed, 'base64')) : undefined;
+      return inTurn(async () => {
+        const packed = await leader.call('copies.get', { digest }, SERVER_LIMITS.refreshWaitMilliseconds);
+        return typeof packed === 'string' ? unpack(packed, digest) : undefined;
+      });
     },
+  };
+}
+
+async function unpack(packed: string, digest: Digest): Promise<Uint8Array> {
+  try {
+    return await promisify(gunzip)(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(digest);
+    throw error;
+  }
+}
+
+function tooLarge(digest: Digest): KrmhubError {
+  return new KrmhubError(
+    'unavailable',
+    `the copy ${digest} of an upstream catalog exceeds ${MAX_BYTES} bytes`,
+    {
+      hint: 'Sync the source again.',
+    },
+  );
+}
+
+/** Runs one work at a time: a large copy needs several times its size in memory. */
+function takeTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
   };
 }

@@ -15,7 +15,7 @@ export function refresherMethods(led: CatalogRefresher) {
 /** The refresher of any process: the one of this process while it leads, or that of the leader. */
 export function sharedRefresher(led: CatalogRefresher, leader: Leader): CatalogRefresher {
   return {
-    // The process that leads wakes its refresher after each recipe, of whatever process.
+    // The leader wakes its refresher after each recipe, of whatever process.
     wake: () => led.wake(),
     async refreshNow(catalog, source) {
       if (leader.isHere) return led.refreshNow(catalog, source);

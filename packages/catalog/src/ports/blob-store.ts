@@ -61,6 +61,8 @@ export interface BlobWriter {
   sync(): Promise<void>;
   /** Returns the bytes written so far, before the end. */
   pieces(): AsyncIterable<Uint8Array>;
+  /** Returns the bytes of a small blob if all of them are still in memory only, so that no file has to be read. */
+  inMemory(): Uint8Array | undefined;
   /** Completes the blob. Resolves when the bytes survive a power failure. */
   commit(): Promise<Digest>;
   discard(): Promise<void>;

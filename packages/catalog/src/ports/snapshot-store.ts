@@ -19,7 +19,6 @@ import type {
   CatalogSyntax,
   DocumentFacts,
   EntryTexts,
-  NameRange,
   SegmentChanges,
   SegmentContent,
 } from './segment-records.js';
@@ -135,15 +134,6 @@ export interface SnapshotStore {
     syntax: CatalogSyntax,
     from?: FunctionName,
   ): AsyncIterable<Uint8Array[]>;
-  /**
-   * Returns the texts of the entries of a snapshot in each range of names, with the text between two of them, in both
-   * syntaxes. Yields to other work between ranges.
-   */
-  entryRuns(
-    name: string,
-    serial: number,
-    reading: { between: Record<CatalogSyntax, string>; ranges: readonly NameRange[] },
-  ): AsyncIterable<{ texts: Record<CatalogSyntax, Uint8Array>; functions: number }>;
   /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
   /**
@@ -160,7 +150,12 @@ export interface SnapshotStore {
   missingSegments(digests: readonly Digest[]): Promise<Digest[]>;
   /** Returns the compressed bytes of segments in order, as far as they are stored. */
   segmentBytes(digests: readonly Digest[], syntax: CatalogSyntax): Promise<(Uint8Array | undefined)[]>;
-  /** Stores contents durably, before a build names them. A takedown deletes those that no catalog names. */
+  /** Returns the contents of segments in order, as far as they are stored. */
+  segmentContents(digests: readonly Digest[]): Promise<(SegmentContent | undefined)[]>;
+  /**
+   * Stores contents durably, before a build names them, and replaces those with the same digests. A takedown deletes
+   * those that no catalog names.
+   */
   storeSegments(contents: readonly SegmentContent[]): Promise<void>;
   /** Deletes contents that no catalog names. Call it while no build runs. */
   deleteUnusedSegments(): Promise<void>;

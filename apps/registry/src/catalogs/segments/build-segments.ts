@@ -20,8 +20,8 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { HashedDocuments } from './checkpoint-hasher.js';
-import type { DocumentHasher } from './document-hasher.js';
+import type { HashedDocuments, SegmentTexts } from './checkpoint-hasher.js';
+import type { CatalogHashes, DocumentHasher } from './document-hasher.js';
 import { deflateSegment, joinTexts } from './gzip.js';
 import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
 
@@ -40,10 +40,11 @@ export type SegmentStore = Pick<
 >;
 
 export interface BuiltSegments extends HashedDocuments {
+  functions: number;
   segments: SegmentChanges;
 }
 
-interface Build {
+export interface SegmentsBuild {
   header: CatalogHeader;
   /** The newest snapshot. */
   previous: SnapshotRecord | undefined;
@@ -53,6 +54,8 @@ interface Build {
   known: ReadonlyMap<Digest, RenderedEntry>;
   /** Whether `changed` does not contain all changes. */
   isFull: boolean;
+  /** Whether stored segments may be damaged, so that all are compressed again. */
+  replacesContents?: boolean;
 }
 
 /** A name after all others. */
@@ -70,149 +73,143 @@ interface MadeSegment extends FunctionName {
 /**
  * Hashes the documents of the next snapshot, and splits and compresses again the parts of the catalog that changed. It
  * reads the texts from the last checkpoint before the first change on: by entries in those parts, otherwise by
- * segments.
+ * segments. Rejects with DamagedSegments if these do not have the documents of the newest snapshot.
  */
 export async function buildSegments(
   store: SegmentStore,
   hasher: DocumentHasher,
-  build: Build,
+  build: SegmentsBuild,
 ): Promise<BuiltSegments> {
-  const { header, previous, changed, known, isFull } = build;
+  const { header, previous, changed, isFull } = build;
   const serial = previous?.serial ?? 0;
   const before = (await store.segments(header.name, serial)) ?? [];
-  const isWhole = isFull || before.length === 0;
+  const isWhole = isFull || before.length === 0 || previous?.documents === undefined;
   const ranges: NameRange[] = isWhole ? [{}] : rangesToSplit(before, changed);
   // Without any change, everything can be continued.
   const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
-  const hashes = await hasher.begin(
-    {
-      header,
-      ...(isFull || previous === undefined ? {} : { previous: previous.digests['catalog.yaml'] }),
-      ...(firstChange === undefined ? {} : { firstChange }),
-    },
-    { serial: serial + 1, functions: Math.max(previous?.functions ?? 0, changed.length) },
-  );
-  const state = { catalog: header.name, serial: serial + 1, changed, known };
-  const segments = new ChangedSegments(store, before, ranges, { header, changed });
-  const unchanged = segmentRanges(before);
-  let at = hashes.from;
+  const size = Math.max(previous?.functions ?? 0, changed.length);
+  const hashes = await hasher.begin(header, size, isWhole ? undefined : { previous, firstChange });
+  const segments = new ChangedSegments(store, hashes, build, before);
+  let functions = isWhole ? 0 : previous.functions;
+  let at = indexOf(before, hashes.from, 0);
   for (const range of ranges) {
-    if (range.from !== undefined) await hashes.addStored(unchanged(at, range.from));
-    for await (const entry of mergedEntries(store, state, range)) {
-      await hashes.add(entry);
+    const start = indexOf(before, range.from, 0);
+    const end = indexOf(before, range.to, before.length);
+    await hashes.addKept(before.slice(at, start));
+    if (!isWhole) await hashes.addReplaced(before.slice(start, end));
+    for await (const { earlier, entry } of mergedEntries(store, build, { serial: serial + 1, range })) {
+      if (earlier !== undefined && !isWhole) functions -= 1;
+      if (entry === undefined) continue;
+      functions += 1;
       await segments.add(entry);
     }
-    at = range.to;
+    await segments.endRange(before.slice(start, end));
+    at = end;
   }
-  if (ranges.length === 0 || at !== undefined) await hashes.addStored(unchanged(at, undefined));
-  return { ...(await hashes.end()), segments: await segments.end() };
+  await hashes.addKept(before.slice(at));
+  return { ...(await hashes.end()), functions, segments: await segments.end() };
 }
 
-/** Divides parts of a catalog, which are given in order, where its segments begin. */
-function segmentRanges(segments: readonly FunctionName[]) {
-  let next = 0;
-  return (from: FunctionName | undefined, to: FunctionName | undefined): NameRange[] => {
-    const starts = from === undefined ? [] : [from];
-    for (; next < segments.length; next += 1) {
-      const { group, kind } = segments[next]!;
-      if (to !== undefined && compareFunctionNames({ group, kind }, to) >= 0) break;
-      if (from === undefined || compareFunctionNames({ group, kind }, from) > 0) starts.push({ group, kind });
-    }
-    return starts.map((start, index) => {
-      const end = starts[index + 1] ?? to;
-      return { from: start, ...(end === undefined ? {} : { to: end }) };
-    });
-  };
+/** Returns the index of a segment by its name; `otherwise` if there is no name. */
+function indexOf(
+  segments: readonly FunctionName[],
+  name: FunctionName | undefined,
+  otherwise: number,
+): number {
+  if (name === undefined) return otherwise;
+  const found = segments.findIndex((one) => compareFunctionNames(one, name) === 0);
+  if (found < 0) throw new Error(`no segment begins at ${nameKey(name)}`);
+  return found;
 }
 
-/** Yields the entries of a part of a catalog after the changes. */
+/** Yields the entries of a part of a catalog before and after the changes. */
 async function* mergedEntries(
   store: Pick<SnapshotStore, 'entries' | 'entryTexts'>,
-  { catalog, serial, changed, known }: Pick<Build, 'changed' | 'known'> & { catalog: string; serial: number },
-  range: NameRange,
-): AsyncIterable<EntryTexts> {
+  { header, changed, known }: Pick<SegmentsBuild, 'header' | 'changed' | 'known'>,
+  { serial, range }: { serial: number; range: NameRange },
+): AsyncIterable<{ earlier?: EntryTexts; entry?: EntryTexts }> {
   const changes = changed.filter((one) => isInRange(one, range)).sort(compareFunctionNames);
   let at = 0;
   let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
-  const next = async (): Promise<EntryTexts[]> => {
+  const next = async (): Promise<{ entry?: EntryTexts }> => {
     const { group, kind, entry: digest } = changes[at]!;
     if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
       const batch = changes.slice(at, at + SERVER_LIMITS.buildBatch).flatMap(({ entry }) => entry ?? []);
       read = await store.entries(batch.filter((one) => !known.has(one)));
     }
     at += 1;
-    if (digest === undefined) return [];
+    if (digest === undefined) return {};
     const entry = known.get(digest) ?? read.get(digest);
     if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
-    return [{ group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) }];
+    return {
+      entry: { group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) },
+    };
   };
-  for await (const current of store.entryTexts(catalog, serial, range.from)) {
+  for await (const current of store.entryTexts(header.name, serial, range.from)) {
     if (!isInRange(current, range)) break;
-    while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield* await next();
-    if (at < changes.length && compareFunctionNames(changes[at]!, current) === 0) yield* await next();
-    else yield current;
+    while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield await next();
+    const isChanged = at < changes.length && compareFunctionNames(changes[at]!, current) === 0;
+    yield { earlier: current, ...(isChanged ? await next() : { entry: current }) };
   }
-  while (at < changes.length) yield* await next();
+  while (at < changes.length) yield await next();
 }
 
-/** Splits parts of a catalog, whose entries are added in order, and compresses what is not stored. */
+/** Splits parts of a catalog, whose entries are added in order, and hashes and compresses their segments. */
 class ChangedSegments {
   readonly #store: SegmentStore;
-  readonly #before: readonly CatalogSegment[];
-  readonly #ranges: readonly NameRange[];
+  readonly #hashes: CatalogHashes;
   readonly #between: Buffer;
   readonly #splitter = new SegmentSplitter<SizedEntry>();
   readonly #catalog: string;
   readonly #changed: ReadonlyMap<string, CatalogEntryRow>;
+  readonly #replacesContents: boolean;
   readonly #made: MadeSegment[] = [];
+  readonly #replaced: CatalogSegment[] = [];
   /** Segments that may be stored already. */
-  #lookedFor: { digest: Digest; entries: readonly SizedEntry[] }[] = [];
+  #lookedFor: { digest: Digest; texts: SegmentTexts }[] = [];
   #lookedForBytes = 0;
   readonly #known: Set<Digest>;
   readonly #running = new Set<Promise<void>>();
   #contents: SegmentContent[] = [];
   #waitingBytes = 0;
-  #range = 0;
 
   constructor(
     store: SegmentStore,
+    hashes: CatalogHashes,
+    { header, changed, replacesContents = false }: SegmentsBuild,
     before: readonly CatalogSegment[],
-    ranges: readonly NameRange[],
-    { header, changed }: Pick<Build, 'header' | 'changed'>,
   ) {
     this.#store = store;
+    this.#hashes = hashes;
     this.#catalog = header.name;
     this.#changed = new Map(changed.map((row) => [nameKey(row), row]));
-    this.#before = before;
-    this.#ranges = ranges;
+    this.#replacesContents = replacesContents;
     this.#between = Buffer.from(catalogFrame('catalog.json', header).between);
-    this.#known = new Set(before.map(({ digest }) => digest));
+    this.#known = new Set(replacesContents ? [] : before.map(({ digest }) => digest));
   }
 
   async add(entry: EntryTexts): Promise<void> {
-    for (;;) {
-      const to = this.#ranges[this.#range]?.to;
-      if (to === undefined || compareFunctionNames(entry, to) < 0) break;
-      await this.#take(this.#splitter.end());
-      this.#range += 1;
-    }
-    const range = this.#ranges[this.#range];
-    if (range === undefined || !isInRange(entry, range)) return;
     const bytes = entry.yaml.byteLength + entry.json.byteLength;
     await this.#take(this.#splitter.add({ ...entry, bytes }));
   }
 
-  async end(): Promise<SegmentChanges> {
+  /** Ends a part of the catalog, which had these segments before. */
+  async endRange(before: readonly CatalogSegment[]): Promise<void> {
     await this.#take(this.#splitter.end());
+    this.#replaced.push(...before);
+  }
+
+  async end(): Promise<SegmentChanges> {
     await this.#compressMissing();
     await Promise.all(this.#running);
     const key = (segment: FunctionName & { digest: Digest }) => `${nameKey(segment)} ${segment.digest}`;
-    const replaced = this.#before.filter((one) => this.#ranges.some((range) => isInRange(one, range)));
-    const earlier = new Set(replaced.map(key));
+    const earlier = new Set(this.#replaced.map(key));
     const made = new Set(this.#made.map(key));
     const added = this.#made.filter((one) => one.isChanged || !earlier.has(key(one)));
     return {
-      removed: replaced.filter((one) => !made.has(key(one))).map(({ group, kind }) => ({ group, kind })),
+      removed: this.#replaced
+        .filter((one) => !made.has(key(one)))
+        .map(({ group, kind }) => ({ group, kind })),
       added: await this.#withLines(added),
       contents: this.#contents,
     };
@@ -224,10 +221,18 @@ class ChangedSegments {
     const names = entries.map((entry) => ({ group: entry.group, kind: entry.kind }));
     const isChanged = names.some((name) => this.#changed.has(nameKey(name)));
     this.#made.push({ group, kind, digest, names, isChanged });
+    const texts = {
+      yaml: Buffer.concat(entries.map((entry) => entry.yaml)),
+      json: joinTexts(
+        entries.map((entry) => entry.json),
+        this.#between,
+      ),
+    };
+    await this.#hashes.add({ group, kind }, texts);
     if (this.#known.has(digest)) return;
     this.#known.add(digest);
-    this.#lookedFor.push({ digest, entries });
-    this.#lookedForBytes += entries.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#lookedFor.push({ digest, texts });
+    this.#lookedForBytes += texts.yaml.byteLength + texts.json.byteLength;
     if (this.#lookedForBytes >= MAX_LOOKED_FOR_BYTES) await this.#compressMissing();
   }
 
@@ -237,11 +242,12 @@ class ChangedSegments {
     if (lookedFor.length === 0) return;
     this.#lookedFor = [];
     this.#lookedForBytes = 0;
-    const missing = new Set(await this.#store.missingSegments(lookedFor.map(({ digest }) => digest)));
-    for (const { digest, entries } of lookedFor) {
+    const digests = lookedFor.map(({ digest }) => digest);
+    const missing = new Set(this.#replacesContents ? digests : await this.#store.missingSegments(digests));
+    for (const { digest, texts } of lookedFor) {
       if (!missing.has(digest)) continue;
       if (this.#running.size >= COMPRESSIONS_AT_ONCE) await Promise.race(this.#running);
-      const running: Promise<void> = this.#compress(digest, entries).finally(() =>
+      const running: Promise<void> = this.#compress(digest, texts).finally(() =>
         this.#running.delete(running),
       );
       this.#running.add(running);
@@ -277,8 +283,9 @@ class ChangedSegments {
     return added;
   }
 
-  async #compress(digest: Digest, entries: readonly EntryTexts[]): Promise<void> {
-    const content = await segmentContent(digest, entries, this.#between);
+  async #compress(digest: Digest, { yaml, json }: SegmentTexts): Promise<void> {
+    const compressed = await Promise.all([deflateSegment(yaml), deflateSegment(json)]);
+    const content = { digest, yaml: compressed[0], json: compressed[1] };
     this.#contents.push(content);
     this.#waitingBytes += content.yaml.byteLength + content.json.byteLength;
   }
@@ -286,27 +293,4 @@ class ChangedSegments {
 
 function nameKey({ group, kind }: FunctionName): string {
   return `${group}/${kind}`;
-}
-
-/** Compresses the entries of a segment. `between` is the text between two of them in JSON. */
-async function segmentContent(
-  digest: Digest,
-  entries: readonly EntryTexts[],
-  between: Uint8Array,
-): Promise<SegmentContent> {
-  const [yaml, json] = await Promise.all([
-    deflateSegment(
-      joinTexts(
-        entries.map((entry) => entry.yaml),
-        new Uint8Array(),
-      ),
-    ),
-    deflateSegment(
-      joinTexts(
-        entries.map((entry) => entry.json),
-        between,
-      ),
-    ),
-  ]);
-  return { digest, yaml, json };
 }

@@ -1,19 +1,24 @@
 import {
   type CatalogHeader,
   type CatalogSyntax,
+  catalogFrame,
   compareFunctionNames,
   type DocumentFacts,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
+import { inflateSegments } from './gzip.js';
 import { SyntaxHashes } from './syntax-hashes.js';
 
-/** Entries between two checkpoints, at least. */
-const INTERVAL = 1_024;
+/** Bytes of entries in both syntaxes between two checkpoints, at least: they are hashed in 4 ms. */
+const INTERVAL_BYTES = 2_097_152;
 /** Catalogs with checkpoints: a kilobyte for each. */
 const MAX_CATALOGS = 16;
 
 export const SYNTAXES: readonly CatalogSyntax[] = ['yaml', 'json'];
+
+/** The texts of one or several entries, with the text between them. */
+export type SegmentTexts = Record<CatalogSyntax, Uint8Array>;
 
 export interface HashedCatalog {
   header: CatalogHeader;
@@ -23,33 +28,37 @@ export interface HashedCatalog {
   firstChange?: FunctionName;
 }
 
-/** Some entries of a catalog. */
-export interface HashedRun {
-  first?: FunctionName;
-  functions: number;
-  /** With the text between entries. */
-  texts: Record<CatalogSyntax, Uint8Array>;
+/** Consecutive segments of a catalog, by the name of the first. */
+export interface HashedStep extends FunctionName {
+  /** Whether the newest snapshot does not have them yet, has them too, or has them instead of others. */
+  are: 'new' | 'kept' | 'replaced';
+  /** Their texts, or their compressed bytes. */
+  of: { texts: SegmentTexts } | { compressed: Record<CatalogSyntax, Uint8Array[]> };
 }
 
 export interface HashedDocuments {
-  functions: number;
   digests: Record<SnapshotRendition, Digest>;
   documents: Record<SnapshotRendition, DocumentFacts>;
 }
 
+export interface EndedHashes extends HashedDocuments {
+  /** What follows the heads of the documents that these replace. Absent if segments are damaged. */
+  replacedBodies?: Record<CatalogSyntax, DocumentFacts>;
+}
+
 /** Hashes, in this thread or another one. */
 export interface Hashes {
-  /** Bytes of stored entries that are best added together. */
-  readonly stepBytes: number;
-  /** The first entry to add; undefined for the first of the catalog. */
+  /** The first segment to add; undefined for the first of the catalog. */
   readonly from: FunctionName | undefined;
-  add(runs: readonly HashedRun[]): Promise<void>;
-  end(): Promise<HashedDocuments>;
+  /** Adds the next segments. Resolves when they are hashed; others can be added before. */
+  add(step: HashedStep): Promise<void>;
+  /** Call it once, after the last segment is hashed. */
+  end(): Promise<EndedHashes>;
 }
 
 type BothHashes = Record<CatalogSyntax, SyntaxHashes>;
 
-/** The hashes of everything before a function. */
+/** The hashes of everything before a segment, by the name of its first entry. */
 interface Checkpoint {
   name: FunctionName;
   hashes: BothHashes;
@@ -68,7 +77,7 @@ interface Ended {
 export class CheckpointHasher {
   readonly #ended = new LRUCache<string, Ended>({ max: MAX_CATALOGS });
 
-  begin({ header, previous, firstChange }: HashedCatalog): RunningHashes {
+  begin({ header, previous, firstChange }: HashedCatalog): Hashes {
     const known = this.#ended.get(header.name);
     const isCurrent = known?.digest === previous && known?.header === JSON.stringify(header);
     const checkpoints =
@@ -79,16 +88,16 @@ export class CheckpointHasher {
   }
 }
 
-/** The hashes of one catalog. */
-export class RunningHashes {
-  /** The first entry to add; undefined for the first of the catalog. */
+/** The hashes of one catalog. Threads of Node.js decompress the next segments while this one hashes. */
+class RunningHashes implements Hashes {
   readonly from: FunctionName | undefined;
   readonly #header: CatalogHeader;
   readonly #hashes: BothHashes;
   readonly #checkpoints: Checkpoint[];
   readonly #keep: (ended: Ended) => void;
-  /** Entries after the last checkpoint. */
-  #sinceLast = 0;
+  #bytesSinceLast = 0;
+  #isDamaged = false;
+  #added: Promise<void> = Promise.resolve();
 
   constructor(header: CatalogHeader, checkpoints: Checkpoint[], keep: (ended: Ended) => void) {
     const last = checkpoints.at(-1);
@@ -102,22 +111,47 @@ export class RunningHashes {
         : copyOf(last.hashes);
   }
 
-  /** Adds the next entries. */
-  add(runs: readonly HashedRun[]): void {
-    for (const { first, functions, texts } of runs) {
-      if (first !== undefined && this.#sinceLast >= INTERVAL) {
-        this.#checkpoints.push({ name: first, hashes: copyOf(this.#hashes) });
-        this.#sinceLast = 0;
-      }
-      for (const syntax of SYNTAXES) this.#hashes[syntax].add(texts[syntax], functions);
-      this.#sinceLast += functions;
+  add(step: HashedStep): Promise<void> {
+    const reading = this.#read(step);
+    this.#added = this.#added.then(async () => {
+      const texts = await reading;
+      if (texts === undefined) this.#isDamaged = true;
+      else this.#hash(step, texts);
+    });
+    return this.#added;
+  }
+
+  /** Returns the texts of segments, or undefined if they are damaged. */
+  async #read({ of }: HashedStep): Promise<SegmentTexts | undefined> {
+    if ('texts' in of) return of.texts;
+    const inflate = (syntax: CatalogSyntax) =>
+      inflateSegments(
+        of.compressed[syntax],
+        Buffer.from(catalogFrame(`catalog.${syntax}`, this.#header).between),
+      );
+    const [yaml, json] = await Promise.allSettled([inflate('yaml'), inflate('json')]);
+    if (yaml.status === 'rejected' || json.status === 'rejected') return undefined;
+    return { yaml: yaml.value, json: json.value };
+  }
+
+  #hash({ group, kind, are }: HashedStep, texts: SegmentTexts): void {
+    if (are === 'replaced') {
+      for (const syntax of SYNTAXES) this.#hashes[syntax].addReplaced(texts[syntax]);
+      return;
+    }
+    if (this.#bytesSinceLast >= INTERVAL_BYTES) {
+      this.#checkpoints.push({ name: { group, kind }, hashes: copyOf(this.#hashes) });
+      this.#bytesSinceLast = 0;
+    }
+    for (const syntax of SYNTAXES) {
+      this.#hashes[syntax].add(texts[syntax], { isKept: are === 'kept' });
+      this.#bytesSinceLast += texts[syntax].byteLength;
     }
   }
 
-  /** Call it once, after the last entry. */
-  end(): HashedDocuments {
-    const ended = SYNTAXES.map((syntax) => this.#hashes[syntax].end());
-    const documents = ended.flatMap((one) => one.documents);
+  async end(): Promise<EndedHashes> {
+    const ended = { yaml: this.#hashes.yaml.end(), json: this.#hashes.json.end() };
+    const documents = [...ended.yaml.documents, ...ended.json.documents];
     const byRendition = <Value>(value: (one: (typeof documents)[number]) => Value) =>
       Object.fromEntries(documents.map((one) => [one.rendition, value(one)])) as Record<
         SnapshotRendition,
@@ -125,8 +159,13 @@ export class RunningHashes {
       >;
     const digests = byRendition(({ digest }) => digest);
     const header = JSON.stringify(this.#header);
+    const hashed = { digests, documents: byRendition(({ facts }) => facts) };
+    if (this.#isDamaged) return hashed;
     this.#keep({ digest: digests['catalog.yaml'], header, checkpoints: this.#checkpoints });
-    return { functions: ended[0]!.functions, digests, documents: byRendition(({ facts }) => facts) };
+    return {
+      ...hashed,
+      replacedBodies: { yaml: ended.yaml.replacedBody, json: ended.json.replacedBody },
+    };
   }
 }
 

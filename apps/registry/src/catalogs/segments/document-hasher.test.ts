@@ -1,38 +1,32 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { CatalogSyntax, SnapshotRecord } from '@krmhub/catalog';
+import { type DocumentFacts, RevisionConflict, type SegmentContent } from '@krmhub/catalog';
+import { type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startWorker } from '../../isolation/start-worker.js';
-import type { RegistryStore } from '../../store/registry-store.js';
-import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { DocumentHasher } from './document-hasher.js';
+import type { SegmentTexts } from './checkpoint-hasher.js';
+import { type CatalogHashes, DamagedSegments, DocumentHasher } from './document-hasher.js';
+import { deflateSegment } from './gzip.js';
 import { HasherThread } from './hasher-thread.js';
 
-const LARGE = 3;
 const HEADER = { name: 'default' };
-const [SECOND, THIRD] = ['Second', 'Third'].map((kind) => ({ group: 'example.com', kind })) as [
-  { group: string; kind: string },
-  { group: string; kind: string },
-];
+/** Functions of a large catalog. */
+const LARGE = 3;
+/** A checkpoint follows each segment of this size. */
+const LARGE_TEXT = 1_100_000;
+const KINDS = ['Fa', 'Fb', 'Fc', 'Fd', 'Fe'];
 
-let registry: TestRegistry;
-let store: RegistryStore;
-let snapshot: SnapshotRecord;
+let contents: Map<string, SegmentContent>;
 let thread: HasherThread;
 let workers: Worker[];
 let hasher: DocumentHasher;
-beforeEach(async () => {
-  registry = await openTestRegistry();
-  for (const kind of ['First', 'Second', 'Third']) await registry.publish({ kind, release: '1.0.0' });
-  store = registry.parts.store;
-  snapshot = (await store.snapshots('default', 1))[0]!;
+beforeEach(() => {
+  contents = new Map();
   useThread(() => startWorker('hash-thread'));
 });
-afterEach(async () => {
-  await thread.close();
-  await registry.close();
-});
+afterEach(() => thread.close());
 
 function useThread(start: () => Worker): void {
   workers = [];
@@ -44,88 +38,204 @@ function useThread(start: () => Worker): void {
       return worker;
     },
   });
-  hasher = new DocumentHasher(store, { functions: LARGE, thread });
+  const segmentContents = async (digests: readonly string[]) => digests.map((digest) => contents.get(digest));
+  hasher = new DocumentHasher({ segmentContents }, { functions: LARGE, thread });
 }
 
-/** Hashes the newest snapshot again: stored entries, one with its texts, and again stored ones. */
-async function hash(functions: number, between: () => Promise<unknown> = async () => undefined) {
-  const hashes = await hasher.begin({ header: HEADER }, { serial: snapshot.serial, functions });
-  await hashes.addStored([{ to: SECOND }]);
-  await between();
-  for await (const entry of store.entryTexts('default', snapshot.serial, SECOND))
-    if (entry.kind === 'Second') await hashes.add(entry);
-  await hashes.addStored([{ from: THIRD }]);
-  return hashes.end();
+const name = (kind: string) => ({ group: 'example.com', kind });
+
+/** Returns the text of a segment that can be compressed, with a part that cannot. */
+function texts(text: string, bytes = 100): SegmentTexts {
+  const of = (syntax: string) => Buffer.from(`${text} in ${syntax}\n`.repeat(bytes / 10).slice(0, bytes));
+  return { yaml: of('yaml'), json: Buffer.concat([of('json'), randomBytes(10)]) };
 }
-const documents = () => ({
-  functions: snapshot.functions,
-  digests: snapshot.digests,
-  documents: snapshot.documents,
+
+interface Stored {
+  kind: string;
+  texts: SegmentTexts;
+}
+
+async function store({ kind, texts: { yaml, json } }: Stored) {
+  const digest = sha256(yaml);
+  const content = { digest, yaml: await deflateSegment(yaml), json: await deflateSegment(json) };
+  contents.set(digest, content);
+  return {
+    ...name(kind),
+    digest,
+    compressed: { yaml: content.yaml.byteLength, json: content.json.byteLength },
+  };
+}
+
+const storeAll = (segments: readonly Stored[]) => Promise.all(segments.map(store));
+
+/** Hashes new segments. */
+async function hashNew(
+  segments: readonly Stored[],
+  functions = 0,
+  between: () => Promise<unknown> = async () => undefined,
+) {
+  const hashes = await hasher.begin(HEADER, functions);
+  for (const [at, { kind, texts }] of segments.entries()) {
+    if (at === 1) await between();
+    await hashes.add(name(kind), texts);
+  }
+  return snapshotOf(await hashes.end());
+}
+
+/** Returns the snapshot with hashed documents. */
+const snapshotOf = (hashed: Awaited<ReturnType<CatalogHashes['end']>>) => ({
+  ...hashed,
+  catalog: HEADER.name,
+  serial: 1,
+  previous: null,
+  functions: 1,
+  createdAt: '2026-01-01T00:00:00.000Z',
 });
 
-it('hashes a large catalog in another thread', async () => {
-  expect(await hash(LARGE)).toEqual(documents());
+describe.each([
+  ['here', LARGE - 1],
+  ['in another thread', LARGE],
+])('%s', (_, functions) => {
+  it('hashes segments that did not change, others, and what they replace', async () => {
+    const before = ['Fa', 'Fb', 'Fc', 'Fd'].map((kind) => ({ kind, texts: texts(kind) }));
+    const previous = await hashNew(before, functions);
+    const [first, second, third, fourth] = await storeAll(before);
+    const changed = [
+      { kind: 'Fb', texts: texts('changed') },
+      { kind: 'Fbb', texts: texts('new') },
+    ];
+    const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: name('Fb') });
+    expect(hashes.from).toBeUndefined();
+    await hashes.addKept([first!]);
+    await hashes.addReplaced([second!, third!]);
+    for (const { kind, texts } of changed) await hashes.add(name(kind), texts);
+    await hashes.addKept([fourth!]);
+    const hashed = await hashes.end();
+    expect(snapshotOf(hashed)).toEqual(await hashNew([before[0]!, ...changed, before[3]!], functions));
+    expect(hashed.digests['catalog.yaml']).not.toBe(previous.digests['catalog.yaml']);
+
+    // A document without functions has another text.
+    const all = await storeAll(before);
+    const emptied = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+    await emptied.addReplaced(all);
+    expect(snapshotOf(await emptied.end())).toEqual(await hashNew([], functions));
+  });
+
+  it('continues from the last checkpoint before the first change', async () => {
+    const segments = KINDS.map((kind) => ({ kind, texts: texts(kind, LARGE_TEXT) }));
+    const hashed = await hashNew(segments, functions);
+    const stored = await storeAll(segments);
+    const begin = (previous: typeof hashed, firstChange: string | undefined, header = HEADER) =>
+      hasher.begin(header, functions, {
+        previous,
+        firstChange: firstChange === undefined ? undefined : name(firstChange),
+      });
+    const again = await begin(hashed, 'Fd');
+    expect(again.from).toEqual(name('Fd'));
+    await again.addKept(stored.slice(3));
+    expect(snapshotOf(await again.end())).toEqual(hashed);
+    expect((await begin(hashed, 'Fca')).from).toEqual(name('Fc'));
+    expect((await begin(hashed, undefined)).from).toBeUndefined();
+    const another = { ...hashed, digests: { ...hashed.digests, 'catalog.yaml': sha256('another') } };
+    expect((await begin(another, 'Fd')).from).toBeUndefined();
+    const labels = { team: 'a' };
+    expect(
+      (await hasher.begin({ ...HEADER, labels }, functions, { previous: hashed, firstChange: name('Fd') }))
+        .from,
+    ).toBe(undefined);
+  });
+
+  it.each<[string, (content: SegmentContent) => Promise<Partial<SegmentContent>>]>([
+    ['has another text', async () => ({ yaml: await deflateSegment(Buffer.from('another')) })],
+    ['has no text', async () => ({ json: await deflateSegment(new Uint8Array()) })],
+    ['is cut off', async ({ json }) => ({ json: json.subarray(0, -6) })],
+    ['lacks its last byte', async ({ yaml }) => ({ yaml: yaml.subarray(0, -1) })],
+    ['is empty', async () => ({ yaml: new Uint8Array() })],
+    ['is not compressed', async () => ({ json: Buffer.from([0xff, 0xff]) })],
+  ])('rejects what is hashed if a segment %s', async (_, damage) => {
+    const before = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
+    const previous = await hashNew(before, functions);
+    for (const at of [0, 1, 4]) {
+      const stored = await storeAll(before);
+      const content = contents.get(stored[at]!.digest)!;
+      contents.set(content.digest, { ...content, ...(await damage(content)) });
+      const hashing = async () => {
+        const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+        await hashes.addKept(stored.slice(0, 1));
+        await hashes.addReplaced(stored.slice(1, 2));
+        await hashes.add(name('Fb'), texts('changed'));
+        await hashes.addKept(stored.slice(2));
+        return hashes.end();
+      };
+      await expect(hashing()).rejects.toThrow(DamagedSegments);
+    }
+  });
+
+  it.each<Partial<DocumentFacts>>([{ crc32: 1 }, { bytes: 1 }])(
+    'rejects what is hashed if the newest snapshot had %o',
+    async (facts) => {
+      const before = [{ kind: 'Fa', texts: texts('Fa') }];
+      const previous = await hashNew(before, functions);
+      for (const rendition of Object.keys(previous.documents) as SnapshotRendition[]) {
+        const documents = {
+          ...previous.documents,
+          [rendition]: { ...previous.documents[rendition], ...facts },
+        };
+        const hashes = await hasher.begin(HEADER, functions, {
+          previous: { ...previous, documents },
+          firstChange: undefined,
+        });
+        await hashes.addKept(await storeAll(before));
+        await expect(hashes.end()).rejects.toThrow(
+          `the checksum of ${rendition} is not that of its segments`,
+        );
+      }
+    },
+  );
+
+  it('reports a segment that was deleted meanwhile as a conflict', async () => {
+    const before = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
+    const previous = await hashNew(before, functions);
+    const stored = await storeAll(before);
+    contents.delete(stored[1]!.digest);
+    const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+    await expect(hashes.addKept(stored)).rejects.toThrow(RevisionConflict);
+  });
+});
+
+it('starts a thread for a large catalog only', async () => {
+  const segments = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
+  const hashed = await hashNew(segments, LARGE - 1);
+  expect(workers).toEqual([]);
+  expect(await hashNew(segments, LARGE)).toEqual(hashed);
   expect(workers).toHaveLength(1);
 });
 
-it('starts no thread for a small catalog', async () => {
-  expect(await hash(LARGE - 1)).toEqual(documents());
-  expect(workers).toEqual([]);
-});
-
 it('rejects a catalog whose thread has ended, and hashes the next one', async () => {
-  await expect(hash(LARGE, () => workers[0]!.terminate())).rejects.toMatchObject({ code: 'unavailable' });
-  expect(await hash(LARGE)).toEqual(documents());
+  const segments = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
+  await expect(hashNew(segments, LARGE, () => workers[0]!.terminate())).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(await hashNew(segments, LARGE)).toEqual(await hashNew(segments));
 });
 
 it('rejects a catalog if the thread was started again without what it had hashed', async () => {
+  const segments = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
   const restarted = async () => {
     await workers[0]!.terminate();
     await expect.poll(() => workers.length).toBe(2);
     await once(workers[1]!, 'online');
   };
   // What it had not hashed yet when it ended is rejected first.
-  await expect(hash(LARGE, restarted)).rejects.toThrow(/is not being hashed|starting or stopping/);
-  expect(await hash(LARGE)).toEqual(documents());
+  await expect(hashNew(segments, LARGE, restarted)).rejects.toThrow(
+    /is not being hashed|starting or stopping/,
+  );
+  expect(await hashNew(segments, LARGE)).toEqual(await hashNew(segments));
 });
 
 it('hashes here if the thread cannot start', async () => {
   useThread(() => new Worker('process.exit(1)', { eval: true }));
-  expect(await hash(LARGE)).toEqual(documents());
+  const segments = KINDS.map((kind) => ({ kind, texts: texts(kind) }));
+  expect(await hashNew(segments, LARGE)).toEqual(await hashNew(segments));
   expect(workers.length).toBeGreaterThan(0);
 });
-
-it.each(['in another thread', 'here'])(
-  'continues from a checkpoint before the first change, %s',
-  async (where) => {
-    const functions = where === 'here' ? LARGE - 1 : LARGE;
-    // A checkpoint follows 1,024 entries; these texts are those of a thousand entries each.
-    const text = (name: string, syntax: CatalogSyntax) => Buffer.from(`${name} in ${syntax}`.repeat(10_000));
-    async function* entryRuns(
-      _: string,
-      __: number,
-      { ranges }: Parameters<typeof store.entryRuns>[2],
-    ): ReturnType<typeof store.entryRuns> {
-      for (const { from } of ranges) {
-        const name = from?.kind ?? 'First';
-        yield { texts: { yaml: text(name, 'yaml'), json: text(name, 'json') }, functions: 1_000 };
-      }
-    }
-    const fake = new DocumentHasher({ entryRuns }, { functions: LARGE, thread });
-    const kinds = ['Fa', 'Fb', 'Fc', 'Fd', 'Fe'].map((kind) => ({ group: 'example.com', kind }));
-    const ranges = [{ to: kinds[0]! }, ...kinds.map((from, at) => ({ from, to: kinds[at + 1]! }))];
-    const begin = (more: object) => fake.begin({ header: HEADER, ...more }, { serial: 1, functions });
-    const whole = await begin({});
-    await whole.addStored(ranges);
-    const hashed = await whole.end();
-    const previous = hashed.digests['catalog.yaml'];
-    const again = await begin({ previous, firstChange: kinds[4] });
-    expect(again.from).toEqual(kinds[3]);
-    await again.addStored(ranges.slice(4));
-    expect(await again.end()).toEqual(hashed);
-    expect(
-      (await begin({ previous: snapshot.digests['catalog.yaml'], firstChange: kinds[4] })).from,
-    ).toBeUndefined();
-    expect((await begin({ previous })).from).toBeUndefined();
-  },
-);

@@ -1,47 +1,69 @@
 import {
   type CatalogHeader,
-  type CatalogSyntax,
   catalogFrame,
-  type EntryTexts,
-  type NameRange,
+  RevisionConflict,
+  type SnapshotRecord,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { catalogHeader } from '../catalog-header.js';
 import {
   CheckpointHasher,
   type HashedCatalog,
   type HashedDocuments,
-  type HashedRun,
+  type HashedStep,
   type Hashes,
+  type SegmentTexts,
 } from './checkpoint-hasher.js';
-import { joinTexts } from './gzip.js';
+import type { StoredSegments } from './gzip-document.js';
 import type { HasherThread } from './hasher-thread.js';
+import { syntaxOf, withHead } from './syntax-hashes.js';
 
-/** Bytes of entries that are hashed in one step: a call for each entry would take longer than the hashing. */
+/** Compressed bytes of segments that are read and decompressed in one step: a megabyte or two of text. */
 const STEP_BYTES = 262_144;
+/** Steps that are decompressed and hashed while this thread reads others. */
+const STEPS_AT_ONCE = 4;
+
+type ContentStore = Pick<SnapshotStore, 'segmentContents'>;
+
+/** Stored segments do not have the text that the newest snapshot was made from. */
+export class DamagedSegments extends Error {}
 
 export interface LargeCatalogs {
   /** Functions of the smallest. */
   functions: number;
-  /** Hashes their entries while this thread reads them. */
+  /** Hashes their segments while this thread reads them. */
   thread: Pick<HasherThread, 'begin'>;
 }
 
-/** Reads the entries of catalogs, and hashes their documents. */
+/** Hashes the documents of catalogs. Reads the segments that did not change. */
 export class DocumentHasher {
-  readonly #store: Pick<SnapshotStore, 'entryRuns'>;
+  readonly #store: ContentStore;
   readonly #large: LargeCatalogs | undefined;
   readonly #hasher = new CheckpointHasher();
 
-  constructor(store: Pick<SnapshotStore, 'entryRuns'>, large?: LargeCatalogs) {
+  constructor(store: ContentStore, large?: LargeCatalogs) {
     this.#store = store;
     this.#large = large;
   }
 
-  /** Begins to hash documents. `serial` is that of the stored entries, `functions` about the size of the catalog. */
-  async begin(catalog: HashedCatalog, { serial, functions }: { serial: number; functions: number }) {
-    const hashes = await this.#begin(catalog, functions);
-    return new CatalogHashes(this.#store, hashes, { header: catalog.header, serial });
+  /**
+   * Begins to hash documents. They replace those of `previous`, the newest snapshot, of which all segments are added
+   * from the first one on; absent if all texts are new. Nothing changed before the function `firstChange`. `functions`
+   * is about the size of the catalog.
+   */
+  async begin(
+    header: CatalogHeader,
+    functions: number,
+    replacing?: { previous: SnapshotRecord; firstChange: FunctionName | undefined },
+  ): Promise<CatalogHashes> {
+    const { previous, firstChange } = replacing ?? {};
+    const catalog = {
+      header,
+      ...(previous === undefined ? {} : { previous: previous.digests['catalog.yaml'] }),
+      ...(firstChange === undefined ? {} : { firstChange }),
+    };
+    return new CatalogHashes(this.#store, await this.#begin(catalog, functions), previous);
   }
 
   async #begin(catalog: HashedCatalog, functions: number): Promise<Hashes> {
@@ -54,88 +76,97 @@ export class DocumentHasher {
         if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
       }
     }
-    const running = this.#hasher.begin(catalog);
-    return {
-      // Memory that is freed later costs more than a call.
-      stepBytes: 0,
-      from: running.from,
-      add: async (runs) => running.add(runs),
-      end: async () => running.end(),
-    };
+    return this.#hasher.begin(catalog);
   }
 }
 
-/** The hashes of one catalog. Add its entries in order. */
+/** The hashes of one catalog. Add its segments in order. */
 export class CatalogHashes {
-  /** The first entry to add; absent for the first of the catalog. */
+  /** The first segment to add; undefined for the first of the catalog. */
   readonly from: FunctionName | undefined;
-  readonly #store: Pick<SnapshotStore, 'entryRuns'>;
+  readonly #store: ContentStore;
   readonly #hashes: Hashes;
-  readonly #header: CatalogHeader;
-  readonly #serial: number;
-  #pending: EntryTexts[] = [];
-  #pendingBytes = 0;
+  readonly #previous: SnapshotRecord | undefined;
+  readonly #waiting = new Set<Promise<void>>();
 
-  constructor(
-    store: Pick<SnapshotStore, 'entryRuns'>,
-    hashes: Hashes,
-    { header, serial }: { header: CatalogHeader; serial: number },
-  ) {
+  constructor(store: ContentStore, hashes: Hashes, previous: SnapshotRecord | undefined) {
     this.from = hashes.from;
     this.#store = store;
     this.#hashes = hashes;
-    this.#header = header;
-    this.#serial = serial;
+    this.#previous = previous;
   }
 
-  async add(entry: EntryTexts): Promise<void> {
-    this.#pending.push(entry);
-    this.#pendingBytes += entry.yaml.byteLength + entry.json.byteLength;
-    if (this.#pendingBytes >= STEP_BYTES) await this.#flush();
+  /** Adds a new segment. */
+  async add({ group, kind }: FunctionName, texts: SegmentTexts): Promise<void> {
+    await this.#hash({ group, kind, are: 'new', of: { texts } });
   }
 
-  /** Adds stored entries, a range at a time. */
-  async addStored(ranges: readonly NameRange[]): Promise<void> {
-    await this.#flush();
-    const between = { yaml: this.#between('yaml'), json: this.#between('json') };
-    let runs: HashedRun[] = [];
-    let bytes = 0;
-    let at = 0;
-    for await (const run of this.#store.entryRuns(this.#header.name, this.#serial, { between, ranges })) {
-      const first = ranges[at]?.from;
-      runs.push({ ...(first === undefined ? {} : { first }), ...run });
-      bytes += run.texts.yaml.byteLength + run.texts.json.byteLength;
-      at += 1;
-      if (bytes < this.#hashes.stepBytes) continue;
-      await this.#hashes.add(runs);
-      [runs, bytes] = [[], 0];
-    }
-    if (runs.length > 0) await this.#hashes.add(runs);
+  /** Adds segments of the newest snapshot that did not change. */
+  async addKept(segments: StoredSegments): Promise<void> {
+    await this.#read(segments, 'kept');
   }
 
-  /** Call it once, after the last entry. */
+  /** Adds segments of the newest snapshot that others replace. */
+  async addReplaced(segments: StoredSegments): Promise<void> {
+    await this.#read(segments, 'replaced');
+  }
+
+  /** Call it once, after the last segment. Rejects with DamagedSegments if the newest snapshot has other documents. */
   async end(): Promise<HashedDocuments> {
-    await this.#flush();
-    return this.#hashes.end();
+    await Promise.all(this.#waiting);
+    const { replacedBodies, ...hashed } = await this.#hashes.end();
+    const previous = this.#previous;
+    if (replacedBodies === undefined) throw new DamagedSegments('a segment cannot be decompressed');
+    if (previous === undefined) return hashed;
+    for (const rendition of SNAPSHOT_RENDITIONS) {
+      const { head } = catalogFrame(rendition, catalogHeader(previous));
+      const read = withHead(head, replacedBodies[syntaxOf(rendition)]);
+      const facts = previous.documents?.[rendition];
+      if (facts?.bytes === read.bytes && facts.crc32 === read.crc32) continue;
+      throw new DamagedSegments(`the checksum of ${rendition} is not that of its segments`);
+    }
+    return hashed;
   }
 
-  #between(syntax: CatalogSyntax): string {
-    return catalogFrame(`catalog.${syntax}`, this.#header).between;
+  async #read(segments: StoredSegments, are: HashedStep['are']): Promise<void> {
+    for (const some of steps(segments)) {
+      const found = await this.#store.segmentContents(some.map(({ digest }) => digest));
+      const contents = found.map((content, at) => {
+        if (content !== undefined) return content;
+        throw new RevisionConflict(`segment ${some[at]!.digest} was deleted`);
+      });
+      const compressed = {
+        yaml: contents.map(({ yaml }) => yaml),
+        json: contents.map(({ json }) => json),
+      };
+      const { group, kind } = some[0]!;
+      await this.#hash({ group, kind, are, of: { compressed } });
+    }
   }
 
-  async #flush(): Promise<void> {
-    const pending = this.#pending;
-    const [first] = pending;
-    if (first === undefined) return;
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    const text = (syntax: CatalogSyntax) =>
-      joinTexts(
-        pending.map((entry) => entry[syntax]),
-        Buffer.from(this.#between(syntax)),
-      );
-    const { group, kind } = first;
-    const texts = { yaml: text('yaml'), json: text('json') };
-    await this.#hashes.add([{ first: { group, kind }, functions: pending.length, texts }]);
+  /** Does not wait until the step is hashed. A failure stays, and another step rejects with it. */
+  async #hash(step: HashedStep): Promise<void> {
+    if (this.#waiting.size >= STEPS_AT_ONCE) await Promise.race(this.#waiting);
+    const hashing = this.#hashes.add(step);
+    this.#waiting.add(hashing);
+    hashing.then(
+      () => this.#waiting.delete(hashing),
+      () => undefined,
+    );
   }
+}
+
+/** Divides segments into steps of about the same size. */
+function* steps(segments: StoredSegments): Iterable<StoredSegments> {
+  let start = 0;
+  let bytes = 0;
+  for (const [at, { compressed }] of segments.entries()) {
+    const size = compressed.yaml + compressed.json;
+    if (at > start && bytes + size > STEP_BYTES) {
+      yield segments.slice(start, at);
+      [start, bytes] = [at, 0];
+    }
+    bytes += size;
+  }
+  if (start < segments.length) yield segments.slice(start);
 }

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { constants, deflateRaw } from 'node:zlib';
+import { constants, deflateRaw, inflateRaw } from 'node:zlib';
 
 /**
  * gzip from compressed segments (RFC 1951, RFC 1952). A segment is raw deflate that ends at a byte and without a final
@@ -8,16 +8,32 @@ import { constants, deflateRaw } from 'node:zlib';
  */
 
 const compress = promisify(deflateRaw);
+const decompress = promisify(inflateRaw);
 
 /** No name, no time, unknown system: the same bytes on every machine. */
 export const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const TRAILER_BYTES = 8;
 const STORED_HEADER_BYTES = 5;
 const MAX_STORED_BYTES = 65_535;
+/** About how many times smaller segments become: memory for more bytes is allocated in several steps. */
+const USUAL_RATIO = 8;
 
 /** Compresses a segment, outside of the main thread. */
 export async function deflateSegment(bytes: Uint8Array): Promise<Uint8Array> {
   return compress(bytes, { level: 6, memLevel: 9, finishFlush: constants.Z_SYNC_FLUSH });
+}
+
+/** Returns the bytes of segments with the text between them. Rejects if they are damaged in a way that is visible. */
+export async function inflateSegments(
+  segments: readonly Uint8Array[],
+  between: Uint8Array,
+): Promise<Uint8Array> {
+  // With the end of a stream, a segment that was cut off is an error.
+  const stream = Buffer.concat([
+    joinTexts(segments, storedBlocks(between, { final: false })),
+    storedBlocks(new Uint8Array(), { final: true }),
+  ]);
+  return decompress(stream, { chunkSize: stream.byteLength * USUAL_RATIO });
 }
 
 /** Returns texts with the text between them. */

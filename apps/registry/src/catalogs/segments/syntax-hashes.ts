@@ -12,8 +12,9 @@ import { joinedCrc32 } from './crc32.js';
 
 /** What is known about the documents of a catalog in one syntax. */
 export interface HashedSyntax {
-  functions: number;
   documents: { rendition: SnapshotRendition; digest: Digest; facts: DocumentFacts }[];
+  /** What follows the head of the documents that the added texts replace. */
+  replacedBody: DocumentFacts;
 }
 
 interface Document {
@@ -26,13 +27,14 @@ interface Document {
 export class SyntaxHashes {
   readonly #documents: Document[];
   /** The documents differ in their heads only: everything after it. */
-  #body: DocumentFacts;
-  #functions: number;
+  readonly #body: Body;
+  /** The same of the documents that these replace. */
+  readonly #replaced: Body;
 
-  private constructor(documents: Document[], body: DocumentFacts, functions: number) {
+  private constructor(documents: Document[], body: Body) {
     this.#documents = documents;
     this.#body = body;
-    this.#functions = functions;
+    this.#replaced = body.copy();
   }
 
   static of(syntax: CatalogSyntax, header: CatalogHeader): SyntaxHashes {
@@ -41,45 +43,99 @@ export class SyntaxHashes {
       frame: catalogFrame(rendition, header),
       hash: createHash('sha256'),
     }));
-    return new SyntaxHashes(documents, { bytes: 0, crc32: 0 }, 0);
+    return new SyntaxHashes(documents, new Body());
   }
 
-  /** Returns an independent copy, to continue from here with other entries. */
+  /** Returns an independent copy, to continue from here with other entries. Nothing was replaced before. */
   copy(): SyntaxHashes {
     const documents = this.#documents.map((one) => ({ ...one, hash: one.hash.copy() }));
-    return new SyntaxHashes(documents, { ...this.#body }, this.#functions);
+    return new SyntaxHashes(documents, this.#body.copy());
   }
 
-  /** Adds the texts of entries, with the text between them. */
-  add(text: Uint8Array, functions: number): void {
-    if (functions === 0) return;
-    if (this.#functions === 0) for (const { hash, frame } of this.#documents) hash.update(frame.head);
-    else this.#update(Buffer.from(this.#documents[0]!.frame.between));
-    this.#functions += functions;
-    this.#update(text);
+  /** Adds the text of one or several entries. `isKept` if the replaced documents have it too. */
+  add(text: Uint8Array, { isKept }: { isKept: boolean }): void {
+    const crc = crc32(text);
+    if (this.#body.isEmpty) for (const { hash, frame } of this.#documents) hash.update(frame.head);
+    else this.#update(this.#between);
+    for (const { hash } of this.#documents) hash.update(text);
+    this.#body.add(this.#between, text, crc);
+    if (isKept) this.#replaced.add(this.#between, text, crc);
+  }
+
+  /** Adds the text of entries that only the replaced documents have. */
+  addReplaced(text: Uint8Array): void {
+    this.#replaced.add(this.#between, text, crc32(text));
   }
 
   /** Call it once, after the last entry. */
   end(): HashedSyntax {
-    const isEmpty = this.#functions === 0;
-    if (!isEmpty) this.#update(Buffer.from(this.#documents[0]!.frame.end));
-    const { bytes, crc32: crc } = this.#body;
+    const { isEmpty } = this.#body;
+    const end = Buffer.from(this.#documents[0]!.frame.end);
+    if (!isEmpty) this.#update(end);
+    const body = this.#body.end(end);
     const documents = this.#documents.map(({ rendition, frame, hash }) => {
       if (isEmpty) hash.update(frame.empty);
-      const head = Buffer.from(isEmpty ? frame.empty : frame.head);
-      const facts = { bytes: head.byteLength + bytes, crc32: joinedCrc32(crc32(head), crc, bytes) };
+      const facts = withHead(isEmpty ? frame.empty : frame.head, body);
       const digest: Digest = `sha256:${hash.digest('hex')}`;
       return { rendition, digest, facts };
     });
-    return { functions: this.#functions, documents };
+    return { documents, replacedBody: this.#replaced.end(end) };
+  }
+
+  get #between(): Uint8Array {
+    return Buffer.from(this.#documents[0]!.frame.between);
   }
 
   #update(text: Uint8Array): void {
-    if (text.byteLength === 0) return;
     for (const { hash } of this.#documents) hash.update(text);
-    this.#body.crc32 = crc32(text, this.#body.crc32);
-    this.#body.bytes += text.byteLength;
   }
+}
+
+/** The size and checksum of what follows the head of a document. */
+class Body {
+  #facts: DocumentFacts;
+  #isEmpty: boolean;
+
+  constructor(facts: DocumentFacts = { bytes: 0, crc32: 0 }, isEmpty = true) {
+    this.#facts = facts;
+    this.#isEmpty = isEmpty;
+  }
+
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  copy(): Body {
+    return new Body(this.#facts, this.#isEmpty);
+  }
+
+  add(between: Uint8Array, text: Uint8Array, crc: number): void {
+    if (!this.#isEmpty) this.#append({ bytes: between.byteLength, crc32: crc32(between) });
+    this.#isEmpty = false;
+    this.#append({ bytes: text.byteLength, crc32: crc });
+  }
+
+  end(end: Uint8Array): DocumentFacts {
+    if (!this.#isEmpty) this.#append({ bytes: end.byteLength, crc32: crc32(end) });
+    return this.#facts;
+  }
+
+  #append(facts: DocumentFacts): void {
+    this.#facts = joined(this.#facts, facts);
+  }
+}
+
+/** Returns the facts of a document from its head and those of the rest. */
+export function withHead(head: string, body: DocumentFacts): DocumentFacts {
+  const bytes = Buffer.from(head);
+  return joined({ bytes: bytes.byteLength, crc32: crc32(bytes) }, body);
+}
+
+function joined(first: DocumentFacts, second: DocumentFacts): DocumentFacts {
+  return {
+    bytes: first.bytes + second.bytes,
+    crc32: joinedCrc32(first.crc32, second.crc32, second.bytes),
+  };
 }
 
 /** Returns the syntax of a rendition. */

@@ -1,7 +1,7 @@
 /**
  * Opens the blobs of a registry where they are: in its data folder, or in an S3-compatible store that a file in the
- * data folder names: published files and pushed blobs. Small published files of a registry that was in a folder before
- * stay rows of its database. Profiles and copies of upstream catalogs stay in the data folder.
+ * data folder names: published files and pushed blobs. Small published files and pushed blobs of a registry that
+ * was in a folder before stay rows of its database. Profiles and copies of upstream catalogs stay in the data folder.
  *
  * Of a registry with several processes, the record is a row of the database, and the file is a copy of it. So a process
  * with a new data folder finds the prefix of its registry, and another registry does not get it.
@@ -97,8 +97,8 @@ export async function openBlobStores(
   }
   const registry = record?.registry ?? randomUUID();
   // The ID is durable before the store has it: an interrupted first start continues with the same one.
+  const next: StoreRecord = { ...place, registry, isNew: true };
   if (isNew) {
-    const next: StoreRecord = { ...place, registry, isNew };
     if ((await shareRecord(shared, row, next)) === 'changed')
       return openBlobStores(paths, settings, counters);
     await writeRecord(paths, next);
@@ -114,9 +114,11 @@ export async function openBlobStores(
     isShared: shared !== undefined,
     ...counters,
   });
+  if (isNew && (await shareRecord(shared, JSON.stringify(next), { ...place, registry })) === 'changed')
+    throw startedElsewhere(place);
   const isSame = (one?: StoreRecord) => one?.bucketUrl === place.bucketUrl && one.region === place.region;
-  if (isNew || row === undefined || !isSame(record))
-    await shareRecord(shared, await shared?.setting('blob-store'), { ...place, registry });
+  if (!isNew && (row === undefined || !isSame(record)))
+    await shareRecord(shared, row, { ...place, registry });
   if (isNew || !isSame(inFolder)) await writeRecord(paths, { ...place, registry });
   return { openPart: async (part) => store.area(part), pieces: store.pieces };
 }
@@ -220,6 +222,15 @@ async function shareRecord(
   const text = JSON.stringify(record);
   const stored = (await shared?.changeSetting('blob-store', before, text)) ?? text;
   return stored === text ? 'stored' : 'changed';
+}
+
+/** Another first start has chosen another place meanwhile. */
+function startedElsewhere(place: S3Place): KrmhubError {
+  return new KrmhubError(
+    'usage',
+    `another process of this registry started at the same time with other blobs than ${describeS3Place(place)}`,
+    { hint: 'Use the same --blob-url or KRMHUB_BLOB_URL for all processes.' },
+  );
 }
 
 function otherRegistry({ blobStore }: DataPaths, record: StoreRecord): KrmhubError {

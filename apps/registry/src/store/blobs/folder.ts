@@ -86,6 +86,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
       digest: () => blob.digest(),
       sync: () => translated(folder, () => blob.sync()),
       pieces: () => filePieces(folder, () => blob.flushed()),
+      inMemory: () => blob.inMemory(),
       commit: () => translated(folder, () => blob.commit()),
       discard: () => blob.discard(),
     };

@@ -31,6 +31,7 @@ export class UnfinishedBlob {
   #descriptor: number | undefined;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  #isFlushed = false;
   #digest: Digest | undefined;
   #isSynced = false;
   #isCreated = false;
@@ -63,6 +64,11 @@ export class UnfinishedBlob {
   digest(): Digest {
     this.#digest ??= `sha256:${this.#hash.digest('hex')}`;
     return this.#digest;
+  }
+
+  /** Returns all bytes so far, if the blob has no file. */
+  inMemory(): Uint8Array | undefined {
+    return this.#isFlushed ? undefined : Buffer.concat(this.#waiting);
   }
 
   /** Returns the temporary file with all bytes so far. */
@@ -111,6 +117,7 @@ export class UnfinishedBlob {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#isFlushed = true;
     return waiting;
   }
 

@@ -38,6 +38,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   unusedEntries,
   artifacts.repositories,
   artifacts.repositoryBlobs,
+  artifacts.blobBytes,
   artifacts.manifests,
   artifacts.pushers,
   artifacts.references,

@@ -15,6 +15,11 @@ const ANSWER_MS = STATEMENT_MS + 10_000;
  * keep the others from writing longer than it takes them to give it up.
  */
 const IDLE_TRANSACTION_MS = 10_000;
+/**
+ * Milliseconds without traffic after which the system asks whether the server's machine is there; ten seconds later,
+ * the connection breaks. The system's default is two hours.
+ */
+const KEEP_ALIVE_MS = 10_000;
 /** Milliseconds after which an unused connection is closed. */
 const IDLE_MS = 60_000;
 /** Connections of the main thread. */
@@ -51,6 +56,7 @@ export function clientConfig(url: string): pg.ClientConfig {
     application_name: 'krmhub',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: valueTypes(),
   };
 }

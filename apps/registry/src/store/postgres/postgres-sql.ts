@@ -29,8 +29,6 @@ const callRequireProcess = (id: string) => `require_process('${id}')`;
 
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
-/** Ranges of entries that one statement reads: each is a segment, of up to 512 KiB if its entries are not larger. */
-const MAX_RANGES = 32;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Runs work in PostgreSQL. */
@@ -42,7 +40,6 @@ export function postgresSql(
   return {
     read: (work) => read(pool, count, work()),
     readOne: (work) => readOne(pool, count, work()),
-    rangesTogether: MAX_RANGES,
     write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
       transaction({ pool, process, count }, writes),
     ) as Sql['write'],

@@ -5,6 +5,8 @@ import { combinedChanges, preparedCall } from './prepared.js';
 
 /** Changes of one statement, at most: planning them takes longer than a round trip. */
 const MAX_CHANGES = 64;
+/** Size of the values of changes of one statement: the driver copies them twice. */
+const MAX_CHANGE_SIZE = 4_194_304;
 /** Called with the number of statements that the server was sent. BEGIN and COMMIT count. */
 export type CountStatements = (statements: number) => void;
 
@@ -64,8 +66,7 @@ export class Session {
   async take(step: Step): Promise<unknown> {
     if ('method' in step) return this.#call(step.method, preparedCall(step));
     let result: unknown;
-    for (let at = 0; at < step.length; at += MAX_CHANGES) {
-      const calls = step.slice(at, at + MAX_CHANGES);
+    for (const calls of combinable(step)) {
       const last = calls.at(-1)!;
       result = await this.#call(
         last.method,
@@ -122,6 +123,31 @@ export class Session {
     this.#released = true;
     this.#client.release(this.#broken);
   }
+}
+
+/** Splits changes into those of one statement each. */
+export function* combinable(calls: readonly StatementCall[]): Generator<readonly StatementCall[]> {
+  let from = 0;
+  let size = 0;
+  for (const [at, call] of calls.entries()) {
+    const added = sizeOf(call);
+    if (at > from && (at - from === MAX_CHANGES || size + added > MAX_CHANGE_SIZE)) {
+      yield calls.slice(from, at);
+      [from, size] = [at, 0];
+    }
+    size += added;
+  }
+  if (from < calls.length) yield calls.slice(from);
+}
+
+/** About the bytes of the values; a number costs next to nothing. */
+function sizeOf({ values }: StatementCall): number {
+  let size = 0;
+  for (const value of Object.values(values)) {
+    if (typeof value === 'string') size += value.length;
+    else if (value instanceof Uint8Array) size += value.byteLength;
+  }
+  return size;
 }
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {

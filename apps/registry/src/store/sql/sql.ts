@@ -1,4 +1,5 @@
 import type { Work } from './statement.js';
+import type { WriteOptions } from './write-queue.js';
 
 /** A database in which work runs. */
 export interface Sql {
@@ -8,11 +9,9 @@ export interface Sql {
   readOne<Result>(work: () => Work<Result>): Promise<Result>;
   /**
    * Runs work in a transaction that sees the newest state, with no other writer beside it; it is stored whole or not at
-   * all. Writes that arrive together share a transaction.
+   * all. Writes that arrive together share a transaction, except large ones.
    */
-  write<Result>(work: () => Work<Result>): Promise<Result>;
-  /** Ranges of entries that one statement should read: more than one where each statement is a round trip. */
-  readonly rangesTogether: number;
+  write<Result>(work: () => Work<Result>, options?: WriteOptions): Promise<Result>;
   /** Resolves when everything that an earlier read could see is durable. */
   durable(): Promise<void>;
   /** Returns a value that differs when another connection has changed the database, in less time than a read takes. */

@@ -1,26 +1,36 @@
 import { setImmediate } from 'node:timers/promises';
 
+export interface WriteOptions {
+  /** Changes many rows, so it shares its transaction with no other write. */
+  isLarge?: boolean;
+}
+
+/** Changed functions or entries from which a write is large. */
+export const LARGE_WRITE = 200;
+
 /** A write that waits for a transaction. */
 export interface PendingWrite<Given> {
   work: () => Given;
+  isLarge: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
 /**
- * Runs writes that arrive together in one transaction of at most `max`, one transaction after the other. `transaction`
- * returns what settles each of the writes once they are stored; if it rejects, none of them is stored.
+ * Runs writes that arrive together in one transaction of at most `max`, one transaction after the other, and each large
+ * one in its own. `transaction` returns what settles each of the writes once they are stored; if it rejects, none of them is stored.
  */
 export function writeQueue<Given>(
   max: number,
   transaction: (writes: readonly PendingWrite<Given>[]) => Promise<(() => void)[]>,
-): (work: () => Given) => Promise<unknown> {
+): (work: () => Given, options?: WriteOptions) => Promise<unknown> {
   const pending: PendingWrite<Given>[] = [];
   let running = false;
   const runAll = async (): Promise<void> => {
     running = true;
     while (pending.length > 0) {
-      const writes = pending.splice(0, max);
+      const large = pending.findIndex(({ isLarge }) => isLarge);
+      const writes = pending.splice(0, large === -1 ? max : Math.min(Math.max(large, 1), max));
       try {
         for (const settle of await transaction(writes)) settle();
       } catch (error) {
@@ -30,9 +40,9 @@ export function writeQueue<Given>(
     }
     running = false;
   };
-  return (work) =>
+  return (work, { isLarge = false } = {}) =>
     new Promise((resolve, reject) => {
-      pending.push({ work, resolve, reject });
+      pending.push({ work, isLarge, resolve, reject });
       // Callers that are ready now run first and join the transaction.
       if (!running) globalThis.setImmediate(() => running || void runAll());
     });

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { TokenStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type BetterSqlite3 from 'better-sqlite3';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -115,6 +117,7 @@ describe('migrations', () => {
     client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
     client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
+    client.exec('DROP TABLE oci_blob_bytes');
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
@@ -190,6 +193,44 @@ describe('migrations', () => {
     untouched.prepare('DELETE FROM __drizzle_migrations WHERE created_at = 9e12').run();
     untouched.close();
     await (await openSqliteStore(file)).close();
+  });
+});
+
+describe('a write', () => {
+  const add = (client: BetterSqlite3.Database, id: string) =>
+    client.prepare('INSERT INTO written (id) VALUES (?)').run(id);
+
+  it('has a savepoint only beside others', async () => {
+    const { client, write, close } = openConnection(file);
+    /** The driver's own name for it. */
+    const hasSavepoint = () => {
+      try {
+        client.exec('ROLLBACK TO "\t_bs3.\t"');
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    expect(await write(hasSavepoint)).toBe(false);
+    expect(await Promise.all([write(hasSavepoint), write(hasSavepoint)])).toEqual([true, true]);
+    const large = [write(hasSavepoint, { isLarge: true }), write(hasSavepoint, { isLarge: true })];
+    expect(await Promise.all(large)).toEqual([false, false]);
+    close();
+  });
+
+  it('that fails leaves nothing, alone and beside others', async () => {
+    const { client, write, close } = openConnection(file);
+    client.exec('CREATE TABLE written (id text)');
+    const failing = (id: string) =>
+      write(() => {
+        add(client, id);
+        throw new KrmhubError('conflict', id);
+      });
+    await expect(failing('a')).rejects.toMatchObject({ code: 'conflict', message: 'a' });
+    const all = await Promise.allSettled([failing('b'), write(() => add(client, 'c')), failing('d')]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
+    expect(client.prepare('SELECT id FROM written').pluck().all()).toEqual(['c']);
+    close();
   });
 });
 

@@ -8,7 +8,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { refuseMoved, sqliteMark } from '../copy/move-mark.js';
-import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
+import { type PendingWrite, type WriteOptions, writeQueue } from '../sql/write-queue.js';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
 import { LogSync } from './log-sync.js';
@@ -42,10 +42,10 @@ export interface Connection {
   db: BetterSQLite3Database;
   /**
    * Runs `work` in an IMMEDIATE transaction: it sees the newest state, and is stored whole or not at all. Concurrent
-   * writes share the transaction, so that they wait for the disk once. Resolves when it is durable; reads can see it
-   * before that.
+   * writes share the transaction, so that they wait for the disk once, except large ones. Resolves when it is durable;
+   * reads can see it before that.
    */
-  write<Result>(work: () => Result): Promise<Result>;
+  write<Result>(work: () => Result, options?: WriteOptions): Promise<Result>;
   /** Calls back after each transaction, at most one function. */
   onCommit(callback: () => void): void;
   /** Postpones writes until `work` of another connection is done. Reads continue. */
@@ -178,7 +178,11 @@ function readTransactions(client: BetterSqlite3.Database): Connection['read'] {
   return <Result>(work: () => Result) => attempt(() => transaction.deferred(work) as Result);
 }
 
-/** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
+/**
+ * Runs writes in one transaction, each of several in its own savepoint, so that one can fail without the others. One that
+ * is alone needs no savepoint, in which a statement takes time in proportion to the pages that earlier ones changed: it
+ * fails with its transaction.
+ */
 function writeTogether(
   client: BetterSqlite3.Database,
   {
@@ -188,18 +192,19 @@ function writeTogether(
   }: { log: LogSync | undefined; pause: () => Promise<unknown> | undefined; committed: () => void },
 ): Connection['write'] {
   const savepoint = client.transaction((work: () => unknown) => work());
-  const transaction = client.transaction((writes: readonly PendingWrite<unknown>[]) =>
-    writes.map(({ work, resolve, reject }) => {
+  const transaction = client.transaction((writes: readonly PendingWrite<unknown>[]) => {
+    const isAlone = writes.length === 1;
+    return writes.map(({ work, resolve, reject }) => {
       try {
-        const result = savepoint(work);
+        const result = isAlone ? work() : savepoint(work);
         return () => resolve(result);
       } catch (error) {
         // Some errors, for example a full disk, roll back the whole transaction.
-        if (!client.inTransaction) throw error;
+        if (isAlone || !client.inTransaction) throw error;
         return () => reject(translateSqliteError(error));
       }
-    }),
-  );
+    });
+  });
 
   return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
     await log?.recover();

@@ -9,6 +9,7 @@ import {
   type Values,
   type Work,
 } from '../sql/statement.js';
+import type { WriteOptions } from '../sql/write-queue.js';
 import { attempt } from './errors.js';
 import { prepared } from './prepared.js';
 
@@ -28,7 +29,7 @@ interface PlainConnection {
   client: BetterSqlite3.Database;
   db: BetterSQLite3Database;
   read<Result>(work: () => Result): Promise<Result>;
-  write<Result>(work: () => Result): Promise<Result>;
+  write<Result>(work: () => Result, options?: WriteOptions): Promise<Result>;
   durable(): Promise<void>;
 }
 
@@ -84,8 +85,7 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     run,
     read: (work) => connection.read(() => run(work())),
     readOne: (work) => attempt(() => runOne(work())),
-    rangesTogether: 1,
-    write: (work) => connection.write(() => run(work())),
+    write: (work, options) => connection.write(() => run(work()), options),
     durable: () => connection.durable(),
     versionOfOthers: () => attempt(() => versionOfOthers.get()),
   };

@@ -6,6 +6,7 @@ import {
   parseReference,
   type Reference,
 } from '@krmhub/oci';
+import { isPushed } from '../../artifacts/stored-blob.js';
 import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { Site } from '../site.js';
@@ -36,7 +37,7 @@ export async function findScript(
   const { repository } = reference;
   const layer = await findLayer(store, repository, reference.digest);
   const blob = layer && (await store.blob(repository, layer));
-  return blob?.place === 'artifacts' ? { file: blob.file, size: blob.size } : undefined;
+  return blob !== undefined && isPushed(blob) ? { file: blob.file, size: blob.size } : undefined;
 }
 
 function readOciReference(text: string): Reference | undefined {

@@ -14,6 +14,7 @@ import {
 } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
 import { functionRepository } from '../../artifacts/repositories.js';
+import { isPushed } from '../../artifacts/stored-blob.js';
 import { readSmallManifest } from './small-manifest.js';
 
 /** An image in the repository of a function. It is part of the input of a page, so it only names the bytes. */
@@ -46,7 +47,7 @@ export async function findReleaseImages(
       // A file has the sha256 digest as its name.
       if (!isDigest(digest) || !isWanted({ path, digest })) continue;
       const blob = await store.blob(repository, digest);
-      if (blob?.place !== 'artifacts' || blob.size > README_IMAGE_LIMITS.maxBytes) continue;
+      if (blob === undefined || !isPushed(blob) || blob.size > README_IMAGE_LIMITS.maxBytes) continue;
       found.set(path, { path, digest, isAttached });
     }
   };

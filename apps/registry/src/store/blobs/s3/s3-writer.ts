@@ -52,6 +52,10 @@ export class S3Writer implements BlobWriter {
     })();
   }
 
+  inMemory(): Uint8Array | undefined {
+    return this.#blob.inMemory();
+  }
+
   /** Rejects after it has removed what was sent. */
   async commit(): Promise<Digest> {
     const { cache, area } = this.#target;

@@ -40,6 +40,8 @@ export class Heartbeat {
   readonly #times: Times;
   readonly #onNotice: () => void;
   #client: pg.Client | undefined;
+  /** Whether the connection has the lock of this process: the server may still hold it for one that broke. */
+  #isLocked = false;
 
   /** `onNotice` is called when the processes or leases may have changed, or the connection broke. */
   constructor(url: string, times: Times, onNotice: () => void) {
@@ -62,6 +64,7 @@ export class Heartbeat {
   async renew(id: string, drained: number): Promise<ProcessState> {
     try {
       this.#client ??= await this.#connect(id);
+      if (!this.#isLocked) await this.#lock(this.#client, id);
       const { rows } = await this.#client.query(RENEW, [id, drained, lateAfter(this.#times)]);
       const { renewed, processes, leases } = rows[0] as Omit<ProcessState, 'renewed'> & { renewed: number };
       return { renewed: renewed > 0, processes, leases };
@@ -100,7 +103,8 @@ export class Heartbeat {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      await client.query(`LISTEN ${CHANNEL}; ${lockConnection(id)}`);
+      await client.query(`LISTEN ${CHANNEL}`);
+      await this.#lock(client, id);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
@@ -112,6 +116,11 @@ export class Heartbeat {
       this.#onNotice();
     });
     return client;
+  }
+
+  async #lock(client: pg.Client, id: string): Promise<void> {
+    const { rows } = await client.query<{ locked: number }>(lockConnection(id));
+    this.#isLocked = rows[0]?.locked === 1;
   }
 }
 

@@ -7,7 +7,7 @@ const RETRY_MS = 1_000;
 /** Attempts to start work before another process is to lead. */
 const MAX_STARTS = 3;
 
-/** Starts and stops the work of the process that leads, one step after the other. */
+/** Starts and stops the work of the leader, one step after the other. */
 export class LedWorks {
   readonly #log: Log;
   readonly #onFailure: () => void;
@@ -41,8 +41,7 @@ export class LedWorks {
           try {
             return await this.#start(work);
           } catch (error) {
-            if (this.#leads)
-              this.#log.error({ err: error }, 'cannot start the work of the process that leads');
+            if (this.#leads) this.#log.error({ err: error }, 'cannot start the work of the leader');
             if (starts === MAX_STARTS) return this.#onFailure();
             await setTimeout(RETRY_MS);
           }
@@ -57,7 +56,7 @@ export class LedWorks {
     await this.#step(async () => {
       for (let work = this.#started.pop(); work !== undefined; work = this.#started.pop()) {
         await work.stop().catch((error) => {
-          this.#log.error({ err: error }, 'cannot stop the work of the process that leads');
+          this.#log.error({ err: error }, 'cannot stop the work of the leader');
         });
       }
     });

@@ -18,20 +18,15 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { LocalLock } from '../../../processes/local-lock.js';
 import type { BytesLock, LedWork, Pausable, Processes } from '../../../processes/processes.js';
+import { beginWithin } from './begin-within.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';
 import { lost, taken } from './process-errors.js';
-import { type ManyProcessesOptions, TIMES } from './process-options.js';
+import { type Draining, type ManyProcessesOptions, TIMES } from './process-options.js';
 import { ProcessTable, type Times } from './process-table.js';
 
 /** Milliseconds between two attempts to renew or join while the database cannot be reached. */
 const RETRY_MS = 500;
-
-/** Another process's exclusive work, during which this one stores no bytes. */
-interface Draining {
-  number: number;
-  end(): void;
-}
 
 export class ManyProcesses implements Processes {
   readonly #options: ManyProcessesOptions;
@@ -220,7 +215,7 @@ export class ManyProcesses implements Processes {
     const { log } = this.#options;
     if (this.#follows || this.leads || performance.now() < this.#leadsFrom) return;
     if (lease?.holder === this.#id) {
-      log.info({ process: this.#id }, 'this process leads');
+      log.info({ process: this.#id }, 'this process is the leader');
       this.#led.lead();
     } else if (lease === undefined) {
       this.#attempt('lead', () => this.#table.take('background', this.#id));
@@ -228,7 +223,7 @@ export class ManyProcesses implements Processes {
   }
 
   #leaveLead(): void {
-    this.#options.log.warn({ process: this.#id }, 'this process cannot lead; another one can');
+    this.#options.log.warn({ process: this.#id }, 'this process cannot be the leader; another one can');
     this.#leadsFrom = performance.now() + this.#times.lost;
     this.#attempt('leave the lead', async () => {
       const id = this.#id;
@@ -316,11 +311,15 @@ export class ManyProcesses implements Processes {
       const id = this.#id;
       try {
         const number = await this.#takeExclusive(id, pausesBuilds);
-        const alone = async () => {
-          await this.#until(() => this.#state.processes.every(({ drained }) => drained === number), id);
-          return work();
-        };
-        return await (pausesBuilds ? this.#lock.exclusively(alone) : this.#lock.write(alone));
+        const isDrained = () => this.#state.processes.every(({ drained }) => drained === number);
+        return await beginWithin(this.#times.drain, ({ isLate, begin }) => {
+          const alone = async () => {
+            await this.#until(() => isLate() || isDrained(), id);
+            begin();
+            return work();
+          };
+          return pausesBuilds ? this.#lock.exclusively(alone) : this.#lock.write(alone);
+        });
       } finally {
         await this.#giveBackExclusive(id);
       }

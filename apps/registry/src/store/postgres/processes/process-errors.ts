@@ -11,3 +11,13 @@ export function taken(): KrmhubError {
     hint: 'Stop that process, or use another database. Several processes need blobs in S3, with --blob-url for each.',
   });
 }
+
+export function notDrained(): KrmhubError {
+  return new KrmhubError(
+    'unavailable',
+    'the processes of the registry did not finish storing bytes in time',
+    {
+      hint: 'Nothing was changed. Try again when large uploads have ended. If the error persists, see in the logs whether each process can reach the database and the object store.',
+    },
+  );
+}

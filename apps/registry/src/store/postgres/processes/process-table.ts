@@ -13,14 +13,19 @@ export interface Times {
   renew: number;
   /** After which a process that did not renew is lost. */
   lost: number;
+  /** After which exclusive work is refused if a process still stores bytes. All others wait meanwhile. */
+  drain: number;
 }
 
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
 const CONNECTED_LOCK = 0x6b726d70;
 
-/** Locks the connection of a process: the lock ends with the connection, at once if the process is killed. */
+/**
+ * Locks the connection of a process, unless another one has the lock. The lock ends with the connection, at once if the
+ * process is killed.
+ */
 export function lockConnection(id: string): string {
-  return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}'))`;
+  return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}')) AS locked`;
 }
 
 /**
@@ -32,7 +37,7 @@ const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' O
   AND NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive')
   AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
 /** Milliseconds after which a process that is not connected is lost. */
-export function lateAfter({ renew }: Times): number {
+export function lateAfter({ renew }: Pick<Times, 'renew'>): number {
   return 2 * renew;
 }
 

@@ -43,15 +43,15 @@ export function* artifactChanges(artifacts: readonly AddedArtifact[]): Work<Stat
   let added = 0;
   // Two artifacts can have one blob, whose row is changed once.
   const blobs = new Map(
-    artifacts.flatMap(({ at, blobs }) =>
-      blobs.map((blob) => [blob.digest, { ...blob, seenAt: at }] as const),
-    ),
+    artifacts.flatMap(({ at, blobs }) => blobs.map((blob) => [blob.digest, { blob, at }] as const)),
   );
-  for (const { digest, file, place, size, seenAt } of blobs.values()) {
+  for (const { blob, at } of blobs.values()) {
+    const { digest, file, place, size } = blob;
     if (place === 'artifacts' && has.taken.has(file)) yield* refuseTakenDown(file);
-    if (!has.blobs.has(digest)) added += size;
+    const isKnown = has.blobs.has(digest);
+    if (!isKnown) added += size;
     has.blobs.add(digest);
-    changes.push(putBlob.later({ repository, digest, file, place, size, seenAt }));
+    changes.push(...putBlob(repository, blob, { at, isKnown }));
   }
   for (const { manifest, tags, needed = [], standing = false, at, by } of artifacts) {
     const { digest, references, subject } = manifest;

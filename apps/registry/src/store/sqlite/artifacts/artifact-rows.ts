@@ -2,15 +2,15 @@ import {
   type Change,
   EMPTY_DIGEST,
   type ManifestRecord,
+  type NewBlob,
   type OciDigest,
   QuotaExceeded,
-  type RepositoryBlob,
   UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import { inserter } from '../../sql/insert.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
+import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { manifests, pushers, repositoryBlobs, tags } from '../schema/artifacts.js';
 
 /** Changes of repositories and of the total size of each, as work of a transaction. */
@@ -34,11 +34,18 @@ const manifestOf = query((db) =>
     .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest))),
 );
 // A blob of a release becomes an artifact blob when it is pushed.
-export const putBlob = text<never>(
+const putBlobRow = text<never>(
   `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
    VALUES (:repository, :digest, :file, :place, :size, :seenAt)
    ON CONFLICT (repository, digest)
    DO UPDATE SET seen_at = excluded.seen_at, place = excluded.place, file = excluded.file`,
+);
+const putBytes = text<never>(
+  `INSERT INTO oci_blob_bytes (repository, digest, bytes) VALUES (:repository, :digest, :bytes)
+   ON CONFLICT (repository, digest) DO UPDATE SET bytes = excluded.bytes`,
+);
+const removeBytes = text<never>(
+  'DELETE FROM oci_blob_bytes WHERE repository = :repository AND digest = :digest',
 );
 // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
 export const pushedAgain = change((db) =>
@@ -124,15 +131,27 @@ export function manifestRow(repository: string, manifest: ManifestRecord, { at, 
   };
 }
 
-export function* addBlob(
-  name: string,
-  { digest, file, place, size }: Omit<RepositoryBlob, 'seenAt'>,
-  change: Change,
-): Work<void> {
-  if (place === 'artifacts') yield* refuseTakenDown(file);
+/** Returns the changes that store a blob. `isKnown` tells whether the repository has it. */
+export function putBlob(
+  repository: string,
+  blob: NewBlob,
+  { at, isKnown }: Pick<Change, 'at'> & { isKnown: boolean },
+): StatementCall[] {
+  const { digest, file, place, size, bytes } = blob;
+  const put = putBlobRow.later({ repository, digest, file, place, size, seenAt: at });
+  // Bytes that are elsewhere now.
+  if (bytes === undefined) return isKnown ? [put, removeBytes.later({ repository, digest })] : [put];
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return [put, putBytes.later({ repository, digest, bytes: buffer })];
+}
+
+export function* addBlob(name: string, blob: NewBlob, change: Change): Work<void> {
+  const { digest, file, place, size } = blob;
+  if (place === 'artifacts' || place === 'rows') yield* refuseTakenDown(file);
+  const isKnown = (yield* sizeOfBlob.first({ repository: name, digest })) !== undefined;
   // The repository of a stored blob has a row.
-  if ((yield* sizeOfBlob.first({ repository: name, digest })) === undefined) yield* grow(name, size, change);
-  yield* putBlob.run({ repository: name, digest, file, place, size, seenAt: change.at });
+  if (!isKnown) yield* grow(name, size, change);
+  yield* together(putBlob(name, blob, { at: change.at, isKnown }));
 }
 
 /** Removes a manifest by row id, with its tags. */

@@ -1,7 +1,16 @@
-import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
+import {
+  isOciDigest,
+  type ManifestDescriptor,
+  type ManifestStore,
+  type NewBlob,
+  type OciDigest,
+  type RepositoryBlob,
+} from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import { lost } from '../../../artifacts/stored-blob.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, type Work } from '../../sql/statement.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { addBlob, putManifest, removeBlob, removeManifestByDigest } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
@@ -31,10 +40,14 @@ const anywhere = query((db) =>
     .select()
     .from(repositoryBlobs)
     .where(
-      sql`${repositoryBlobs.place} = 'artifacts' AND (${repositoryBlobs.file} = ${digest}
+      sql`${repositoryBlobs.place} IN ('artifacts', 'rows') AND (${repositoryBlobs.file} = ${digest}
       OR ("digest" <> "file" AND ${repositoryBlobs.digest} = ${digest}))`,
     )
     .limit(1),
+);
+const bytesOf = text<{ bytes: Buffer }>(
+  `SELECT stored.bytes FROM oci_blob AS blob JOIN oci_blob_bytes AS stored USING (repository, digest)
+   WHERE blob.file = :file AND blob.place = 'rows' LIMIT 1`,
 );
 const isNamed = query((db) =>
   db
@@ -121,7 +134,7 @@ const removeTag = change((db) =>
 );
 
 export function manifestStore(sql: Sql): ManifestStore {
-  const { read, write } = sql;
+  const { read, readOne, write } = sql;
   return {
     manifest: (name, reference) =>
       read(function* () {
@@ -180,6 +193,11 @@ export function manifestStore(sql: Sql): ManifestStore {
         const { repository: _, ...blob } = row;
         return blob;
       }),
+    async rowBytes(file) {
+      const row = await readOne(() => bytesOf.first({ file }));
+      if (row === undefined || sha256(row.bytes) === file) return row?.bytes;
+      throw lost(file, 'they do not match the digest');
+    },
     addBlob: (name, blob, change) => write(() => addBlob(name, blob, change)),
     mountBlob: (from, to, one, change) =>
       write(function* () {
@@ -189,7 +207,7 @@ export function manifestStore(sql: Sql): ManifestStore {
             : yield* blobOf.first({ repository: from, digest: one });
         // Catalogs and signatures of snapshots are only found through their catalog.
         if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
-        yield* addBlob(to, { ...blob, digest: one }, change);
+        yield* addBlob(to, yield* withBytes({ ...blob, digest: one }), change);
         return true;
       }),
     touchBlob: (name, one, at) =>
@@ -214,6 +232,14 @@ export function manifestStore(sql: Sql): ManifestStore {
       }),
     ...collector(sql),
   };
+}
+
+/** A row without its bytes is one that another program damaged. */
+function* withBytes({ place, ...blob }: Omit<RepositoryBlob, 'seenAt'>): Work<NewBlob> {
+  if (place !== 'rows') return { ...blob, place };
+  const row = yield* bytesOf.first({ file: blob.file });
+  if (row === undefined) throw lost(blob.file, 'they are missing');
+  return { ...blob, place, bytes: row.bytes };
 }
 
 function descriptorOf(row: {

@@ -17,11 +17,20 @@ const add = change((db) =>
     owner: sql.placeholder('owner'),
   }),
 );
+/** A piece with this name, which no object has, says where bytes begin that are only reserved. */
+const RESERVED = '';
+const STORED = `coalesce((SELECT start FROM oci_upload_piece WHERE upload = oci_upload.id AND name = '${RESERVED}'), size)`;
 const byId = text<UploadRecord & { owner: string | null; movedAt: string }>(
-  `SELECT id, repository, token, size, owner, moved_at AS "movedAt" FROM oci_upload WHERE id = :id`,
+  `SELECT id, repository, token, ${STORED} AS size, owner, moved_at AS "movedAt" FROM oci_upload WHERE id = :id`,
 );
 const pieces = text<{ name: string }>('SELECT name FROM oci_upload_piece WHERE upload = :id ORDER BY start');
-const take = text('UPDATE oci_upload SET owner = :owner, moved_at = :at WHERE id = :id');
+const reserve = text(
+  `INSERT INTO oci_upload_piece (upload, start, name)
+   SELECT id, size, '${RESERVED}' FROM oci_upload WHERE id = :id AND ${STORED} = size
+   ON CONFLICT DO NOTHING`,
+);
+const unreserve = text(`DELETE FROM oci_upload_piece WHERE upload = :id AND name = '${RESERVED}'`);
+const take = text(`UPDATE oci_upload SET owner = :owner, moved_at = :at, size = ${STORED} WHERE id = :id`);
 const renew = text('UPDATE oci_upload SET moved_at = :at WHERE id = :id AND owner = :owner');
 const grow = text(
   'UPDATE oci_upload SET moved_at = :at, size = size + :size WHERE id = :id AND owner = :owner',
@@ -30,18 +39,24 @@ const addPiece = text(
   `INSERT INTO oci_upload_piece (upload, start, name)
    SELECT id, size, :name FROM oci_upload WHERE id = :id AND owner = :owner`,
 );
-const release = text('UPDATE oci_upload SET owner = NULL, moved_at = :at WHERE id = :id AND owner = :owner');
+const release = text(
+  `UPDATE oci_upload SET owner = NULL, moved_at = :at, size = ${STORED} WHERE id = :id AND owner = :owner`,
+);
 const remove = text('DELETE FROM oci_upload WHERE id = :id');
 const idle = text<{ id: string }>('SELECT id FROM oci_upload WHERE moved_at < :before');
 const open = text<{ id: string }>('SELECT id FROM oci_upload');
 const bytes = text<{ bytes: number }>(
-  'SELECT coalesce(sum(size), 0) AS bytes FROM oci_upload WHERE repository = :repository',
+  'SELECT coalesce(sum(size), 0) AS bytes FROM oci_upload WHERE repository = :repository AND id <> :id',
 );
 
 function* end(id: string): Work<string[]> {
-  const names = (yield* pieces.all({ id })).map(({ name }) => name);
+  const names = yield* pieceNames(id);
   yield* remove.run({ id });
-  return names;
+  return names.filter((name) => name !== RESERVED);
+}
+
+function* pieceNames(id: string): Work<string[]> {
+  return (yield* pieces.all({ id })).map(({ name }) => name);
 }
 
 export function uploadRows({ read, write }: Sql): UploadStore {
@@ -65,7 +80,10 @@ export function uploadRows({ read, write }: Sql): UploadStore {
         if (row === undefined) return undefined;
         if (row.owner !== null && row.movedAt >= lostBefore) return 'busy';
         yield* take.run({ id, owner, at });
-        return { upload: recordOf(row), pieces: (yield* pieces.all({ id })).map(({ name }) => name) };
+        const names = yield* pieceNames(id);
+        if (!names.includes(RESERVED)) return { upload: recordOf(row), pieces: names };
+        yield* unreserve.run({ id });
+        return { upload: recordOf(row), pieces: names.filter((name) => name !== RESERVED) };
       }),
     renewUpload: (owner) =>
       write(function* () {
@@ -74,6 +92,14 @@ export function uploadRows({ read, write }: Sql): UploadStore {
     addUploadPiece: ({ id, owner, at }, { name, size }) =>
       write(function* () {
         if ((yield* addPiece.run({ id, owner, name })) === 0) return false;
+        yield* grow.run({ id, owner, at, size });
+        return true;
+      }),
+    reserveUploadBytes: ({ id, owner, at }, size) =>
+      write(function* () {
+        const row = yield* byId.first({ id });
+        if (row?.owner !== owner) return false;
+        yield* reserve.run({ id });
         yield* grow.run({ id, owner, at, size });
         return true;
       }),
@@ -97,9 +123,9 @@ export function uploadRows({ read, write }: Sql): UploadStore {
       read(function* () {
         return new Set((yield* open.all()).map(({ id }) => id));
       }),
-    uploadBytes: (repository) =>
+    bytesOfOtherUploads: ({ id, repository }) =>
       read(function* () {
-        return (yield* bytes.first({ repository }))!.bytes;
+        return (yield* bytes.first({ id, repository }))!.bytes;
       }),
   };
 }

@@ -1,7 +1,16 @@
 import type { BlobPlace, OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  blob,
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 
 /** Tables of OCI artifacts, with terms of distribution-spec. Times and JSON are as in the other tables. */
 
@@ -31,6 +40,23 @@ export const repositoryBlobs = sqliteTable(
     primaryKey({ columns: [table.repository, table.digest] }),
     index('oci_blob_file').on(table.file),
     index('oci_blob_other_digest').on(table.digest).where(sql`"digest" <> "file"`),
+  ],
+);
+
+/** The bytes of the blobs whose place is `rows`. They are deleted with the blob. */
+export const blobBytes = sqliteTable(
+  'oci_blob_bytes',
+  {
+    repository: text('repository').notNull(),
+    digest: text('digest').$type<OciDigest>().notNull(),
+    bytes: blob('bytes', { mode: 'buffer' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.repository, table.digest] }),
+    foreignKey({
+      columns: [table.repository, table.digest],
+      foreignColumns: [repositoryBlobs.repository, repositoryBlobs.digest],
+    }).onDelete('cascade'),
   ],
 );
 

@@ -1,10 +1,7 @@
 import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
 import { FacetColumn } from '../../../search/facet-column.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
-import { PublicationTimes } from './publication-times.js';
-import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
-import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
+import { FacetTuples } from '../../../search/facet-tuples.js';
+import type { PublicationTimes } from './publication-times.js';
 
 export type Facet = keyof SearchPage['facets'];
 export const FACETS: readonly Facet[] = [
@@ -24,15 +21,23 @@ export const FACETS: readonly Facet[] = [
 
 const FACTS = ['pinned', 'network', 'storage'] as const;
 
-/** Changed functions that are read one by one; after more changes, everything is read again. */
-const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
+/** Facets that are counted together, because many functions have the same values in all of them. */
+const TOGETHER: readonly (readonly Facet[])[] = [
+  ['runtime', 'license', 'pinned', 'network', 'storage', 'signedBy', 'catalog'],
+  ['group', 'publisher', 'apiVersion'],
+];
+/** Facets that are counted one by one. */
+export const ALONE: readonly Facet[] = FACETS.filter((facet) => !TOGETHER.flat().includes(facet));
+
 /** New functions that are inserted one by one; more are sorted with all others. */
 const MAX_INSERTIONS = 50;
 
+/** Values of every function in memory, for filters, counts, and order. */
 export interface SearchColumns {
   /** Changes with every update. */
   state: number;
   facets: Record<Facet, FacetColumn>;
+  together: readonly FacetTuples<Facet>[];
   /** OCI repositories of what the functions run; not counted. */
   images: FacetColumn;
   /** Ids of the functions by group and kind in code unit order. */
@@ -47,11 +52,13 @@ export interface SearchColumns {
   published: PublicationTimes;
   /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
+  /** Returns the kinds that differ from this one by case only. */
+  spellings(kind: string): readonly string[];
   /** Returns the names of all functions in order. */
   names(): readonly { group: string; kind: string }[];
 }
 
-interface FunctionRow {
+export interface FunctionRow {
   id: number;
   group: string;
   kind: string;
@@ -68,7 +75,7 @@ interface FunctionRow {
   deprecated: number;
   signatures: string;
 }
-interface Name {
+export interface Name {
   group: string;
   kind: string;
 }
@@ -76,177 +83,22 @@ interface NamedId extends Name {
   id: number;
 }
 
-/** State of the database that the columns reflect. */
-interface Seen {
-  /** Sequence of an event. */
-  event: number;
-  /** Sequence of a change of an upstream row. */
-  upstream: number;
-  /** By catalog. */
-  serials: ReadonlyMap<string, number>;
-}
-
-const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
-  storage, pinned, images, yanked, deprecated, signatures`;
-/** Rows per read, so that not all are in memory at a time. */
-const PAGE = 1_000;
-
-/**
- * Values of every function in memory, for filters, counts, and order. Returns a function that updates them to the
- * state of the database; call it in the transaction of the search. The event log, the serials of catalogs, and the
- * changes of upstream rows show which functions changed since the last call.
- */
-export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
-  const lastEvent = prepared(() =>
-    client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck(),
-  );
-  const newestSerials = prepared(() =>
-    client.prepare<[], { catalog: string; serial: number }>(
-      `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
-     FROM catalog WHERE serial IS NOT NULL AND deleted IS NULL`,
-    ),
-  );
-  const changedByEvents = prepared(() =>
-    client.prepare<[number], Name>(
-      `SELECT DISTINCT group_name AS "group", kind FROM event
-     WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
-    ),
-  );
-  const changedRows = prepared(() =>
-    client.prepare<[string, number, number], Name>(
-      `SELECT group_name AS "group", kind FROM catalog_function
-     WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
-    ),
-  );
-  const upstreamChanges = prepared(() =>
-    client.prepare<[], { first: number; last: number }>(
-      'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
-    ),
-  );
-  const changedUpstream = prepared(() =>
-    client.prepare<[number], Name>(
-      'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
-    ),
-  );
-  const oneRow = prepared(() =>
-    client.prepare<[string, string], FunctionRow & { published: string | null }>(
-      `${ROW}, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
-    ),
-  );
-  // In the order of the file: sorting them in memory is faster than reading them in the order of an index.
-  const allRows = FINDABLE_TABLES.map((table) =>
-    prepared(() =>
-      client.prepare<[number], FunctionRow>(
-        `${ROW} FROM (${table}) AS shown WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
-      ),
-    ),
-  );
-  const catalogsOf = prepared(() =>
-    client
-      .prepare<[string, string], string>(
-        `SELECT catalog FROM catalog_function AS place
-       WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
-      )
-      .pluck(),
-  );
-  const entriesIn = prepared(() =>
-    client.prepare<[string, number, number], Name>(
-      `SELECT group_name AS "group", kind FROM catalog_function
-     WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
-     ORDER BY group_name, kind`,
-    ),
-  );
-
-  let columns: Columns | undefined;
-  let states = 0;
-  let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
-
-  const published = new PublicationTimes({ client });
-
-  const readAll = (serials: ReadonlyMap<string, number>): Columns => {
-    const all = new Columns(published);
-    published.reset();
-    const catalogs = new Map<string, string[]>();
-    for (const [catalog, serial] of serials) {
-      for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
-        const name = `${group}/${kind.toLowerCase()}`;
-        const others = catalogs.get(name);
-        if (others === undefined) catalogs.set(name, [catalog]);
-        else others.push(catalog);
-      }
-    }
-    for (const rows of allRows) {
-      for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
-        for (const row of page) all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
-      }
-    }
-    return all;
-  };
-
-  const changedNames = (now: Seen, forgotten: number): Name[] | undefined => {
-    if (now.upstream > seen.upstream && forgotten > seen.upstream) return undefined;
-    // A deleted catalog.
-    if ([...seen.serials.keys()].some((catalog) => !now.serials.has(catalog))) return undefined;
-    const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
-    for (const [catalog, serial] of now.serials) {
-      const before = seen.serials.get(catalog) ?? 0;
-      if (serial > before) changed.push(...changedRows.all(catalog, before, serial));
-    }
-    if (now.upstream > seen.upstream) changed.push(...changedUpstream.all(seen.upstream));
-    return changed.length > MAX_SINGLE_READS ? undefined : changed;
-  };
-
-  return () => {
-    const { first, last } = upstreamChanges.get()!;
-    const now: Seen = {
-      event: lastEvent.get()!,
-      upstream: last,
-      serials: new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial])),
-    };
-    const changed = columns === undefined ? undefined : changedNames(now, first - 1);
-    if (columns === undefined || changed === undefined) {
-      columns = readAll(now.serials);
-    } else {
-      const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
-      // A function that returned after a takedown may have the id of another one, so old rows go first.
-      for (const { name, row } of rows) {
-        columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
-      }
-      for (const { row } of rows) {
-        if (row === undefined) continue;
-        columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
-        published.put(row.id, row.published);
-      }
-    }
-    if (changed === undefined || !isSame(seen, now)) states += 1;
-    columns.state = states;
-    seen = now;
-    columns.settle();
-    return columns;
-  };
-}
-
-function isSame(one: Seen, other: Seen): boolean {
-  return (
-    one.event === other.event &&
-    one.upstream === other.upstream &&
-    one.serials.size === other.serials.size &&
-    [...one.serials].every(([catalog, serial]) => other.serials.get(catalog) === serial)
-  );
-}
-
-class Columns implements SearchColumns {
+/** The columns, and what changes them. */
+export class Columns implements SearchColumns {
   state = 0;
   readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
     Facet,
     FacetColumn
   >;
+  readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   order = new Uint32Array();
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
   deprecated = new Uint8Array(1);
   readonly published: PublicationTimes;
+  /** Kinds by kind in lower case. */
+  readonly #spellings = new Map<string, string[]>();
   #ordered: NamedId[] = [];
   /** 1 for each id that is in `#ordered` or `#added`. */
   #present = new Uint8Array(1);
@@ -262,6 +114,7 @@ class Columns implements SearchColumns {
     const { facets } = this;
     facets.tag.putText(id, row.tags, readList);
     facets.kind.put(id, [kind]);
+    this.#addSpelling(kind);
     facets.group.put(id, [group]);
     facets.publisher.put(id, [publisher]);
     facets.runtime.putText(id, row.runtimes, readList);
@@ -273,6 +126,7 @@ class Columns implements SearchColumns {
     this.images.putText(id, row.images, readList);
     facets.signedBy.putText(id, row.signatures, signersOf);
     facets.catalog.putText(id, catalogs.join(' '), () => catalogs);
+    for (const tuples of this.together) tuples.put(id);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
       this.deprecated = grown(this.deprecated, id);
@@ -332,6 +186,17 @@ class Columns implements SearchColumns {
       this.rank = rank;
     }
     for (let at = first; at < order.length; at += 1) this.rank[order[at]!] = at;
+  }
+
+  spellings(kind: string): readonly string[] {
+    return this.#spellings.get(kind.toLowerCase()) ?? [];
+  }
+
+  #addSpelling(kind: string): void {
+    const folded = kind.toLowerCase();
+    const known = this.#spellings.get(folded);
+    if (known === undefined) this.#spellings.set(folded, [kind]);
+    else if (!known.includes(kind)) known.push(kind);
   }
 
   names(): readonly Name[] {

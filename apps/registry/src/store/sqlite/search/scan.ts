@@ -1,5 +1,6 @@
 import type { SearchPage } from '@krmhub/catalog';
-import { FACETS, type Facet, type SearchColumns } from './columns.js';
+import { countNumbers } from '../../../search/facet-tuples.js';
+import { ALONE, FACETS, type Facet, type SearchColumns } from './columns.js';
 
 /** For each filtered facet: 1 for each set of values that passes. */
 export type Filters = Partial<Record<Facet, Uint8Array>>;
@@ -26,32 +27,48 @@ export function scan(
   const given = FACETS.filter((facet) => filters[facet] !== undefined);
   const [only, ...others] = given;
   const known = ofAll !== undefined && only !== undefined && others.length === 0 ? only : undefined;
+  const emptyCounts = (facet: Facet) => new Uint32Array(columns.facets[facet].sets);
   const counts = new Map(
-    FACETS.filter((facet) => facet !== known).map((facet) => [
-      facet,
-      new Uint32Array(columns.facets[facet].sets),
-    ]),
+    given
+      .filter((facet) => facet !== known)
+      .map((facet): [Facet, Uint32Array] => [facet, emptyCounts(facet)]),
   );
   const passing =
     known === undefined
       ? passingAll(columns, candidates, { given, filters, counts })
       : passingOne(candidates, filters[known]!, columns.facets[known].numbers);
-  // One facet after the other: two arrays at a time fit in the processor's cache.
-  for (const [facet, ofFacet] of counts) count(passing, columns.facets[facet].numbers, ofFacet);
-  const facets = Object.fromEntries(
-    FACETS.map((facet) => [
-      facet,
-      facet === known ? ofAll!(facet) : columns.facets[facet].mostFrequent(counts.get(facet)!),
-    ]),
-  ) as SearchPage['facets'];
+  for (const facet of FACETS) {
+    if (facet === known || counts.has(facet) || isCountedByValue(facet, passing, columns)) continue;
+    counts.set(facet, emptyCounts(facet));
+  }
+  // One after the other: two arrays at a time fit in the processor's cache.
+  for (const tuples of columns.together) tuples.count(passing, counts);
+  for (const facet of ALONE) {
+    const ofFacet = counts.get(facet);
+    if (ofFacet !== undefined) countNumbers(passing, columns.facets[facet].numbers, ofFacet);
+  }
+  const countsOf = (facet: Facet): FacetCounts => {
+    if (facet === known) return ofAll!(facet);
+    const column = columns.facets[facet];
+    const ofFacet = counts.get(facet);
+    return ofFacet === undefined ? column.mostFrequentOf(passing) : column.mostFrequent(ofFacet);
+  };
+  const facets = Object.fromEntries(FACETS.map((facet) => [facet, countsOf(facet)])) as SearchPage['facets'];
   return { hits: passing, facets };
+}
+
+/** Sets for each function from which on the values of the functions are counted, not the functions of each set. */
+const SETS_FOR_EACH = 8;
+
+function isCountedByValue(facet: Facet, ids: Uint32Array, { facets }: SearchColumns): boolean {
+  return ALONE.includes(facet) && facets[facet].sets > SETS_FOR_EACH * ids.length;
 }
 
 /** Returns the counts of a facet over these functions. */
 export function countFacet(columns: SearchColumns, ids: Uint32Array, facet: Facet): FacetCounts {
   const { numbers, sets } = columns.facets[facet];
   const counts = new Uint32Array(sets);
-  count(ids, numbers, counts);
+  countNumbers(ids, numbers, counts);
   return columns.facets[facet].mostFrequent(counts);
 }
 
@@ -75,29 +92,29 @@ function passingAll(
     counts,
   }: { given: readonly Facet[]; filters: Filters; counts: ReadonlyMap<Facet, Uint32Array> },
 ): Uint32Array {
-  const passes = given.map((facet) => filters[facet]!);
-  const numbers = given.map((facet) => columns.facets[facet].numbers);
-  const givenCounts = given.map((facet) => counts.get(facet)!);
+  if (given.length === 0) return candidates;
+  // One bit for each filter that a candidate fails. One filter after the other, and without branches: so few arrays fit
+  // in the processor's cache, and it need not guess.
+  const failed = new Uint16Array(candidates.length);
+  for (const [bit, facet] of given.entries()) {
+    const passes = filters[facet]!;
+    const setOf = columns.facets[facet].numbers;
+    for (let at = 0; at < candidates.length; at += 1)
+      failed[at]! |= (1 - passes[setOf[candidates[at]!]!]!) << bit;
+  }
   const hits = new Uint32Array(candidates.length);
   let found = 0;
+  const setOf = given.map((facet) => columns.facets[facet].numbers);
+  const ofFacet = given.map((facet) => counts.get(facet)!);
   for (let at = 0; at < candidates.length; at += 1) {
-    const id = candidates[at]!;
-    let failed = -1;
-    let failures = 0;
-    for (let filter = 0; filter < passes.length; filter += 1) {
-      if (passes[filter]![numbers[filter]![id]!] === 1) continue;
-      failed = filter;
-      failures += 1;
-      if (failures > 1) break;
+    const bits = failed[at]!;
+    if (bits === 0) hits[found++] = candidates[at]!;
+    else if ((bits & (bits - 1)) === 0) {
+      const filter = 31 - Math.clz32(bits);
+      ofFacet[filter]![setOf[filter]![candidates[at]!]!]! += 1;
     }
-    if (failures === 0) hits[found++] = id;
-    else if (failures === 1) givenCounts[failed]![numbers[failed]![id]!]! += 1;
   }
   return hits.subarray(0, found);
-}
-
-function count(ids: Uint32Array, setOf: Uint32Array, counts: Uint32Array): void {
-  for (let at = 0; at < ids.length; at += 1) counts[setOf[ids[at]!]!]! += 1;
 }
 
 /** Returns the first `limit` ids by an order, sorted. */

@@ -26,7 +26,7 @@ export function searchThreads(file: string, log: Log): SearchThreads {
   );
   const idle = () => threads.reduce((a, b) => (b.pending < a.pending ? b : a));
   return {
-    search: async (query) => (await idle().call('search', query)) as SearchPage,
+    search: async (query) => JSON.parse((await idle().call('search', query)) as string) as SearchPage,
     nearFunctions: async (name) => (await idle().call('nearFunctions', name)) as FunctionName[],
     start() {
       for (const thread of threads) thread.start();

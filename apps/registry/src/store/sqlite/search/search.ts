@@ -25,9 +25,10 @@ import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { upstreamEntryRows } from '../snapshots/served-entries.js';
-import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns.js';
+import { FACETS, type Facet, type SearchColumns } from './columns.js';
 import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
+import { searchColumns } from './read-columns.js';
 import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
 import { countFacet, type Filters, firstBy, scan } from './scan.js';
 import { spelling } from './spelling.js';
@@ -70,9 +71,6 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
   const correct = spelling(connection, findText);
-  const spellings = prepared(() =>
-    client.prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`).pluck(),
-  );
   const item = prepared(() =>
     client.prepare<[number], ItemRow>(
       `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
@@ -109,7 +107,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     for (const facet of FACETS) {
       const given = query[facet] ?? [];
       if (given.length === 0) continue;
-      const values = facet === 'kind' ? given.flatMap((kind) => spellings.all(kind.toLowerCase())) : given;
+      const values = facet === 'kind' ? given.flatMap((kind) => columns.spellings(kind)) : given;
       filters[facet] = columns.facets[facet].matching(values, facet === 'tag' ? 'all' : 'any');
     }
     return filters;

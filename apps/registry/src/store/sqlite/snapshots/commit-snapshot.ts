@@ -3,6 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { LARGE_WRITE } from '../../sql/write-queue.js';
 import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChange } from '../events/append-event.js';
 import { type catalogFunctions, snapshots } from '../schema/schema.js';
@@ -44,8 +45,8 @@ export function commitSnapshot(
   { write }: Pick<Sql, 'write'>,
   search: SearchIndex,
 ): RegistryStore['commitSnapshot'] {
-  return (build, artifact, signatureArtifact) =>
-    write(function* () {
+  return (build, artifact, signatureArtifact) => {
+    const work = function* (): Work<void> {
       const { catalog, throughEvent, snapshot, segments, event, signature } = build;
       const next = yield* nextSerial(build);
       const changes = [
@@ -80,7 +81,9 @@ export function commitSnapshot(
       yield* together(changes);
       yield* deleteUnused();
       if (snapshot !== undefined) yield* search.snapshotCommitted(snapshot);
-    });
+    };
+    return write(work, { isLarge: build.changed.length >= LARGE_WRITE });
+  };
 }
 
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */

@@ -15,9 +15,8 @@ const SMALL = 16_384;
 /** Entries whose sizes are read before other work runs. */
 const SIZES_PAGE = 2_000;
 
-/** A name before all others, and one after them. */
+/** A name before all others. */
 const FIRST: FunctionName = { group: '', kind: '' };
-const LAST: FunctionName = { group: '\u{10ffff}', kind: '' };
 
 interface Position extends FunctionName {
   catalog: string;
@@ -68,25 +67,6 @@ const large = (syntax: CatalogSyntax) => {
 };
 const LARGE_TEXT = { yaml: large('yaml'), json: large('json') };
 
-/** Conditions of the entries in a range, whose names are SQL. */
-const inRange = (name: (at: number) => string) =>
-  `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (${name(0)}, ${name(1)})
-   AND (place.group_name, place.kind) < (${name(2)}, ${name(3)})
-   AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
-// The database joins the texts of a range: a row for each entry takes longer, and so does a query for each syntax.
-// SQLite would sort the texts of several ranges, so it reads the first one only.
-const runs = text<{ yaml: Buffer | null; json: Buffer | null; functions: number }>({
-  sqlite: `SELECT CAST(group_concat(yaml, :betweenYaml) AS BLOB) AS yaml,
-      CAST(group_concat(json, :betweenJson) AS BLOB) AS json, count(*) AS functions
-    FROM (SELECT yaml, json ${FROM.sqlite} WHERE ${inRange((at) => `(:ranges ->> '$[0][${at}]')`)} ${IN_ORDER})`,
-  postgres: `SELECT run.* FROM json_array_elements(:ranges::json) WITH ORDINALITY AS wanted (value, position)
-    CROSS JOIN LATERAL (
-      SELECT convert_to(string_agg(entry.yaml, :betweenYaml ${IN_ORDER}), 'UTF8') AS yaml,
-        convert_to(string_agg(entry.json, :betweenJson ${IN_ORDER}), 'UTF8') AS json, count(*) AS functions
-      ${FROM.postgres} WHERE ${inRange((at) => `wanted.value ->> ${at}`)}) AS run
-    ORDER BY wanted.position`,
-});
-
 const sizesIn = (from: string) =>
   `SELECT ${NAME}, octet_length(entry.yaml) AS yaml, octet_length(entry.json) AS json
    ${from} WHERE ${AT} ${IN_ORDER} LIMIT ${SIZES_PAGE}`;
@@ -132,8 +112,7 @@ const after = ({ group, kind }: FunctionName): FunctionName => ({ group, kind: `
 export function entryTexts({
   read,
   readOne,
-  rangesTogether,
-}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'> {
+}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryBytes'> {
   /** Most pages need one statement. */
   async function readPage(
     { syntaxes, statement }: typeof TEXTS.both,
@@ -173,24 +152,6 @@ export function entryTexts({
     async *entryPages(catalog, serial, syntax, { group, kind } = FIRST) {
       for await (const rows of pages(TEXTS[syntax], { catalog, serial, group, kind })) {
         yield rows.map((row) => row[syntax]!);
-      }
-    },
-    async *entryRuns(catalog, serial, { between, ranges }) {
-      const betweens = { betweenYaml: between.yaml, betweenJson: between.json };
-      let bytes = 0;
-      for (let at = 0; at < ranges.length; at += rangesTogether) {
-        const some = ranges
-          .slice(at, at + rangesTogether)
-          .map(({ from = FIRST, to = LAST }) => [from.group, from.kind, to.group, to.kind]);
-        const position = { catalog, serial, ranges: JSON.stringify(some) };
-        for (const run of await readOne(() => runs.all({ ...position, ...betweens }))) {
-          const { yaml, json, functions } = run;
-          yield { texts: { yaml: yaml ?? Buffer.of(), json: json ?? Buffer.of() }, functions };
-          bytes += (yaml?.byteLength ?? 0) + (json?.byteLength ?? 0);
-        }
-        if (bytes < PAGE_BYTES) continue;
-        bytes = 0;
-        await setImmediate();
       }
     },
     async entryBytes(catalog, serial) {

@@ -60,9 +60,14 @@ const bytesOf = (syntax: CatalogSyntax) =>
       ':digests',
     ),
   );
+const contentsOf = text<SegmentContent>(
+  inList((digests) => `SELECT digest, yaml, json FROM segment WHERE digest IN ${digests}`, ':digests'),
+);
 const BYTES = { yaml: bytesOf('yaml'), json: bytesOf('json') };
-const insertContent = text(
-  'INSERT INTO segment (digest, yaml, json) VALUES (:digest, :yaml, :json) ON CONFLICT (digest) DO NOTHING',
+// What is stored may be damaged.
+const putContent = text(
+  `INSERT INTO segment (digest, yaml, json) VALUES (:digest, :yaml, :json)
+   ON CONFLICT (digest) DO UPDATE SET yaml = excluded.yaml, json = excluded.json`,
 );
 const setDocuments = (documents: typeof snapshots.$inferInsert.documents) =>
   change((db) =>
@@ -115,6 +120,7 @@ export function segmentRows({
   | 'segmentLines'
   | 'missingSegments'
   | 'segmentBytes'
+  | 'segmentContents'
   | 'storeSegments'
   | 'addSegments'
   | 'deleteUnusedSegments'
@@ -152,6 +158,12 @@ export function segmentRows({
         const found = new Map(rows.map(({ digest, bytes }) => [digest, bytes]));
         return digests.map((digest) => found.get(digest));
       }),
+    segmentContents: (digests) =>
+      readOne(function* () {
+        const rows = yield* contentsOf.all({ digests: JSON.stringify(digests) });
+        const found = new Map(rows.map((row) => [row.digest, row]));
+        return digests.map((digest) => found.get(digest));
+      }),
     storeSegments: (contents) =>
       write(function* () {
         yield* together(contents.map(addContent));
@@ -177,7 +189,7 @@ function* isNewest(catalog: string, serial: number): Work<boolean> {
 }
 
 function addContent({ digest, yaml, json }: SegmentContent): StatementCall {
-  return insertContent.later({ digest, yaml, json });
+  return putContent.later({ digest, yaml, json });
 }
 
 /**

@@ -1,8 +1,15 @@
-import { RevisionConflict, type SourceRecord, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
+import {
+  type Event,
+  RevisionConflict,
+  type SourceRecord,
+  type SourceRefresh,
+  type SourceStore,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
+import { LARGE_WRITE } from '../../sql/write-queue.js';
 import { appendEvent } from '../events/append-event.js';
 import { catalogSources, type EntryFacts } from '../schema/sources.js';
 import { canCollect, collectEntries, removeFormerEntries, sourceRecord } from './source-rows.js';
@@ -36,40 +43,38 @@ const put = text(
 );
 
 export function commitRefresh({ read, write }: Sql): SourceStore['commitRefresh'] {
-  const commit = (refresh: SourceRefresh) =>
-    write(function* () {
-      const { record, put, removed, event } = refresh;
-      const { catalog, source } = record;
-      const at = record.checkedAt!;
-      yield* expectUnchanged(refresh);
-      const { nextAt, checkedAt, failure = null, copy = null, highest = null } = record;
-      yield* change((db) =>
-        db
-          .update(catalogSources)
-          .set({ nextAt, checkedAt: checkedAt!, failure, copy, highest })
-          .where(ofSource),
-      ).run({ catalog, source });
-      const appended = event && (yield* appendEvent(event));
-      const changes = put.length + removed.length > 0 || refresh.reevaluate;
-      if (changes && appended === undefined) throw new TypeError('entries change only with an event');
-      if (changes) {
-        const { sequence } = appended!;
-        for (const { group, kind, definition } of removed) {
-          const kindFolded = kind.toLowerCase();
-          yield* removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
-        }
-        for (const entry of put) yield* putEntry(record, entry, sequence);
-        if (refresh.reevaluate) yield* reevaluate.run({ event: sequence, catalog, source });
-      }
-      yield* removeFormerEntries(record, refresh.purgeGoneBefore, at);
-      return appended;
-    });
-
   return async (refresh) => {
-    const appended = await commit(refresh);
+    const { put, removed } = refresh;
+    const isLarge = put.length + removed.length >= LARGE_WRITE;
+    const appended = await write(() => storeRefresh(refresh), { isLarge });
     await collect({ read, write }, refresh.record.checkedAt!);
     return appended;
   };
+}
+
+function* storeRefresh(refresh: SourceRefresh): Work<Event | undefined> {
+  const { record, put, removed, event } = refresh;
+  const { catalog, source } = record;
+  const at = record.checkedAt!;
+  yield* expectUnchanged(refresh);
+  const { nextAt, checkedAt, failure = null, copy = null, highest = null } = record;
+  yield* change((db) =>
+    db.update(catalogSources).set({ nextAt, checkedAt: checkedAt!, failure, copy, highest }).where(ofSource),
+  ).run({ catalog, source });
+  const appended = event && (yield* appendEvent(event));
+  const changes = put.length + removed.length > 0 || refresh.reevaluate;
+  if (changes && appended === undefined) throw new TypeError('entries change only with an event');
+  if (changes) {
+    const { sequence } = appended!;
+    for (const { group, kind, definition } of removed) {
+      const kindFolded = kind.toLowerCase();
+      yield* removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
+    }
+    for (const entry of put) yield* putEntry(record, entry, sequence);
+    if (refresh.reevaluate) yield* reevaluate.run({ event: sequence, catalog, source });
+  }
+  yield* removeFormerEntries(record, refresh.purgeGoneBefore, at);
+  return appended;
 }
 
 /** Batches of unused entries that follow one sync: more than one sync can add. */

@@ -24,7 +24,7 @@ const imagesOf = text<{ id: number }>(
 );
 const pushedFilesOf = text<{ digest: OciDigest }>(
   `SELECT named.digest FROM oci_reference AS named JOIN oci_blob AS blob USING (repository, digest)
-   WHERE named.manifest = :manifest AND blob.place = 'artifacts'`,
+   WHERE named.manifest = :manifest AND blob.place IN ('artifacts', 'rows')`,
 );
 
 /**

@@ -1,0 +1,32 @@
+/**
+ * Small blobs that clients push to a folder are rows: one sync makes all pushes of a transaction durable. Larger ones,
+ * and those of an S3-compatible store, are blobs.
+ */
+
+import type { BlobStore } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
+import { openBytes, piecesOf } from './release-files.js';
+
+/**
+ * Returns the blobs with reads that find rows too. Who knows from a row of the repository where the bytes are reads
+ * only there; others read mostly blobs.
+ */
+export function rowsLast<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+  { rowBytes }: Pick<ManifestStore, 'rowBytes'>,
+  blobs: Blobs,
+): Blobs {
+  const reads: Pick<BlobStore, 'get' | 'read' | 'open'> = {
+    get: async (digest) => (await blobs.get?.(digest)) ?? rowBytes(digest),
+    async read(digest) {
+      const found = await blobs.read?.(digest);
+      const bytes = found === undefined ? await rowBytes(digest) : undefined;
+      return bytes === undefined ? found : { size: bytes.byteLength, pieces: piecesOf(bytes) };
+    },
+    async open(digest) {
+      const found = await blobs.open?.(digest);
+      const bytes = found === undefined ? await rowBytes(digest) : undefined;
+      return bytes === undefined ? found : openBytes(bytes);
+    },
+  };
+  return { ...blobs, ...reads };
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { writeQueue } from './write-queue.js';
+
+/** Returns what `transactions` has after writes of these names; a name in capitals is a large write. */
+async function transactionsOf(names: readonly string[], max: number): Promise<string[]> {
+  const transactions: string[] = [];
+  const write = writeQueue<string>(max, async (writes) => {
+    transactions.push(writes.map(({ work }) => work()).join(''));
+    return writes.map(
+      ({ resolve, work }) =>
+        () =>
+          resolve(work()),
+    );
+  });
+  const isLarge = (name: string) => name === name.toUpperCase();
+  const written = names.map((name) => write(() => name, { isLarge: isLarge(name) }));
+  expect(await Promise.all(written)).toEqual(names);
+  return transactions;
+}
+
+it('stores writes together, and large ones alone, in their order', async () => {
+  expect(await transactionsOf(['a', 'b', 'c', 'd', 'e'], 3)).toEqual(['abc', 'de']);
+  expect(await transactionsOf(['a', 'b', 'C', 'd', 'E', 'F', 'g', 'h'], 3)).toEqual([
+    ...['ab', 'C', 'd', 'E', 'F', 'gh'],
+  ]);
+});
+
+it('rejects each write of a transaction that fails, and goes on', async () => {
+  let isFirst = true;
+  const write = writeQueue<string>(2, async (writes) => {
+    if (isFirst) {
+      isFirst = false;
+      throw new Error('the disk is full');
+    }
+    return writes.map(
+      ({ resolve, work }) =>
+        () =>
+          resolve(work()),
+    );
+  });
+  const results = await Promise.allSettled(['a', 'b', 'c'].map((name) => write(() => name)));
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { DOCUMENT_LIMITS } from '../documents/limits.js';
+import { readYaml } from './index.js';
+import { readBlockYaml } from './read-block-yaml.js';
+import { findForbiddenCharacter } from './source.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const block = (text: string) => readBlockYaml(text, DOCUMENT_LIMITS);
+
+const TEXT = `apiVersion: v1
+kind: Catalog
+"quoted key": "a \\"b\\" \\\\ \\n \\u00e9 é # ' : - "
+metadata:
+  name: some text, with (parts); a=b:c
+  labels: {}
+spec:
+  list:
+  - group: banana.co
+    names:
+      kind: Split
+    tags:
+    - one
+    - "2"
+    - 3
+    - null
+    versions: []
+  - text: |
+      first # no comment
+        second
+
+      - third: 3
+    more: |-
+      one: "
+      two
+  indented:
+    - true
+    - false
+    - |
+      item
+  number: 2.5
+  negative: -12
+  zero: 0
+  digest: sha256-0f
+  url: https://banana.co/a_b/c.html
+`;
+
+describe('block style', () => {
+  it('is read as readYaml reads it', () => {
+    const { documents, diagnostics } = readYaml(bytes(TEXT), { file: 'f.yaml' });
+    expect(diagnostics).toEqual([]);
+    expect(documents.map(({ value }) => value)).toEqual([block(TEXT)]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no line end', 'a: b'],
+    ['a scalar', 'a\n'],
+    ['a sequence', '- a\n'],
+    ['an indented document', '  a: b\n'],
+    ['a document start', '---\na: b\n'],
+    ['a comment', 'a: b # c\n'],
+    ['a line of a comment', '# c\na: b\n'],
+    ['an empty line', 'a: b\n\nc: d\n'],
+    ['an empty value', 'a:\nb: c\n'],
+    ['an empty value at the end', 'a:\n'],
+    ['an empty item', 'a:\n-\n'],
+    ['a sequence in an item', 'a:\n- - b\n'],
+    ['a duplicate key', 'a: b\na: c\n'],
+    ['a duplicate key in quotes', 'a: b\n"a": c\n'],
+    ['a prototype key', '"__proto__": b\n'],
+    ['a merge key', 'a:\n  <<: b\n'],
+    ['a key that is a boolean', 'yes: b\n'],
+    ['a key that is a number', '1: b\n'],
+    ['a long key', `${'a'.repeat(300)}: b\n`],
+    ['a scalar of several lines', 'a: b\n  c\n'],
+    ['a quoted scalar of several lines', 'a: "b\n  c"\n'],
+    ['text after a quoted scalar', 'a: "b" c\n'],
+    ['a single-quoted scalar', "a: 'b'\n"],
+    ['a mapping in a scalar', 'a: b: c\n'],
+    ['a scalar that ends in a colon', 'a: b:\n'],
+    ['a trailing space', 'a: b \n'],
+    ['an ambiguous word', 'a: yes\n'],
+    ['a boolean in capitals', 'a: True\n'],
+    ['an octal number', 'a: 010\n'],
+    ['a negative zero', 'a: -0\n'],
+    ['a large number', 'a: 9007199254740993\n'],
+    ['an exponent', 'a: 1.0e+3\n'],
+    ['a date', 'a: 2001-01-01\n'],
+    ['an anchor', 'a: &b c\n'],
+    ['a tag', 'a: !b c\n'],
+    ['a flow collection', 'a: [b]\n'],
+    ['an unknown escape', 'a: "\\x41"\n'],
+    ['half a surrogate pair', 'a: "\\ud83d"\n'],
+    ['a tab', 'a:\tb\n'],
+    ['a carriage return', 'a: b\r\n'],
+    ['a folded block', 'a: >\n  b\n'],
+    ['the indentation of a literal block', 'a: |2\n  b\n'],
+    ['an empty literal block', 'a: |\nb: c\n'],
+    ['an empty line before a literal block', 'a: |\n\n  b\n'],
+    ['an empty line after a literal block', 'a: |\n  b\n\nc: d\n'],
+    ['a line of spaces in a literal block', 'a: |\n  b\n    \n  c\n'],
+    ['a less indented literal block', 'a:\n  b: |\n  c\n'],
+    ['less indentation than before', 'a:\n    b: c\n  d: e\n'],
+    ['more indentation than before', 'a:\n  b: c\n    d: e\n'],
+    ['a key after an item', 'a:\n  - b\n  c: d\n'],
+  ])('is not %s', (_, text) => {
+    expect(block(text)).toBeUndefined();
+  });
+
+  it('has no more levels and keys than the limits allow', () => {
+    const nested = (levels: number) =>
+      Array.from({ length: levels }, (_, at) => `${' '.repeat(at)}a:${at === levels - 1 ? ' b' : ''}\n`).join(
+        '',
+      );
+    expect(block(nested(DOCUMENT_LIMITS.maxDepth - 1))).toBeDefined();
+    expect(block(nested(1_000))).toBeUndefined();
+    const keys = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: b\n`).join('');
+    expect(block(keys(DOCUMENT_LIMITS.maxMappingKeys))).toBeDefined();
+    expect(block(keys(DOCUMENT_LIMITS.maxMappingKeys + 1))).toBeUndefined();
+  });
+});
+
+/** Text that changes what the text around it means. */
+const PIECES = [
+  ...[
+    '"',
+    "'",
+    ':',
+    ': ',
+    '- ',
+    '-',
+    ' #',
+    '#',
+    '|',
+    '>',
+    '|2\n',
+    '|-\n',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '? ',
+    '[]',
+  ],
+  ...['\n', '\n\n', ' ', '  ', '\\', '@', '`', '%', '---\n', '...\n', '~', 'null', '-0', '1e3', '.5', '0x1F'],
+  ...[
+    '\u2028',
+    '\u0085',
+    '\u00a0',
+    '😀',
+    '\n  - a\n',
+    '\nx: y\n',
+    '<<',
+    ' :',
+    "''",
+    '""',
+    '"a"b',
+    'é',
+    '&a ',
+  ],
+  ...[
+    'true',
+    '0',
+    '1',
+    '.',
+    'yes',
+    'y: ',
+    '- - ',
+    '\\u0041',
+    '\\ud83d',
+    '\\x41',
+    '\n    ',
+    'a: b\n',
+    '* ',
+    '!',
+  ],
+];
+
+it('never accepts what readYaml refuses or reads differently', () => {
+  let state = 20_240;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (state >>> 8) % below;
+  };
+  let accepted = 0;
+  for (let at = 0; at < 4_000; at++) {
+    let text = TEXT;
+    for (let changes = random(3); changes >= 0; changes--) {
+      const place = random(text.length + 1);
+      text =
+        random(2) === 0
+          ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
+          : text.slice(0, place) + text.slice(place + 1 + random(3));
+    }
+    // Half an emoji cannot be encoded.
+    text = new TextDecoder().decode(bytes(text));
+    const value = block(text);
+    // Such text is refused before.
+    if (value === undefined || findForbiddenCharacter(text) !== undefined) continue;
+    accepted += 1;
+    const { documents, diagnostics } = readYaml(bytes(text), { file: 'f.yaml' });
+    expect([text, diagnostics]).toEqual([text, []]);
+    expect([text, documents.map((document) => document.value)]).toEqual([text, [value]]);
+  }
+  expect(accepted).toBeGreaterThan(500);
+}, 120_000);

@@ -1,0 +1,229 @@
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import type { DocumentLimits } from '../documents/limits.js';
+import { checkPlainScalar, isPlainNonString } from './scalars.js';
+
+type Limits = Pick<DocumentLimits, 'maxDepth' | 'maxMappingKeys'>;
+
+/**
+ * Reads the block style that programs write: one mapping, with keys and items on lines of their own, and plain,
+ * double-quoted, or literal scalars. It takes a fraction of the time and memory of parser events. Returns
+ * undefined for everything else, valid or not: comments, anchors, tags, flow collections, tabs, empty values, scalars of
+ * several lines, duplicate keys, or anything that parsers may read in different ways. The text has no character that
+ * YAML forbids (`findForbiddenCharacter`).
+ */
+export function readBlockYaml(text: string, limits: Limits): JsonObject | undefined {
+  if (UNUSUAL.test(text)) return undefined;
+  try {
+    return new BlockReader(text, limits).read();
+  } catch (error) {
+    if (error === NOT_BLOCK) return undefined;
+    throw error;
+  }
+}
+
+const UNUSUAL = /[\t\r\ufeff]/;
+/** Thrown without a stack, since any file may have another style. */
+const NOT_BLOCK = Symbol('not block style');
+
+/** Far below the 1,024 characters in which parsers search for the colon of a key. */
+const KEY = /(?:([A-Za-z][A-Za-z0-9._/-]{0,254})|"([^"\\\n]{0,255})"):(?=[ \n])/y;
+const PLAIN = /[A-Za-z/^][A-Za-z0-9 ._/:@+=(),;'^-]*(?=\n)/y;
+/** Without exponents and negative zero. */
+const NUMBER = /(?:0|-?[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?(?=\n)/y;
+const WORDS: ReadonlyMap<string, JsonValue> = new Map([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]);
+
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const DASH = 0x2d;
+const BACKSLASH = 0x5c;
+/** Escapes that mean the same in JSON, without those of surrogates. */
+const ESCAPE = /\\(?:["\\/nrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})/y;
+
+class BlockReader {
+  readonly #text: string;
+  readonly #limits: Limits;
+  /** Where the reader is. At the start of a line: the first character after its indentation. */
+  #at = 0;
+  /** Indentation of the line, or column of an item after its dash; -1 at the end. */
+  #column = 0;
+
+  constructor(text: string, limits: Limits) {
+    this.#text = text;
+    this.#limits = limits;
+  }
+
+  read(): JsonObject {
+    const value = this.#mapping(0, 1);
+    // An item of a sequence can follow at the same column.
+    if (this.#at < this.#text.length) throw NOT_BLOCK;
+    return value;
+  }
+
+  #startLine(): void {
+    const start = this.#at;
+    if (start === this.#text.length) {
+      this.#column = -1;
+      return;
+    }
+    while (this.#text.charCodeAt(this.#at) === SPACE) this.#at++;
+    this.#column = this.#at - start;
+  }
+
+  #endLine(): void {
+    if (this.#text.charCodeAt(this.#at) !== LINE_FEED) throw NOT_BLOCK;
+    this.#at++;
+    this.#startLine();
+  }
+
+  /** All keys are at `column`. */
+  #mapping(column: number, depth: number): JsonObject {
+    if (depth >= this.#limits.maxDepth) throw NOT_BLOCK;
+    const mapping: JsonObject = {};
+    let keys = 0;
+    while (this.#column === column) {
+      const key = this.#key();
+      if (++keys > this.#limits.maxMappingKeys || Object.hasOwn(mapping, key)) throw NOT_BLOCK;
+      mapping[key] = this.#value(column, depth);
+    }
+    if (this.#column > column) throw NOT_BLOCK;
+    return mapping;
+  }
+
+  #key(): string {
+    const found = match(KEY, this.#text, this.#at);
+    if (found === null) throw NOT_BLOCK;
+    const [all, plain, quoted] = found;
+    if (plain !== undefined && !isPlainString(plain)) throw NOT_BLOCK;
+    const key = plain ?? quoted!;
+    if (key === '__proto__') throw NOT_BLOCK;
+    this.#at += all.length;
+    return key;
+  }
+
+  /** The value of a key at `column`: on its line, or on the next lines. */
+  #value(column: number, depth: number): JsonValue {
+    if (this.#text.charCodeAt(this.#at) === SPACE) {
+      this.#at++;
+      return this.#scalar(column);
+    }
+    this.#endLine();
+    if (this.#column >= column && this.#isItem) return this.#sequence(this.#column, depth + 1);
+    if (this.#column <= column) throw NOT_BLOCK;
+    return this.#mapping(this.#column, depth + 1);
+  }
+
+  get #isItem(): boolean {
+    return this.#text.charCodeAt(this.#at) === DASH && this.#text.charCodeAt(this.#at + 1) === SPACE;
+  }
+
+  /** All dashes are at `column`. */
+  #sequence(column: number, depth: number): JsonValue[] {
+    if (depth >= this.#limits.maxDepth) throw NOT_BLOCK;
+    const items: JsonValue[] = [];
+    while (this.#column === column && this.#isItem) {
+      this.#at += 2;
+      if (match(KEY, this.#text, this.#at) === null) items.push(this.#scalar(column));
+      else {
+        this.#column = column + 2;
+        items.push(this.#mapping(this.#column, depth + 1));
+      }
+    }
+    if (this.#column > column) throw NOT_BLOCK;
+    return items;
+  }
+
+  /** A scalar or an empty collection on the rest of a line. `column` is that of its key or dash. */
+  #scalar(column: number): JsonValue {
+    const text = this.#text;
+    const start = this.#at;
+    switch (text[start]) {
+      case '"':
+        return this.#quoted();
+      case '|':
+        return this.#literal(column);
+      case '[':
+        if (text[start + 1] !== ']') throw NOT_BLOCK;
+        return this.#endScalar(2, []);
+      case '{':
+        if (text[start + 1] !== '}') throw NOT_BLOCK;
+        return this.#endScalar(2, {});
+      default:
+    }
+    const plain = match(PLAIN, text, start)?.[0];
+    if (plain === undefined) {
+      const number = match(NUMBER, text, start)?.[0];
+      if (number === undefined || checkPlainScalar(number) !== undefined) throw NOT_BLOCK;
+      return this.#endScalar(number.length, Number(number));
+    }
+    const word = WORDS.get(plain);
+    if (word !== undefined) return this.#endScalar(plain.length, word);
+    const isMapping = plain.includes(': ') || plain.endsWith(':');
+    if (isMapping || plain.endsWith(' ') || !isPlainString(plain)) throw NOT_BLOCK;
+    return this.#endScalar(plain.length, plain);
+  }
+
+  #endScalar<Value extends JsonValue>(length: number, value: Value): Value {
+    this.#at += length;
+    this.#endLine();
+    return value;
+  }
+
+  #quoted(): string {
+    const text = this.#text;
+    const start = this.#at;
+    let end = start + 1;
+    let isEscaped = false;
+    for (; text.charCodeAt(end) !== QUOTE; end++) {
+      const code = text.charCodeAt(end);
+      if (code === LINE_FEED || Number.isNaN(code)) throw NOT_BLOCK;
+      if (code !== BACKSLASH) continue;
+      isEscaped = true;
+      const found = match(ESCAPE, text, end);
+      if (found === null) throw NOT_BLOCK;
+      end += found[0].length - 1;
+    }
+    const value = isEscaped ? (JSON.parse(text.slice(start, end + 1)) as string) : text.slice(start + 1, end);
+    return this.#endScalar(end + 1 - start, value);
+  }
+
+  /** A literal block without empty lines at its ends and without lines of spaces. */
+  #literal(column: number): string {
+    const text = this.#text;
+    const strips = text[this.#at + 1] === '-';
+    this.#at += strips ? 2 : 1;
+    this.#endLine();
+    const indent = this.#column;
+    const lines: string[] = [];
+    if (indent <= column) throw NOT_BLOCK;
+    while (this.#column >= indent) {
+      const end = text.indexOf('\n', this.#at);
+      if (end <= this.#at) throw NOT_BLOCK;
+      lines.push(text.slice(this.#at - this.#column + indent, end));
+      this.#at = end + 1;
+      const next = this.#at;
+      while (text.charCodeAt(this.#at) === LINE_FEED) {
+        lines.push('');
+        this.#at++;
+      }
+      const isLonger = this.#at > next;
+      this.#startLine();
+      if (isLonger && this.#column < indent) throw NOT_BLOCK;
+    }
+    return lines.join('\n') + (strips ? '' : '\n');
+  }
+}
+
+function isPlainString(text: string): boolean {
+  return !isPlainNonString(text) && checkPlainScalar(text) === undefined;
+}
+
+/** Matches a sticky expression at an offset. */
+function match(expression: RegExp, text: string, at: number): RegExpExecArray | null {
+  expression.lastIndex = at;
+  return expression.exec(text);
+}
