@@ -36,8 +36,8 @@ export interface UploadSessions<Session extends UploadSession = UploadSession> {
   /** If a write fails, the upload ends, because its state is unknown. */
   receive(upload: Session, body: AsyncIterable<readonly Uint8Array[]>, receiving: Receiving): Promise<void>;
   /**
-   * Ends the upload. Checks its digest, and syncs it to the disk unless it becomes a row. Rejects with an OciError if the digest differs;
-   * nothing is stored then.
+   * Ends the upload. Checks its digest, and syncs it to the disk unless it becomes a row. Rejects with an OciError if the
+   * digest differs; nothing is stored then.
    */
   verify(upload: Session, digest: OciDigest): Promise<VerifiedUpload>;
   end(upload: Session): Promise<void>;

@@ -72,6 +72,6 @@ it('reads files, and asks for no row then', async () => {
   expect(asked).toEqual([]);
 });
 
-it('finds nothing elsewhere', async () => {
+it('finds nothing without a row or a blob', async () => {
   expect(await reads(sha256('neither'))).toEqual([undefined, undefined, undefined, undefined]);
 });

@@ -18,7 +18,8 @@ export interface PendingWrite<Given> {
 
 /**
  * Runs writes that arrive together in one transaction of at most `max`, one transaction after the other, and each large
- * one in its own. `transaction` returns what settles each of the writes once they are stored; if it rejects, none of them is stored.
+ * one in its own. `transaction` returns what settles each of the writes once they are stored; if it rejects, none of
+ * them is stored.
  */
 export function writeQueue<Given>(
   max: number,

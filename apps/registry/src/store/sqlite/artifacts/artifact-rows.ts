@@ -139,7 +139,7 @@ export function putBlob(
 ): StatementCall[] {
   const { digest, file, place, size, bytes } = blob;
   const put = putBlobRow.later({ repository, digest, file, place, size, seenAt: at });
-  // Bytes that are elsewhere now.
+  // The blob is not a row any more.
   if (bytes === undefined) return isKnown ? [put, removeBytes.later({ repository, digest })] : [put];
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return [put, putBytes.later({ repository, digest, bytes: buffer })];
