@@ -420,6 +420,32 @@ describe('concurrent writes', () => {
     await store.close();
   });
 
+  it('wait for a pause that began while they wait for another program', async () => {
+    const { client, write, pauseWrites, close } = openConnection(file);
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    let isWritten = false;
+    const writing = write(() => client.exec('CREATE TABLE written (id text)')).then(() => {
+      isWritten = true;
+    });
+    // The first attempt failed.
+    await sleep(10);
+    let end = () => undefined as void;
+    const pausing = pauseWrites(
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
+    other.exec('ROLLBACK');
+    other.close();
+    await sleep(30);
+    expect(isWritten).toBe(false);
+    end();
+    await Promise.all([pausing, writing]);
+    close();
+  });
+
   it('wait for another program, then are stored', async () => {
     const store = await openSqliteStore(file);
     const other = new Database(file);

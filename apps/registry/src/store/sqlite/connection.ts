@@ -208,21 +208,31 @@ function writeTogether(
 
   return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
     await log?.recover();
-    // Last: writes that arrived before a pause wait too. Each attempt would block the thread.
-    while (pause() !== undefined) await pause();
-    const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, () => ({
+    const write = () => ({
       settled: transaction.immediate(writes),
       // At once: a read after the commit must find a sync to wait for.
       synced: log?.sync(),
-    }));
+    });
+    // Writes that arrived before a pause, or wait for a lock, wait too. Each attempt would block the thread.
+    const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, write, async () => {
+      while (pause() !== undefined) await pause();
+    });
     committed();
     await synced;
     return settled;
   }) as Connection['write'];
 }
 
-/** Runs database work, and retries while the database is locked. Rejects with `unavailable` after the time. */
-async function whenFree<Result>(milliseconds: number, work: () => Result): Promise<Result> {
+/**
+ * Runs database work, and retries while the database is locked; `ready` resolves before each attempt. Rejects with
+ * `unavailable` after the time.
+ */
+async function whenFree<Result>(
+  milliseconds: number,
+  work: () => Result,
+  ready: () => Promise<void> = async () => undefined,
+): Promise<Result> {
+  await ready();
   const until = performance.now() + milliseconds;
   for (;;) {
     try {
@@ -231,6 +241,7 @@ async function whenFree<Result>(milliseconds: number, work: () => Result): Promi
       if (!isBusy(error) || performance.now() > until) throw translateSqliteError(error);
     }
     await setTimeout(WRITE_RETRY_MS);
+    await ready();
   }
 }
 

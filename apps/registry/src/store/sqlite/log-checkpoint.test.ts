@@ -134,6 +134,52 @@ it('writes, with a log of limited length, if the thread fails', async () => {
   expect(warnings).toHaveLength(calls.length);
 });
 
+it('writes although the length of the log cannot be read', async () => {
+  const { thread: started } = thread();
+  const checkpoint = new LogCheckpoint(connection, { thread: started, log, limits: LIMITS });
+  const { client } = connection;
+  let rows: IterableIterator<unknown> | undefined;
+  const written = connection.write(() => {
+    client.prepare('INSERT INTO stored VALUES (zeroblob(4000))').run();
+    // A reader between the commit and what follows it: the driver refuses other statements meanwhile.
+    queueMicrotask(() => {
+      rows = client.prepare('SELECT rowid FROM stored').iterate();
+      rows.next();
+    });
+  });
+  await written;
+  expect(warnings).toHaveLength(1);
+  rows!.return?.();
+  await write(LIMITS.long);
+  await checkpoint.close();
+  expect(pages().log).toBeLessThan(LIMITS.long);
+});
+
+it('tries again if the length of the log cannot be read after an attempt', async () => {
+  let rows: IterableIterator<unknown> | undefined;
+  const { calls, thread: started } = thread((work) => {
+    work();
+    if (calls.length > 2) return;
+    rows ??= connection.client.prepare('SELECT rowid FROM stored').iterate();
+    rows.next();
+  });
+  const checkpoint = new LogCheckpoint(connection, { thread: started, log, limits: LIMITS });
+  while (calls.length < 2) await writeOne();
+  await expect.poll(() => warnings).not.toEqual([]);
+  rows!.return?.();
+  while (calls.length < 4) await writeOne();
+  await checkpoint.close();
+});
+
+it('leaves the log to COMMIT once it is closed', async () => {
+  const { calls, thread: started } = thread();
+  const checkpoint = new LogCheckpoint(connection, { thread: started, log, limits: LIMITS });
+  await checkpoint.close();
+  await write(LIMITS.long);
+  expect(calls).toEqual([]);
+  expect(pages().log).toBeGreaterThan(LIMITS.long);
+});
+
 it('moves the log in a worker thread', async () => {
   const worker = checkpointThread(file, pino({ level: 'silent' }));
   try {

@@ -48,6 +48,7 @@ export class LogCheckpoint {
   /** Length of the log for the next attempt. */
   #due: number;
   #running: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(
     connection: Pick<Connection, 'client' | 'pauseWrites' | 'onCommit'>,
@@ -69,12 +70,13 @@ export class LogCheckpoint {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#running;
     await this.#thread.close();
   }
 
   #committed(): void {
-    if (this.#running !== undefined) return;
+    if (this.#running !== undefined || this.#isClosed) return;
     const { log, checkpointed } = this.#read();
     if (log < this.#limits.long) this.#due = this.#limits.long;
     // The next write begins again after a log that is in the database.
@@ -95,8 +97,15 @@ export class LogCheckpoint {
     }
   }
 
+  /** Never throws: what was committed before must not fail. */
   #read(): LogPages {
-    return this.#pages.get() ?? { log: 0, checkpointed: 0 };
+    const unknown = { log: 0, checkpointed: 0 };
+    try {
+      return this.#pages.get() ?? unknown;
+    } catch (err) {
+      this.#log.warn({ err }, 'cannot read the length of the log of the database');
+      return unknown;
+    }
   }
 }
 
