@@ -21,7 +21,7 @@ function installed(packages: Record<string, string>): NodeJS.Require {
 }
 
 it.each([
-  ['20.17.0', { 'better-sqlite3': '12.4.1' }, 'better-sqlite3 12.4.1'],
+  ['20.17.0', { 'better-sqlite3': '12.11.0' }, 'better-sqlite3 12.11.0'],
   ['24.19.0', { 'better-sqlite3': '13.2.0' }, 'better-sqlite3 13.2.0'],
   ['24.19.0', { 'better-sqlite3': '12.4.1', 'better-sqlite3-13': '13.2.0' }, 'better-sqlite3-13 13.2.0'],
 ])('on Node %s loads the driver of an installation with %j', (nodeVersion, packages, driver) => {
@@ -32,6 +32,8 @@ it.each([
   ['20.17.0', {}, 'SQLite is not installed', 12],
   ['24.19.0', {}, 'SQLite is not installed', 13],
   ['24.19.0', { 'better-sqlite3': '12.4.1' }, 'better-sqlite3 12.4.1 does not support Node.js 24.19.0', 13],
+  ['20.17.0', { 'better-sqlite3': '12.10.1' }, 'better-sqlite3 12.10.1 is older than 12.11', 12],
+  ['24.19.0', { 'better-sqlite3-13': '13.1.0' }, 'better-sqlite3 13.1.0 is older than 13.2', 13],
 ])('on Node %s names what to install beside %j', (nodeVersion, packages, problem, version) => {
   expect(() => loadDriver(installed(packages), nodeVersion)).toThrow(
     expect.objectContaining({

@@ -12,6 +12,9 @@ export function driverFor(nodeVersion: string): { name: string; version: 12 | 13
     : { name: 'better-sqlite3-13', version: 13 };
 }
 
+/** The oldest minor versions that are tested. An older SQLite takes `wal_checkpoint(NOOP)` for a real checkpoint. */
+const OLDEST_MINOR = { 12: 11, 13: 2 };
+
 /**
  * Loads the driver. A checkout has both versions under two names; a user who installed krmhub with npm installs one of
  * them beside it, under its own name. Throws `unsupported` if there is none, or the wrong one.
@@ -26,8 +29,12 @@ export function loadDriver(require: NodeJS.Require, nodeVersion: string): typeof
   for (const found of new Set([name, 'better-sqlite3'])) {
     try {
       const installed = require(`${found}/package.json`) as { version: string };
-      if (Number(installed.version.split('.')[0]) !== version)
+      const [major, minor] = installed.version.split('.').map(Number);
+      if (major !== version)
         throw missing(`better-sqlite3 ${installed.version} does not support Node.js ${nodeVersion}`);
+      const oldest = OLDEST_MINOR[version];
+      if (minor! < oldest)
+        throw missing(`better-sqlite3 ${installed.version} is older than ${version}.${oldest}`);
       return require(found) as typeof BetterSqlite3;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
