@@ -247,12 +247,13 @@ class ChangedSegments {
     for (const { digest, texts } of lookedFor) {
       if (!missing.has(digest)) continue;
       if (this.#running.size >= COMPRESSIONS_AT_ONCE) await Promise.race(this.#running);
-      const running: Promise<void> = this.#compress(digest, texts).finally(() =>
-        this.#running.delete(running),
-      );
+      const running = this.#compress(digest, texts);
       this.#running.add(running);
-      // The end, or the race above, reports the error.
-      running.catch(() => undefined);
+      // A failure stays, and the end, or the race above, rejects with it.
+      running.then(
+        () => this.#running.delete(running),
+        () => undefined,
+      );
       if (this.#waitingBytes < MAX_WAITING_BYTES) continue;
       const contents = this.#contents;
       this.#contents = [];
