@@ -430,7 +430,7 @@ describe('concurrent writes', () => {
     });
     // The first attempt failed.
     await sleep(10);
-    let end: (() => void) | undefined;
+    let end: () => void = () => undefined;
     const pausing = pauseWrites(
       () =>
         new Promise<void>((resolve) => {
@@ -441,7 +441,7 @@ describe('concurrent writes', () => {
     other.close();
     await sleep(30);
     expect(isWritten).toBe(false);
-    end?.();
+    end();
     await Promise.all([pausing, writing]);
     close();
   });
