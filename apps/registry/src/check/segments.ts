@@ -5,10 +5,14 @@ import { createGunzip } from 'node:zlib';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { text } from '../store/sql/statement.js';
-import { type Check, damage, FROM_BACKUP, information } from './finding.js';
+import { type Check, damage, information } from './finding.js';
 
 /** The second kind differs only in its head, which is not stored. */
 const RENDITIONS = ['catalog.yaml', 'catalog.json'] as const;
+
+/** A build reads segments again that it remembers only after a restart, and then replaces all if one is damaged. */
+const BUILT_AGAIN =
+  'Restart the registry, then publish to the catalog: its next snapshot replaces damaged segments. If damage stays, restore a backup.';
 
 /** Checks that the segments of each newest snapshot have its documents, and that every segment is in a catalog. */
 export const checkSegments: Check = async function* ({ store, read, now, progress }) {
@@ -20,7 +24,7 @@ export const checkSegments: Check = async function* ({ store, read, now, progres
       const digest = await digestOfGzip(documents, newest, rendition).catch((error: Error) => error.message);
       if (digest === newest.digests[rendition]) continue;
       const subject = `segments of ${rendition} of catalog ${name}`;
-      yield damage(subject, `their content is ${digest}, expected ${newest.digests[rendition]}`, FROM_BACKUP);
+      yield damage(subject, `their content is ${digest}, expected ${newest.digests[rendition]}`, BUILT_AGAIN);
     }
     await progress(`segments of catalog ${name} checked`);
   }

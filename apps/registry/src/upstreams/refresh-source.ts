@@ -118,8 +118,8 @@ async function refreshOnce(
 }
 
 /**
- * Stores the rendered entries in batches, the last of them in one transaction with the refresh: each waits for the
- * disk.
+ * Stores the rendered entries in batches, each of which waits for the disk; the last of them in one transaction with
+ * the refresh, unless that is large.
  */
 async function storeRefresh(
   store: Pick<RefreshDeps['store'], 'storeEntries' | 'commitRefresh'>,
