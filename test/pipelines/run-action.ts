@@ -72,14 +72,15 @@ function evaluate(text: string, { inputs, outputs, temp, workspace }: Values): s
   });
 }
 
-/** A hash of all files with this name; empty if there is none. */
+/** A hash of all files with this name, empty if there is none. As on GitHub, links are not followed. */
 function hashFiles(folder: string, name: string): string {
-  const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => path.basename(file) === name,
-  );
+  // Without types, Node follows links, and one to a parent folder would be read until ELOOP.
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name === name)
+    .map((entry) => path.join(entry.parentPath, entry.name));
   if (found.length === 0) return '';
   const hash = createHash('sha256');
-  for (const file of found.sort()) hash.update(readFileSync(path.join(folder, file)));
+  for (const file of found.sort()) hash.update(readFileSync(file));
   return hash.digest('hex');
 }
 
