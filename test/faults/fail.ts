@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Outcome } from './kill.js';
-import { type Point, pointName, waitForAsyncWork } from './points.js';
-import { listThreads, type ServerUnderFault, startServer } from './server.js';
-import { attach, injected } from './strace.js';
+import { attachAt, type Point, pointName, waitForAsyncWork, workOf } from './points.js';
+import { type ServerUnderFault, startServer } from './server.js';
+import { injected } from './strace.js';
 import { findDamage, lossesAfterKill, lossesOverHttp } from './verify.js';
 import { type Ledger, newLedger, work } from './workload.js';
 
@@ -29,15 +29,13 @@ export class FaultInjector {
   /** One error at a point; with `every` also at each n-th call after it, like a worn-out disk. */
   async fail(point: Point, error: (typeof ERRORS)[number], every?: number): Promise<Outcome> {
     const server = await this.#running();
-    const { call, nth, thread } = point;
     const trace = path.join(this.#scratch, 'fail.trace');
-    const attached = await attach(listThreads(server.pid)[thread]!, trace, [
-      '-e',
-      `trace=${call}`,
-      '-e',
-      `inject=${call}:error=${error}:when=${nth}${every === undefined ? '' : `+${every}`}`,
-    ]);
-    await work(server, this.#ledger, this.#round++);
+    const attached = await attachAt(point, server, {
+      trace,
+      fault: `error=${error}`,
+      ...(every === undefined ? {} : { every: `+${every}` }),
+    });
+    await workOf(point, server, this.#ledger, this.#round++);
     await waitForAsyncWork();
     await attached.detach();
     const losses = await this.#losses(server);

@@ -35,6 +35,9 @@ describe.skipIf(!traces)('one fault at a time', () => {
     expect(places('pool', 'rename')).toBeGreaterThanOrEqual(2);
     expect(places('pool', 'fsync')).toBeGreaterThanOrEqual(4);
     expect(places('start', 'mkdir')).toBeGreaterThan(8);
+    // One write for each page of the database that changed since the last checkpoint.
+    expect(places('checkpoint', 'pwrite64')).toBeGreaterThan(100);
+    expect(places('checkpoint', 'fsync')).toBeGreaterThanOrEqual(1);
   });
 
   it('as a kill loses nothing that was acknowledged', async () => {

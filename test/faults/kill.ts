@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Point, pointName, waitForAsyncWork } from './points.js';
-import { listThreads, startServer } from './server.js';
-import { attach } from './strace.js';
+import { attachAt, type Point, pointName, waitForAsyncWork, workOf } from './points.js';
+import { startServer } from './server.js';
 import { findDamage, lossesAfterKill } from './verify.js';
 import { type Ledger, newLedger, work } from './workload.js';
 
@@ -46,15 +45,9 @@ export class Killer {
 
   async #killWork(point: Point): Promise<Outcome> {
     const server = await this.#server();
-    const thread = listThreads(server.pid)[point.thread]!;
     const trace = path.join(this.#scratch, 'kill.trace');
-    const attached = await attach(thread, trace, [
-      '-e',
-      `trace=${point.call}`,
-      '-e',
-      `inject=${point.call}:signal=SIGKILL:when=${point.nth}`,
-    ]);
-    await work(server, this.#ledger, this.#round++);
+    const attached = await attachAt(point, server, { trace, fault: 'signal=SIGKILL' });
+    await workOf(point, server, this.#ledger, this.#round++);
     if (server.ended() === undefined) await waitForAsyncWork();
     const reached = server.ended() !== undefined;
     await attached.detach();

@@ -1,14 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { listThreads, startServer } from './server.js';
-import { attach, type Call, calls } from './strace.js';
-import { newLedger, work } from './workload.js';
+import { dataPaths } from '../../apps/registry/src/store/data-folder.js';
+import { listThreads, type ServerUnderFault, startServer } from './server.js';
+import { type Attached, attach, type Call, calls } from './strace.js';
+import { fillLog, type Ledger, newLedger, work } from './workload.js';
 
 /** A point where a fault is injected: the n-th call of that name by that thread. */
 export interface Point {
-  /** `start` is every thread of a server on an empty folder, from its first instruction on. */
-  phase: 'start' | 'main' | 'cut' | 'pool';
-  /** Index of the server's thread, in the order of their start. */
+  /**
+   * `start` is every thread of a server on an empty folder, from its first instruction on; `checkpoint` moves the log of
+   * the database into it.
+   */
+  phase: 'start' | 'main' | 'cut' | 'pool' | 'checkpoint';
+  /** Index of the server's thread, in the order of their start; -1 for the only one that writes the database file. */
   thread: number;
   call: string;
   nth: number;
@@ -22,19 +26,46 @@ const CALLS = {
   cut: ['pwrite64', 'fsync'],
   /** Files of blobs, and the log of SQLite; `write` is also how this thread notifies the other. */
   pool: ['openat', 'write', 'mkdir', 'fsync', 'fdatasync', 'rename'],
+  /** Of the database file. */
+  checkpoint: ['pwrite64', 'fsync'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;
 
 /** The calls whose failure is a disk failure, not one of the machine itself. */
-export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
+export const FAILING: Record<Exclude<Point['phase'], 'start'>, readonly string[]> = {
   main: ['pwrite64'],
   cut: ['pwrite64', 'fsync'],
   pool: ['openat', 'mkdir', 'fsync', 'fdatasync', 'rename'],
+  checkpoint: CALLS.checkpoint,
 };
 
 export const pointName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;
 
-/** Every point in a start on an empty folder, and in a round of work, from one trace of each. */
+/** Requests that reach the points of a phase. Returns their statuses. */
+export function workOf(
+  { phase }: Point,
+  server: ServerUnderFault,
+  ledger: Ledger,
+  round: number,
+): Promise<number[]> {
+  return phase === 'checkpoint' ? fillLog(server, ledger, round) : work(server, ledger, round);
+}
+
+/** Injects a fault, as strace names it, at a point of a running server. */
+export function attachAt(
+  { thread, call, nth }: Point,
+  server: ServerUnderFault,
+  { trace, fault, every = '' }: { trace: string; fault: string; every?: string },
+): Promise<Attached> {
+  const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:${fault}:when=${nth}${every}`];
+  return thread < 0
+    ? attach(server.pid, trace, ['-f', '-P', databaseFile(server.data), ...inject])
+    : attach(listThreads(server.pid)[thread]!, trace, inject);
+}
+
+const databaseFile = (data: string) => dataPaths(data).database;
+
+/** Every point in a start on an empty folder, in a round of work, and in a checkpoint, from one trace of each. */
 export async function allPoints(scratch: string): Promise<Point[]> {
   mkdirSync(scratch, { recursive: true });
   const started = path.join(scratch, 'start.trace');
@@ -55,6 +86,17 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     await waitForAsyncWork();
     await attached.detach();
     const trace = calls(worked);
+    const moved = path.join(scratch, 'checkpoint.trace');
+    const moving = await attach(server.pid, moved, [
+      '-f',
+      '-P',
+      databaseFile(data),
+      '-e',
+      `trace=${CALLS.checkpoint.join(',')}`,
+    ]);
+    await fillLog(server, ledger, 7);
+    await waitForAsyncWork();
+    await moving.detach();
     // Only SQLite writes at an offset, and only blobs are renamed.
     const first = String(server.pid);
     const main = trace.filter(({ thread }) => thread === first);
@@ -70,6 +112,7 @@ export async function allPoints(scratch: string): Promise<Point[]> {
       ...CALLS.main.flatMap((call) => points('main', call, of(main), ofThread(main))),
       ...CALLS.cut.flatMap((call) => points('cut', call, of(cut), ofThread(cut))),
       ...CALLS.pool.flatMap((call) => points('pool', call, of(pool), ofThread(pool))),
+      ...CALLS.checkpoint.flatMap((call) => points('checkpoint', call, calls(moved), -1)),
     ];
   } finally {
     await server.stop();

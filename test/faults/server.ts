@@ -11,6 +11,8 @@ const program = path.join(root, 'apps/registry/dist/main.js');
 export interface ServerUnderFault {
   url: string;
   pid: number;
+  /** Its data folder. */
+  data: string;
   /** The first admin token. */
   token: string;
   /** Signal or exit code with which it ended; undefined while it runs. */
@@ -54,6 +56,7 @@ export async function startServer(
   return {
     url,
     pid: wrap.length === 0 ? child.pid! : findChild(child.pid!),
+    data,
     token: readFileSync(path.join(data, 'admin.token'), 'utf8').trim(),
     ended: () => ended,
     stop: async (signal = 'SIGKILL') => {

@@ -34,6 +34,9 @@ export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =
 /** Lines that make a definition or a README too large for a row. */
 export const LARGE = '# large\n'.repeat(10_000);
 
+/** Publishes that write more pages than the log has before it is moved. */
+const LOG_PUBLISHES = 400;
+
 /** About 4 KB, like published definitions. */
 export function definition(kind: string, release: string, remark = ''): string {
   const properties = Array.from(
@@ -103,6 +106,31 @@ export async function work(target: Target, ledger: Ledger, round: number): Promi
   const ask: Ask = (at, path, { headers = {}, ...rest }) =>
     answer(at, ledger, path, () => ({ headers, ...rest }));
   return [...statuses, ...(await pushRound(ask, target, ledger.artifacts, round))];
+}
+
+/** Publishes in parallel until the database moved its log at least once. Returns the statuses. */
+export async function fillLog(target: Target, ledger: Ledger, round: number): Promise<number[]> {
+  const waiting = Array.from({ length: LOG_PUBLISHES }, (_, at): Sent => {
+    const kind = `Wide${at % 30}`;
+    const release = `1.${round}.${at}`;
+    return {
+      kind,
+      release,
+      body: `${definition(kind, release)}${LARGE.slice(0, 40_000)}`,
+      acknowledged: false,
+      yanked: false,
+    };
+  });
+  const statuses: number[] = [];
+  const publisher = async () => {
+    for (let sent = waiting.shift(); sent !== undefined; sent = waiting.shift()) {
+      const status = await publish(target, ledger, sent, '');
+      statuses.push(status);
+      if (status === 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, publisher));
+  return statuses;
 }
 
 export async function publish(target: Target, ledger: Ledger, sent: Sent, query: string): Promise<number> {
