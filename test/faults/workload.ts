@@ -35,7 +35,7 @@ export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =
 export const LARGE = '# large\n'.repeat(10_000);
 
 /** Publishes that write more pages than the log has before it is moved. */
-const LOG_PUBLISHES = 400;
+const LOG_PUBLISHES = 320;
 
 /** About 4 KB, like published definitions. */
 export function definition(kind: string, release: string, remark = ''): string {
