@@ -24,6 +24,7 @@ const SETTINGS = {
   KRMHUB_WRITES_PER_MINUTE: '0',
   // The settings of the container and the systemd unit.
   MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '65536',
 };
 
 /** `krmhub serve` as installed, on a free port. */

@@ -130,7 +130,12 @@ export class FacetColumn {
     this.#members.push(...set);
     this.#starts.push(this.#members.length);
     this.#setNumbers.set(key, number);
-    for (const value of set) this.#setsWith[value]!.push(number);
+    for (const value of set) {
+      const sets = this.#setsWith[value];
+      // `push` allocates for 17 elements, and most values are in one set only.
+      if (sets === undefined) this.#setsWith[value] = [number];
+      else sets.push(number);
+    }
     return number;
   }
 
@@ -139,7 +144,6 @@ export class FacetColumn {
     if (known !== undefined) return known;
     const number = this.#values.push(value) - 1;
     this.#valueNumbers.set(value, number);
-    this.#setsWith.push([]);
     return number;
   }
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import type { SearchQuery } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { collectGarbage } from '../../../isolation/collect-garbage.js';
 import { handleCalls } from '../../../isolation/handle-calls.js';
 import { openReadConnection } from '../connection.js';
 import { searchRows } from './search.js';
@@ -21,4 +22,5 @@ prepare().catch(() => undefined);
 async function prepare(): Promise<void> {
   await search({ limit: 1 });
   while (!(await readAhead())) await setImmediate();
+  collectGarbage();
 }
