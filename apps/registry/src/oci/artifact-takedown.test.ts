@@ -125,6 +125,8 @@ describe('a release that is published over HTTP', () => {
     const database = new Database(`${registry.folder}/registry.db`);
     for (const table of ['reference', 'tag', 'manifest', 'blob', 'repository'])
       database.exec(`DELETE FROM oci_${table}`);
+    // As in the database of a version without artifacts.
+    database.exec(`DELETE FROM setting WHERE name = 'release-artifacts'`);
     database.close();
     expect((await read(REPOSITORY, '1.0.0')).status).toBe(404);
     registry = await registry.reopen();

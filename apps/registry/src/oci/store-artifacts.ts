@@ -6,12 +6,14 @@ import { releaseArtifact, snapshotArtifact } from '../artifacts/release-artifact
 import { catalogRepository } from '../artifacts/repositories.js';
 import type { DocumentSource } from '../artifacts/stored-blob.js';
 import type { Log } from '../log.js';
+import type { SettingStore } from '../store/setting-store.js';
 
 interface Deps {
   store: Pick<FunctionStore, 'release'> &
     Pick<SnapshotStore, 'catalogs'> &
     Pick<ArtifactStore, 'releasesWithoutArtifact' | 'putArtifact'> &
-    Pick<ManifestStore, 'manifestDescriptor'>;
+    Pick<ManifestStore, 'manifestDescriptor'> &
+    SettingStore;
   blobs: Pick<BlobStore, 'read'>;
   documents: DocumentSource;
   log: Log;
@@ -20,12 +22,17 @@ interface Deps {
 /** Releases per batch; other work runs between batches. */
 const BATCH = 500;
 
+/** Value of the setting `release-artifacts`: a start does not look at every release again. */
+const COMPLETE = 'complete';
+
 /**
- * Stores missing artifacts of releases and of the newest snapshot of each catalog. Runs at every start,
- * because older versions did not store them. Older snapshots get none.
+ * Stores missing artifacts of releases and of the newest snapshot of each catalog: older versions did not store them.
+ * Older snapshots get none. Once all releases have one, this looks only at the snapshots.
  */
 export async function storeMissingArtifacts({ store, blobs, documents, log }: Deps): Promise<void> {
   let made = 0;
+  const known = await store.setting('release-artifacts');
+  let isComplete = true;
   const make = async (name: { group: string; kind: string; release: string }): Promise<void> => {
     const found = await store.release(name.group, name.kind, name.release);
     if (found === undefined) return;
@@ -36,15 +43,18 @@ export async function storeMissingArtifacts({ store, blobs, documents, log }: De
     made += 1;
   };
   // A failure here does not stop the registry from serving the rest.
-  const warn = (error: unknown, name: object) =>
+  const warn = (error: unknown, name: object) => {
+    isComplete = false;
     log.error({ err: error, ...name }, 'cannot create the artifact of a release');
-  for (let after: number | undefined = 0; after !== undefined; ) {
+  };
+  for (let after: number | undefined = known === COMPLETE ? undefined : 0; after !== undefined; ) {
     const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
     // Concurrently, so that they share a transaction.
     await Promise.all(without.map((name) => make(name).catch((error: unknown) => warn(error, name))));
     after = last;
     await setImmediate();
   }
+  if (isComplete && known !== COMPLETE) await store.changeSetting('release-artifacts', known, COMPLETE);
   for (const { name, newest } of await store.catalogs()) {
     if (newest === undefined || newest.withdrawn !== undefined) continue;
     if ((await store.manifestDescriptor(catalogRepository(name), String(newest.serial))) !== undefined)
