@@ -1,7 +1,7 @@
 import type { Digest } from '@krmhub/schema';
 import { text, type Work } from '../../../sql/statement.js';
 import { removeText, writeText } from '../rows.js';
-import { MAX_REMEMBERED_CHANGES, newId, recordChange } from '../upstream-rows.js';
+import { MAX_REMEMBERED_CHANGES, recordChange } from '../upstream-rows.js';
 import {
   type FoldedName,
   type IndexRow,
@@ -53,6 +53,8 @@ const put = text(
      :replacement, :entry)`,
 );
 const remove = text('DELETE FROM indexed WHERE id = :id');
+// Not from the views of the registry's tables: without a function of an upstream, the last id of theirs reads all rows.
+const unusedId = text<{ id: number }>('SELECT coalesce(max(id), 0) + 1 AS id FROM indexed');
 const placesOf = text<Place>(
   `SELECT catalog, kind, entry, selection FROM catalog_function AS place
    WHERE group_name = :group AND lower(kind) = :kindFolded ${PLACE_ORDER}`,
@@ -106,7 +108,7 @@ export function* writeName({ row: recorded, places, ...name }: RecordedName): Wo
     yield* remove.run({ id: current!.id });
     return;
   }
-  const id = current?.id ?? (yield* newId());
+  const id = current?.id ?? (yield* unusedId.first())!.id;
   yield* put.run({ ...row, ...name, id });
   if (current !== undefined && TEXT.every((column) => row[column] === current[column])) return;
   const document = { ...row, group: name.group, tags: JSON.parse(row.tags) as string[] };
