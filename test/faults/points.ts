@@ -8,8 +8,8 @@ import { fillLog, type Ledger, newLedger, work } from './workload.js';
 /** A point where a fault is injected: the n-th call of that name by that thread. */
 export interface Point {
   /**
-   * `start` is every thread of a server on an empty folder, from its first instruction on; `checkpoint` moves the log of
-   * the database into it.
+   * `start` is every thread of a server on an empty folder, from its first instruction on; `checkpoint` moves the log
+   * of the database into it.
    */
   phase: 'start' | 'main' | 'cut' | 'pool' | 'checkpoint';
   /** Index of the server's thread, in the order of their start; -1 for the only one that writes the database file. */
