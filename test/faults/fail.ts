@@ -33,7 +33,7 @@ export class FaultInjector {
     const attached = await attachAt(point, server, {
       trace,
       fault: `error=${error}`,
-      ...(every === undefined ? {} : { every: `+${every}` }),
+      every: every === undefined ? '' : `+${every}`,
     });
     await workOf(point, server, this.#ledger, this.#round++);
     await waitForAsyncWork();

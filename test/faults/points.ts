@@ -59,11 +59,12 @@ export function attachAt(
 ): Promise<Attached> {
   const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:${fault}:when=${nth}${every}`];
   return thread < 0
-    ? attach(server.pid, trace, ['-f', '-P', databaseFile(server.data), ...inject])
+    ? attach(server.pid, trace, [...ofDatabaseFile(server), ...inject])
     : attach(listThreads(server.pid)[thread]!, trace, inject);
 }
 
-const databaseFile = (data: string) => dataPaths(data).database;
+/** The calls of all threads on the database file. */
+const ofDatabaseFile = ({ data }: ServerUnderFault) => ['-f', '-P', dataPaths(data).database];
 
 /** Every point in a start on an empty folder, in a round of work, and in a checkpoint, from one trace of each. */
 export async function allPoints(scratch: string): Promise<Point[]> {
@@ -87,13 +88,8 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     await attached.detach();
     const trace = calls(worked);
     const moved = path.join(scratch, 'checkpoint.trace');
-    const moving = await attach(server.pid, moved, [
-      '-f',
-      '-P',
-      databaseFile(data),
-      '-e',
-      `trace=${CALLS.checkpoint.join(',')}`,
-    ]);
+    const ofCheckpoint = [...ofDatabaseFile(server), '-e', `trace=${CALLS.checkpoint.join(',')}`];
+    const moving = await attach(server.pid, moved, ofCheckpoint);
     await fillLog(server, ledger, 7);
     await waitForAsyncWork();
     await moving.detach();

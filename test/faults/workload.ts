@@ -108,7 +108,7 @@ export async function work(target: Target, ledger: Ledger, round: number): Promi
   return [...statuses, ...(await pushRound(ask, target, ledger.artifacts, round))];
 }
 
-/** Publishes in parallel until the database moved its log at least once. Returns the statuses. */
+/** Publishes in parallel, so much that the log of the database is moved at least once. Returns the statuses. */
 export async function fillLog(target: Target, ledger: Ledger, round: number): Promise<number[]> {
   const waiting = Array.from({ length: LOG_PUBLISHES }, (_, at): Sent => {
     const kind = `Wide${at % 30}`;

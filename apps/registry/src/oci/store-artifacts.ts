@@ -22,7 +22,7 @@ interface Deps {
 /** Releases per batch; other work runs between batches. */
 const BATCH = 500;
 
-/** Value of the setting `release-artifacts`: a start does not look at every release again. */
+/** Value of the setting `release-artifacts` once every release has one: later starts do not look for others. */
 const COMPLETE = 'complete';
 
 /**

@@ -53,7 +53,7 @@ const put = text(
      :replacement, :entry)`,
 );
 const remove = text('DELETE FROM indexed WHERE id = :id');
-// Not from the views of the registry's tables: without a function of an upstream, the last id of theirs reads all rows.
+// The query of `newId` would read all rows of the views here if no function comes from an upstream catalog.
 const unusedId = text<{ id: number }>('SELECT coalesce(max(id), 0) + 1 AS id FROM indexed');
 const placesOf = text<Place>(
   `SELECT catalog, kind, entry, selection FROM catalog_function AS place
