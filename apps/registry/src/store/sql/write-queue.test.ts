@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { writeQueue } from './write-queue.js';
 
@@ -23,6 +24,28 @@ it('stores writes together, and large ones alone, in their order', async () => {
   expect(await transactionsOf(['a', 'b', 'C', 'd', 'E', 'F', 'g', 'h'], 3)).toEqual([
     ...['ab', 'C', 'd', 'E', 'F', 'gh'],
   ]);
+});
+
+it('stores writes together that follow each other turn by turn', async () => {
+  const transactions: number[][] = [];
+  const write = writeQueue<number>(3, async (writes) => {
+    const given = writes.map(({ work }) => work());
+    transactions.push(given);
+    return writes.map(
+      ({ resolve }, at) =>
+        () =>
+          resolve(given[at]),
+    );
+  });
+  const written: Promise<unknown>[] = [];
+  for (const one of [1, 2, 3, 4, 5]) {
+    written.push(write(() => one));
+    await setImmediate();
+  }
+  expect(await Promise.all(written)).toEqual([1, 2, 3, 4, 5]);
+  // A write that follows no other one.
+  await write(() => 6);
+  expect(transactions).toEqual([[1, 2, 3], [4, 5], [6]]);
 });
 
 it('rejects each write of a transaction that fails, and goes on', async () => {

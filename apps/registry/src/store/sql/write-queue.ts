@@ -18,8 +18,9 @@ export interface PendingWrite<Given> {
 
 /**
  * Runs writes that arrive together in one transaction of at most `max`, one transaction after the other, and each large
- * one in its own. `transaction` returns what settles each of the writes once they are stored; if it rejects, none of
- * them is stored.
+ * one in its own. Writes arrive together if each turn of the event loop brings another one, as when many publish at a
+ * time: publishes are planned one per turn. `transaction` returns what settles each of the writes once they are stored;
+ * if it rejects, none of them is stored.
  */
 export function writeQueue<Given>(
   max: number,
@@ -27,9 +28,19 @@ export function writeQueue<Given>(
 ): (work: () => Given, options?: WriteOptions) => Promise<unknown> {
   const pending: PendingWrite<Given>[] = [];
   let running = false;
+  const gathered = async (): Promise<void> => {
+    // Callers that are ready now run first.
+    await setImmediate();
+    let before: number;
+    do {
+      before = pending.length;
+      await setImmediate();
+    } while (pending.length > before && pending.length < max);
+  };
   const runAll = async (): Promise<void> => {
     running = true;
     while (pending.length > 0) {
+      await gathered();
       const large = pending.findIndex(({ isLarge }) => isLarge);
       const writes = pending.splice(0, large === -1 ? max : Math.min(Math.max(large, 1), max));
       try {
@@ -37,14 +48,12 @@ export function writeQueue<Given>(
       } catch (error) {
         for (const { reject } of writes) reject(error);
       }
-      await setImmediate();
     }
     running = false;
   };
   return (work, { isLarge = false } = {}) =>
     new Promise((resolve, reject) => {
       pending.push({ work, isLarge, resolve, reject });
-      // Callers that are ready now run first and join the transaction.
-      if (!running) globalThis.setImmediate(() => running || void runAll());
+      if (!running) void runAll();
     });
 }

@@ -23,7 +23,7 @@ const WRITE_RETRY_MS = 4;
 /** Milliseconds after which a write fails: committing a large snapshot holds the lock for some seconds. */
 const WRITE_PATIENCE_MS = 10_000;
 /** Writes of one transaction, whose thread is blocked meanwhile: a publish takes about half a millisecond. */
-const MAX_WRITES_TOGETHER = 16;
+const MAX_WRITES_TOGETHER = 8;
 /**
  * Pages of the log after which the main connection moves them into the database, if no thread does (log-checkpoint.ts).
  * Other connections do so after 1,000, the default: each publish wakes the snapshot builder, whose thread may wait for
