@@ -30,7 +30,7 @@ export async function measureStalls(
   { tools, folders, effort }: Bench,
   registry: AggregateServer,
   upstreams: Upstreams,
-  functions: number,
+  { functions, rounds }: { functions: number; rounds: number },
 ): Promise<Record<'idle' | 'busy', Waits[]>> {
   const { server } = registry;
   const seconds = effort.quick ? 0.3 : SECONDS;
@@ -65,7 +65,7 @@ export async function measureStalls(
     return { reads, searches, publishes: published };
   };
   if (!effort.quick) await load();
-  return alternate(Math.min(effort.rounds, MAX_ROUNDS), {
+  return alternate(Math.min(rounds, MAX_ROUNDS), {
     idle: load,
     async busy() {
       let done = false;

@@ -58,7 +58,7 @@ export const aggregate: Row = {
         pyYaml?: number[];
       };
       bench.report('aggregate: clients of a busy registry');
-      const busy = await measureBusy(bench, upstreams, functions);
+      const busy = await measureBusy(bench, upstreams, functions, rounds);
       const peak = Math.max(busy.peak, ...measured.krmhub.map((round) => round.peak));
       const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
       return [
@@ -105,11 +105,11 @@ async function mergeWithPython(
   return seconds! * 1_000;
 }
 
-async function measureBusy(bench: Bench, upstreams: Upstreams, functions: number) {
+async function measureBusy(bench: Bench, upstreams: Upstreams, functions: number, rounds: number) {
   const registry = await AggregateServer.start(bench.tools, await bench.folders.scratch(), upstreams);
   try {
     await registry.apply(functions);
-    const waits = await measureStalls(bench, registry, upstreams, functions);
+    const waits = await measureStalls(bench, registry, upstreams, { functions, rounds });
     return { waits, peak: readMemory(registry.server.pid).peak };
   } finally {
     await registry.server.stop();
