@@ -9,8 +9,8 @@ import { compareFunctionNames } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { deflateSegment, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
 
-/** Segments that are read and sent in one step: about 200 KB. */
-const SEGMENTS_AT_ONCE = 4;
+/** Segments that are read and sent in one step, which is one statement: about 300 KB. */
+const SEGMENTS_AT_ONCE = 16;
 
 export type StoredSegments = NonNullable<Awaited<ReturnType<SnapshotStore['segments']>>>;
 
