@@ -1,7 +1,7 @@
 import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { Sql } from '../../sql/sql.js';
-import { text } from '../../sql/statement.js';
+import { fromList, text } from '../../sql/statement.js';
 import { removeBlob, removeManifest } from './artifact-rows.js';
 
 export type Collector = Pick<
@@ -9,13 +9,15 @@ export type Collector = Pick<
   'deleteUnreferencedBlobs' | 'deleteUntaggedManifests' | 'findUnreferencedFiles'
 >;
 
-const page = text<{ repository: string; digest: OciDigest; seenAt: string }>(
-  `SELECT repository, digest, seen_at AS "seenAt" FROM oci_blob
+const UNNEEDED = `oci_blob.seen_at < :seenBefore AND NOT EXISTS (
+  SELECT 1 FROM oci_reference AS named
+  WHERE named.repository = oci_blob.repository AND named.digest = oci_blob.digest)`;
+const page = text<{ repository: string; digest: OciDigest; isUnneeded: number }>(
+  `SELECT repository, digest, CASE WHEN ${UNNEEDED} THEN 1 ELSE 0 END AS "isUnneeded" FROM oci_blob
    WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit`,
 );
 const unneeded = text<{ repository: string }>(
-  `SELECT repository FROM oci_blob WHERE repository = :repository AND digest = :digest AND seen_at < :seenBefore
-     AND NOT EXISTS (SELECT 1 FROM oci_reference WHERE repository = :repository AND digest = :digest)`,
+  `SELECT repository FROM oci_blob WHERE repository = :repository AND digest = :digest AND ${UNNEEDED}`,
 );
 const DEAD = `SELECT id FROM oci_manifest WHERE pushed_at < :pushedBefore
   AND NOT (repository LIKE 'functions/%' OR repository LIKE 'catalogs/%') AND id NOT IN (SELECT id FROM alive)`;
@@ -51,23 +53,20 @@ const dead = text<{ id: number }>({
       ) AS next
     ) ${DEAD}`,
 });
-const named = text<{ file: string }>(
-  `SELECT file FROM oci_blob WHERE file = :file AND place = 'artifacts' LIMIT 1`,
+const unreferenced = text<{ file: Digest }>(
+  fromList(
+    (list) => `SELECT wanted.value ->> 0 AS file FROM ${list} WHERE NOT EXISTS (
+      SELECT 1 FROM oci_blob WHERE file = wanted.value ->> 0 AND place = 'artifacts') ORDER BY wanted.position`,
+    ':files',
+  ),
 );
 
 /** Removes unreferenced manifests and blobs; files are deleted after the rows. */
-export function collector({ read, write }: Sql): Collector {
+export function collector({ readOne, write }: Sql): Collector {
   return {
     async deleteUnreferencedBlobs({ seenBefore, after, limit }) {
-      const { rows, found } = await read(function* () {
-        const rows = yield* page.all({ ...after, limit });
-        const found: typeof rows = [];
-        for (const row of rows) {
-          const { repository, digest } = row;
-          if ((yield* unneeded.first({ repository, digest, seenBefore })) !== undefined) found.push(row);
-        }
-        return { rows, found };
-      });
+      const rows = await readOne(() => page.all({ ...after, seenBefore, limit }));
+      const found = rows.filter(({ isUnneeded }) => isUnneeded === 1);
       const forget = () =>
         write(function* () {
           let forgotten = 0;
@@ -91,13 +90,10 @@ export function collector({ read, write }: Sql): Collector {
         return ids.length;
       }),
 
-    findUnreferencedFiles: (files: readonly Digest[]) =>
-      read(function* () {
-        const unreferenced: Digest[] = [];
-        for (const file of files) {
-          if ((yield* named.first({ file })) === undefined) unreferenced.push(file);
-        }
-        return unreferenced;
+    findUnreferencedFiles: (files) =>
+      readOne(function* () {
+        const rows = yield* unreferenced.all({ files: JSON.stringify(files.map((file) => [file])) });
+        return rows.map(({ file }) => file);
       }),
   };
 }
