@@ -13,10 +13,9 @@ COPY build/image/krmhub/program/ /opt/krmhub/program/
 # A new volume takes its owner and mode from here. The host has no user 10001.
 COPY --chown=10001:10001 build/image/state/ /var/lib/
 
-# Fewer malloc arenas of glibc: one for each thread costs more memory than it gains. Large buffers go back to the system.
+# Fewer malloc arenas of glibc: one for each thread costs more memory than it gains.
 ENV PATH=/opt/krmhub/program/bin:${PATH} \
     MALLOC_ARENA_MAX=2 \
-    MALLOC_MMAP_THRESHOLD_=65536 \
     KRMHUB_HOST=0.0.0.0 \
     KRMHUB_PORT=8080 \
     KRMHUB_DATA=/var/lib/krmhub

@@ -22,9 +22,8 @@ const SETTINGS = {
   KRMHUB_LOG_LEVEL: 'warn',
   KRMHUB_REQUESTS_PER_MINUTE: '0',
   KRMHUB_WRITES_PER_MINUTE: '0',
-  // The settings of the container and the systemd unit.
+  // The setting of the container and the systemd unit.
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '65536',
 };
 
 /** `krmhub serve` as installed, on a free port. */
