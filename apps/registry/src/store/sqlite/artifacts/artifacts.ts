@@ -137,13 +137,13 @@ export function manifestStore(sql: Sql): ManifestStore {
   const { read, readOne, write } = sql;
   return {
     manifest: (name, reference) =>
-      read(function* () {
+      readOne(function* () {
         const found = isOciDigest(reference) ? wholeByDigest : wholeByTag;
         const row = yield* found.first({ repository: name, reference });
         return row && { ...descriptorOf(row), bytes: row.bytes };
       }),
     manifestDescriptor: (name, reference) =>
-      read(function* () {
+      readOne(function* () {
         const found = isOciDigest(reference) ? descriptorByDigest : descriptorByTag;
         const row = yield* found.first({ repository: name, reference });
         return row && descriptorOf(row);
@@ -155,7 +155,7 @@ export function manifestStore(sql: Sql): ManifestStore {
         return (yield* removeTag.run({ repository: name, tag })) > 0;
       }),
     listManifestTags: (name, one) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* tagged.all({ repository: name, digest: one })).map(({ tag }) => tag);
       }),
     tags: (name, after, limit) =>
@@ -173,21 +173,21 @@ export function manifestStore(sql: Sql): ManifestStore {
         limit,
       }: { artifactType?: string | null; pushedBy?: string | null; after: string; limit: number },
     ) =>
-      read(function* () {
+      readOne(function* () {
         const values = { repository: name, subject, artifactType, pushedBy, after, limit };
         return (yield* referrersAfter.all(values)).map(descriptorOf);
       }),
     pushers: (name, one) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* pushersOf.all({ repository: name, digest: one })).map(({ by }) => by);
       }),
     repositories: (after, limit) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* repositoriesAfter.all({ after, limit })).map(({ name }) => name);
       }),
 
     blob: (name, one) =>
-      read(function* () {
+      readOne(function* () {
         const row = yield* blobOf.first({ repository: name, digest: one });
         if (row === undefined) return undefined;
         const { repository: _, ...blob } = row;
@@ -223,11 +223,11 @@ export function manifestStore(sql: Sql): ManifestStore {
         return 'deleted';
       }),
     isReferenced: (name, one) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* isNamed.first({ repository: name, digest: one })) !== undefined;
       }),
     countBytes: (name) =>
-      read(function* () {
+      readOne(function* () {
         return (yield* repositoryOf.first({ repository: name }))?.bytes ?? 0;
       }),
     ...collector(sql),
