@@ -9,8 +9,10 @@ import { compareFunctionNames } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { deflateSegment, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
 
-/** Segments that are read and sent in one step, which is one statement: about 300 KB. */
+/** Segments that are read and sent in one step, which is one statement: mostly about 300 KB. */
 const SEGMENTS_AT_ONCE = 16;
+/** Bytes of such a step, of more than one segment: a client that reads slowly holds them in memory. */
+const BYTES_AT_ONCE = 524_288;
 
 export type StoredSegments = NonNullable<Awaited<ReturnType<SnapshotStore['segments']>>>;
 
@@ -41,8 +43,9 @@ export async function* gzipPieces(
 ): AsyncIterable<Uint8Array> {
   const { head, between, end } = blocksAround(frame, segments.length === 0);
   let lead: readonly Uint8Array[] = [GZIP_HEADER, head];
-  for (let start = 0; start < segments.length; start += SEGMENTS_AT_ONCE) {
-    const batch = segments.slice(start, start + SEGMENTS_AT_ONCE);
+  for (let start = 0, until: number; start < segments.length; start = until) {
+    until = batchEnd(segments, start, syntax);
+    const batch = segments.slice(start, until);
     const digests = batch.map(({ digest }) => digest);
     const stored = await from.store.segmentBytes(digests, syntax);
     const pieces: Uint8Array[] = [];
@@ -54,6 +57,17 @@ export async function* gzipPieces(
     yield Buffer.concat(pieces);
   }
   yield Buffer.concat([...(segments.length === 0 ? lead : []), end, gzipTrailer(facts)]);
+}
+
+function batchEnd(segments: StoredSegments, start: number, syntax: CatalogSyntax): number {
+  let end = start + 1;
+  let bytes = segments[start]!.compressed[syntax];
+  while (end < segments.length && end - start < SEGMENTS_AT_ONCE) {
+    bytes += segments[end]!.compressed[syntax];
+    if (bytes > BYTES_AT_ONCE) break;
+    end += 1;
+  }
+  return end;
 }
 
 function blocksAround(
