@@ -31,11 +31,10 @@ export function writeQueue<Given>(
   const gathered = async (): Promise<void> => {
     // Callers that are ready now run first.
     await setImmediate();
-    let before: number;
-    do {
+    for (let before = 0; pending.length > before && pending.length < max; ) {
       before = pending.length;
       await setImmediate();
-    } while (pending.length > before && pending.length < max);
+    }
   };
   const runAll = async (): Promise<void> => {
     running = true;

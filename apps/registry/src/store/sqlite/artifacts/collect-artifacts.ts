@@ -13,8 +13,11 @@ const UNNEEDED = `oci_blob.seen_at < :seenBefore AND NOT EXISTS (
   SELECT 1 FROM oci_reference AS named
   WHERE named.repository = oci_blob.repository AND named.digest = oci_blob.digest)`;
 const page = text<{ repository: string; digest: OciDigest; isUnneeded: number }>(
-  `SELECT repository, digest, CASE WHEN ${UNNEEDED} THEN 1 ELSE 0 END AS "isUnneeded" FROM oci_blob
-   WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit`,
+  // The page first: PostgreSQL then expects few rows, and looks up each instead of reading all references.
+  `SELECT repository, digest, CASE WHEN ${UNNEEDED} THEN 1 ELSE 0 END AS "isUnneeded"
+   FROM (SELECT repository, digest, seen_at FROM oci_blob
+     WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit) AS oci_blob
+   ORDER BY repository, digest`,
 );
 const unneeded = text<{ repository: string }>(
   `SELECT repository FROM oci_blob WHERE repository = :repository AND digest = :digest AND ${UNNEEDED}`,
