@@ -7,21 +7,30 @@ import { findForbiddenCharacter } from './source.js';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const block = (text: string) => readBlockYaml(text, DOCUMENT_LIMITS);
 
-const TEXT = `apiVersion: v1
-kind: Catalog
+const TEXT = `# A comment: "first"
+
+---
+# Another one
+apiVersion: v1  # not the value
+kind:   Catalog
 "quoted key": "a \\"b\\" \\\\ \\n \\u00e9 é # ' : - "
-metadata:
+metadata: # a mapping
+
   name: some text, with (parts); a=b:c
-  labels: {}
+     # with more indentation
+  labels: {} #
 spec:
+# with less
   list:
+  # before items
   - group: banana.co
     names:
       kind: Split
     tags:
     - one
     - "2"
-    - 3
+    - 3 # an item
+
     - null
     versions: []
   - text: |
@@ -29,9 +38,13 @@ spec:
         second
 
       - third: 3
+
+    # after a block
     more: |-
       one: "
       two
+
+
   indented:
     - true
     - false
@@ -41,7 +54,12 @@ spec:
   negative: -12
   zero: 0
   digest: sha256-0f
+  hex: ${'0f'.repeat(32)}
   url: https://banana.co/a_b/c.html
+end: |  # of the text
+  last
+
+# A comment
 `;
 
 describe('block style', () => {
@@ -54,13 +72,19 @@ describe('block style', () => {
   it.each([
     ['nothing', ''],
     ['no line end', 'a: b'],
+    ['a comment without a line end', 'a: b\n# c'],
+    ['only comments', '# c\n\n# d\n'],
+    ['a second document', 'a: b\n---\nc: d\n'],
+    ['a document start with content', '--- a: b\n'],
+    ['a comment right after a value', 'a: "b"# c\n'],
+    ['a hash in a value', 'a: b#c\n'],
+    ['a hash before a value', 'a: #b\n'],
+    ['a comment before a scalar', 'a:\n  # c\n  b\n'],
+    ['a literal block after a comment', 'a: |\n  b\n# c\n  d\n'],
+    ['a directive after a comment', '# c\n%YAML 1.2\n---\na: b\n'],
     ['a scalar', 'a\n'],
     ['a sequence', '- a\n'],
     ['an indented document', '  a: b\n'],
-    ['a document start', '---\na: b\n'],
-    ['a comment', 'a: b # c\n'],
-    ['a line of a comment', '# c\na: b\n'],
-    ['an empty line', 'a: b\n\nc: d\n'],
     ['an empty value', 'a:\nb: c\n'],
     ['an empty value at the end', 'a:\n'],
     ['an empty item', 'a:\n-\n'],
@@ -78,13 +102,14 @@ describe('block style', () => {
     ['a single-quoted scalar', "a: 'b'\n"],
     ['a mapping in a scalar', 'a: b: c\n'],
     ['a scalar that ends in a colon', 'a: b:\n'],
-    ['a trailing space', 'a: b \n'],
     ['an ambiguous word', 'a: yes\n'],
     ['a boolean in capitals', 'a: True\n'],
     ['an octal number', 'a: 010\n'],
     ['a negative zero', 'a: -0\n'],
     ['a large number', 'a: 9007199254740993\n'],
     ['an exponent', 'a: 1.0e+3\n'],
+    ['a number of 64 digits', `a: ${'12'.repeat(32)}\n`],
+    ['a number with an exponent of many digits', `a: 1e${'12'.repeat(31)}\n`],
     ['a date', 'a: 2001-01-01\n'],
     ['an anchor', 'a: &b c\n'],
     ['a tag', 'a: !b c\n'],
@@ -97,8 +122,8 @@ describe('block style', () => {
     ['the indentation of a literal block', 'a: |2\n  b\n'],
     ['an empty literal block', 'a: |\nb: c\n'],
     ['an empty line before a literal block', 'a: |\n\n  b\n'],
-    ['an empty line after a literal block', 'a: |\n  b\n\nc: d\n'],
     ['a line of spaces in a literal block', 'a: |\n  b\n    \n  c\n'],
+    ['a line of spaces after a literal block', 'a: |\n  b\n \n   # c\n'],
     ['a less indented literal block', 'a:\n  b: |\n  c\n'],
     ['less indentation than before', 'a:\n    b: c\n  d: e\n'],
     ['more indentation than before', 'a:\n  b: c\n    d: e\n'],
@@ -143,6 +168,7 @@ const PIECES = [
     '? ',
     '[]',
   ],
+  ...['# c\n', '\n# c\n', '\n    # c\n', ' # c', '\n   \n', '\n---\n'],
   ...['\n', '\n\n', ' ', '  ', '\\', '@', '`', '%', '---\n', '...\n', '~', 'null', '-0', '1e3', '.5', '0x1F'],
   ...[
     '\u2028',

@@ -5,11 +5,11 @@ import { checkPlainScalar, isPlainNonString } from './scalars.js';
 type Limits = Pick<DocumentLimits, 'maxDepth' | 'maxMappingKeys'>;
 
 /**
- * Reads the block style that programs write: one mapping, with keys and items on lines of their own, and plain,
- * double-quoted, or literal scalars. It takes a fraction of the time and memory of parser events. Returns
- * undefined for everything else, valid or not: comments, anchors, tags, flow collections, tabs, empty values, scalars of
- * several lines, duplicate keys, or anything that parsers may read in different ways. The text has no character that
- * YAML forbids (`findForbiddenCharacter`).
+ * Reads plain block style: one mapping, with keys and items on lines of their own, comments, and plain, double-quoted, or
+ * literal scalars. It takes a fraction of the time and memory of parser events. Returns undefined for everything else,
+ * valid or not: anchors, tags, flow collections, tabs, empty values, scalars of several lines, duplicate keys, or
+ * anything that parsers may read in different ways. The text has no character that YAML forbids
+ * (`findForbiddenCharacter`).
  */
 export function readBlockYaml(text: string, limits: Limits): JsonObject | undefined {
   if (UNUSUAL.test(text)) return undefined;
@@ -27,9 +27,14 @@ const NOT_BLOCK = Symbol('not block style');
 
 /** Far below the 1,024 characters in which parsers search for the colon of a key. */
 const KEY = /(?:([A-Za-z][A-Za-z0-9._/-]{0,254})|"([^"\\\n]{0,255})"):(?=[ \n])/y;
-const PLAIN = /[A-Za-z/^][A-Za-z0-9 ._/:@+=(),;'^-]*(?=\n)/y;
+/** With spaces at its end, which can precede a comment. */
+const PLAIN = /[A-Za-z/^][A-Za-z0-9 ._/:@+=(),;'^-]*/y;
+/** A digest that begins with a digit. */
+const HEX = /[0-9][0-9a-f]{63}(?=[ \n])/y;
 /** Without exponents and negative zero. */
-const NUMBER = /(?:0|-?[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?(?=\n)/y;
+const NUMBER = /(?:0|-?[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?(?=[ \n])/y;
+/** What precedes a value on the line of its key. */
+const BEFORE_VALUE = / +(?=[^ #\n])/y;
 const WORDS: ReadonlyMap<string, JsonValue> = new Map([
   ['true', true],
   ['false', false],
@@ -39,6 +44,7 @@ const WORDS: ReadonlyMap<string, JsonValue> = new Map([
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 const QUOTE = 0x22;
+const HASH = 0x23;
 const DASH = 0x2d;
 const BACKSLASH = 0x5c;
 /** Escapes that mean the same in JSON, without those of surrogates. */
@@ -50,7 +56,7 @@ class BlockReader {
   /** Where the reader is. At the start of a line: the first character after its indentation. */
   #at = 0;
   /** Indentation of the line, or column of an item after its dash; -1 at the end. */
-  #column = 0;
+  #column = -1;
 
   constructor(text: string, limits: Limits) {
     this.#text = text;
@@ -58,10 +64,39 @@ class BlockReader {
   }
 
   read(): JsonObject {
+    this.#startContent();
+    if (this.#column === 0 && this.#text.startsWith('---\n', this.#at)) {
+      this.#at += 4;
+      this.#startContent();
+    }
+    if (this.#column !== 0) throw NOT_BLOCK;
     const value = this.#mapping(0, 1);
     // An item of a sequence can follow at the same column.
     if (this.#at < this.#text.length) throw NOT_BLOCK;
     return value;
+  }
+
+  /** Goes to the next line that is not empty and not a comment. */
+  #startContent(): void {
+    this.#startLine();
+    this.#skipLines();
+  }
+
+  /** Skips empty lines and comments, from the first character after the indentation. */
+  #skipLines(): void {
+    while (this.#column !== -1) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === HASH) this.#skipComment();
+      else if (code !== LINE_FEED) return;
+      this.#at++;
+      this.#startLine();
+    }
+  }
+
+  /** Goes from a comment to the end of its line. */
+  #skipComment(): void {
+    this.#at = this.#text.indexOf('\n', this.#at);
+    if (this.#at === -1) throw NOT_BLOCK;
   }
 
   #startLine(): void {
@@ -74,10 +109,13 @@ class BlockReader {
     this.#column = this.#at - start;
   }
 
+  /** Goes to the end of a line without further content. A space is before a comment. */
   #endLine(): void {
+    const start = this.#at;
+    while (this.#text.charCodeAt(this.#at) === SPACE) this.#at++;
+    if (this.#at > start && this.#text.charCodeAt(this.#at) === HASH) this.#skipComment();
     if (this.#text.charCodeAt(this.#at) !== LINE_FEED) throw NOT_BLOCK;
     this.#at++;
-    this.#startLine();
   }
 
   /** All keys are at `column`. */
@@ -107,11 +145,13 @@ class BlockReader {
 
   /** The value of a key at `column`: on its line, or on the next lines. */
   #value(column: number, depth: number): JsonValue {
-    if (this.#text.charCodeAt(this.#at) === SPACE) {
-      this.#at++;
+    const spaces = match(BEFORE_VALUE, this.#text, this.#at);
+    if (spaces !== null) {
+      this.#at += spaces[0].length;
       return this.#scalar(column);
     }
     this.#endLine();
+    this.#startContent();
     if (this.#column >= column && this.#isItem) return this.#sequence(this.#column, depth + 1);
     if (this.#column <= column) throw NOT_BLOCK;
     return this.#mapping(this.#column, depth + 1);
@@ -154,7 +194,7 @@ class BlockReader {
         return this.#endScalar(2, {});
       default:
     }
-    const plain = match(PLAIN, text, start)?.[0];
+    const plain = (match(PLAIN, text, start) ?? match(HEX, text, start))?.[0].trimEnd();
     if (plain === undefined) {
       const number = match(NUMBER, text, start)?.[0];
       if (number === undefined || checkPlainScalar(number) !== undefined) throw NOT_BLOCK;
@@ -163,13 +203,14 @@ class BlockReader {
     const word = WORDS.get(plain);
     if (word !== undefined) return this.#endScalar(plain.length, word);
     const isMapping = plain.includes(': ') || plain.endsWith(':');
-    if (isMapping || plain.endsWith(' ') || !isPlainString(plain)) throw NOT_BLOCK;
+    if (isMapping || !isPlainString(plain)) throw NOT_BLOCK;
     return this.#endScalar(plain.length, plain);
   }
 
   #endScalar<Value extends JsonValue>(length: number, value: Value): Value {
     this.#at += length;
     this.#endLine();
+    this.#startContent();
     return value;
   }
 
@@ -191,12 +232,13 @@ class BlockReader {
     return this.#endScalar(end + 1 - start, value);
   }
 
-  /** A literal block without empty lines at its ends and without lines of spaces. */
+  /** A literal block without empty lines at its start and without lines of spaces. */
   #literal(column: number): string {
     const text = this.#text;
     const strips = text[this.#at + 1] === '-';
     this.#at += strips ? 2 : 1;
     this.#endLine();
+    this.#startLine();
     const indent = this.#column;
     const lines: string[] = [];
     if (indent <= column) throw NOT_BLOCK;
@@ -210,10 +252,14 @@ class BlockReader {
         lines.push('');
         this.#at++;
       }
-      const isLonger = this.#at > next;
+      const empty = this.#at - next;
       this.#startLine();
-      if (isLonger && this.#column < indent) throw NOT_BLOCK;
+      // Empty lines at the end are not content.
+      if (this.#column < indent) lines.length -= empty;
     }
+    // A line of spaces can be followed by more content.
+    if (this.#column > 0 && text.charCodeAt(this.#at) === LINE_FEED) throw NOT_BLOCK;
+    this.#skipLines();
     return lines.join('\n') + (strips ? '' : '\n');
   }
 }
