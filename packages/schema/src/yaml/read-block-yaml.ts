@@ -1,3 +1,4 @@
+import type { Path, PathSegment, Target } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import type { DocumentLimits } from '../documents/limits.js';
 import { checkPlainScalar, isPlainNonString } from './scalars.js';
@@ -18,6 +19,61 @@ export function readBlockYaml(text: string, limits: Limits): JsonObject | undefi
   } catch (error) {
     if (error === NOT_BLOCK) return undefined;
     throw error;
+  }
+}
+
+/**
+ * Returns the offsets of a scalar, or of a key, in text that readBlockYaml reads. Undefined for a collection, for a
+ * literal block, and for a path that leads to nothing.
+ */
+export function locateInBlockYaml(
+  text: string,
+  limits: Limits,
+  path: Path,
+  target: Target,
+): readonly [start: number, end: number] | undefined {
+  const search = new PathSearch(path, target);
+  new BlockReader(text, limits, search).read();
+  return search.found;
+}
+
+/** Follows a path through the keys and items that a reader reports in their order. */
+class PathSearch {
+  found: readonly [start: number, end: number] | undefined;
+  /** Segments of the path that lead to where the reader is. */
+  #entered = 0;
+  /** Whether the next scalar is at the end of the path, if no collection begins before it. */
+  #isNext = false;
+  readonly #path: Path;
+  readonly #target: Target;
+
+  constructor(path: Path, target: Target) {
+    this.#path = path;
+    this.#target = target;
+  }
+
+  /** `level` counts from 0. Keys have offsets, items have none. Returns whether to call `leave` after the value. */
+  enter(level: number, segment: PathSegment, start?: number, end?: number): boolean {
+    if (this.#entered !== level || this.#path[level] !== segment) return false;
+    this.#entered += 1;
+    if (this.#entered < this.#path.length) return true;
+    if (this.#target === 'key' && start !== undefined && end !== undefined) this.found = [start, end];
+    else this.#isNext = true;
+    return true;
+  }
+
+  leave(): void {
+    this.#entered -= 1;
+    this.#isNext = false;
+  }
+
+  scalar(start: number, end: number): void {
+    if (this.#isNext) this.found = [start, end];
+    this.#isNext = false;
+  }
+
+  collection(): void {
+    this.#isNext = false;
   }
 }
 
@@ -57,10 +113,12 @@ class BlockReader {
   #at = 0;
   /** Indentation of the line, or column of an item after its dash; -1 at the end. */
   #column = -1;
+  readonly #search: PathSearch | undefined;
 
-  constructor(text: string, limits: Limits) {
+  constructor(text: string, limits: Limits, search?: PathSearch) {
     this.#text = text;
     this.#limits = limits;
+    this.#search = search;
   }
 
   read(): JsonObject {
@@ -121,12 +179,16 @@ class BlockReader {
   /** All keys are at `column`. */
   #mapping(column: number, depth: number): JsonObject {
     if (depth >= this.#limits.maxDepth) throw NOT_BLOCK;
+    this.#search?.collection();
     const mapping: JsonObject = {};
     let keys = 0;
     while (this.#column === column) {
+      const start = this.#at;
       const key = this.#key();
       if (++keys > this.#limits.maxMappingKeys || Object.hasOwn(mapping, key)) throw NOT_BLOCK;
+      const isOnPath = this.#search?.enter(depth - 1, key, start, this.#at - 1);
       mapping[key] = this.#value(column, depth);
+      if (isOnPath) this.#search?.leave();
     }
     if (this.#column > column) throw NOT_BLOCK;
     return mapping;
@@ -164,14 +226,17 @@ class BlockReader {
   /** All dashes are at `column`. */
   #sequence(column: number, depth: number): JsonValue[] {
     if (depth >= this.#limits.maxDepth) throw NOT_BLOCK;
+    this.#search?.collection();
     const items: JsonValue[] = [];
     while (this.#column === column && this.#isItem) {
+      const isOnPath = this.#search?.enter(depth - 1, items.length);
       this.#at += 2;
       if (match(KEY, this.#text, this.#at) === null) items.push(this.#scalar(column));
       else {
         this.#column = column + 2;
         items.push(this.#mapping(this.#column, depth + 1));
       }
+      if (isOnPath) this.#search?.leave();
     }
     if (this.#column > column) throw NOT_BLOCK;
     return items;
@@ -208,6 +273,7 @@ class BlockReader {
   }
 
   #endScalar<Value extends JsonValue>(length: number, value: Value): Value {
+    this.#search?.scalar(this.#at, this.#at + length);
     this.#at += length;
     this.#endLine();
     this.#startContent();

@@ -30,6 +30,26 @@ spec:
   empty:
 `;
 
+/** Plain block style, which has its own reader and positions. */
+const BLOCK = `# a comment
+apiVersion: v1
+spec: # of everything
+
+  text: |
+    first
+      second
+
+  "quoted":   "a\\n" # b
+  list:
+  - a: 1
+    b: some words # and a comment
+  # the next
+  - null
+  - true
+  empty: {}
+  none: []
+`;
+
 describe('a file without problems', () => {
   it('is read as readYaml reads it, with its positions', () => {
     const precise = readYaml(bytes(TEXT), options);
@@ -41,6 +61,21 @@ describe('a file without problems', () => {
       expect(document.locate(path)).toEqual(expected!.locate(path));
       expect(document.locate(path, 'key')).toEqual(expected!.locate(path, 'key'));
     }
+  });
+
+  it('has the same positions in plain block style', () => {
+    const [expected] = readYaml(bytes(BLOCK), options).documents;
+    expect(clean(BLOCK)!.value).toEqual(expected!.value);
+    for (const path of [...pathsOf(expected!.value), ['spec', 'list', 7], ['list', 0, 'a'], ['spec', 'a']]) {
+      for (const target of ['key', 'value'] as const) {
+        const range = expected!.locate(path, target);
+        expect([path, target, clean(BLOCK)!.locate(path, target)]).toEqual([path, target, range]);
+      }
+    }
+    // The same document, until it reads positions in another way.
+    const document = clean(BLOCK)!;
+    for (let turn = 0; turn < 15; turn++)
+      expect(document.locate(['apiVersion'])).toEqual(expected!.locate(['apiVersion']));
   });
 
   it.each([
@@ -83,36 +118,48 @@ const PIECES = [
   ...['\u2028', '\u0085', '\u00a0', '😀', '\n  - a\n', '\nx: y\n', '<<', ' :', "''", '""', '"a"b', 'é'],
 ];
 
-it('never accepts what readYaml refuses or reads differently', () => {
-  let state = 20_240;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (state >>> 8) % below;
-  };
-  let accepted = 0;
-  for (let at = 0; at < 1_500; at++) {
-    let text = TEXT;
-    for (let changes = random(3); changes >= 0; changes--) {
-      const place = random(text.length + 1);
-      text =
-        random(2) === 0
-          ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
-          : text.slice(0, place) + text.slice(place + 1 + random(3));
-    }
-    const document = clean(text);
-    if (document === undefined) continue;
-    accepted += 1;
-    const precise = readYaml(bytes(text), options);
-    expect([text, precise.diagnostics]).toEqual([text, []]);
-    expect([text, precise.documents.map(({ value }) => value)]).toEqual([text, [document.value]]);
-    if (accepted % 5 !== 0) continue;
-    // Each in another document, which reads the first positions faster than later ones.
-    for (const path of pathsOf(document.value)) {
-      for (const target of ['key', 'value'] as const) {
-        const range = precise.documents[0]!.locate(path, target);
-        expect([text, path, target, clean(text)!.locate(path, target)]).toEqual([text, path, target, range]);
+it.each([
+  ['any style', TEXT],
+  ['plain block style', BLOCK],
+])(
+  'never accepts what readYaml refuses or reads differently: %s',
+  (_, original) => {
+    let state = 20_240;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      return (state >>> 8) % below;
+    };
+    let accepted = 0;
+    for (let at = 0; at < 1_500; at++) {
+      let text = original;
+      for (let changes = random(3); changes >= 0; changes--) {
+        const place = random(text.length + 1);
+        text =
+          random(2) === 0
+            ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
+            : text.slice(0, place) + text.slice(place + 1 + random(3));
+      }
+      const document = clean(text);
+      if (document === undefined) continue;
+      accepted += 1;
+      const precise = readYaml(bytes(text), options);
+      expect([text, precise.diagnostics]).toEqual([text, []]);
+      expect([text, precise.documents.map(({ value }) => value)]).toEqual([text, [document.value]]);
+      if (accepted % 5 !== 0) continue;
+      // Each in another document, which reads the first positions faster than later ones.
+      for (const path of pathsOf(document.value)) {
+        for (const target of ['key', 'value'] as const) {
+          const range = precise.documents[0]!.locate(path, target);
+          expect([text, path, target, clean(text)!.locate(path, target)]).toEqual([
+            text,
+            path,
+            target,
+            range,
+          ]);
+        }
       }
     }
-  }
-  expect(accepted).toBeGreaterThan(200);
-}, 120_000);
+    expect(accepted).toBeGreaterThan(200);
+  },
+  120_000,
+);
