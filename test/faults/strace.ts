@@ -13,6 +13,12 @@ export interface Attached {
 }
 
 /**
+ * Sometimes strace waits forever after it killed a process that has children, and the process stays a zombie until strace
+ * ends too.
+ */
+const MAX_ZOMBIE_SECONDS = 5;
+
+/**
  * Attaches strace to one thread, or to all of the process if `args` contain `-f`; resolves once it traces.
  */
 export async function attach(thread: number, output: string, args: readonly string[]): Promise<Attached> {
@@ -21,6 +27,12 @@ export async function attach(thread: number, output: string, args: readonly stri
   });
   let said = '';
   const exited = once(child, 'close');
+  let zombieSeconds = 0;
+  const watch = setInterval(() => {
+    zombieSeconds = isZombie(thread) ? zombieSeconds + 1 : 0;
+    if (zombieSeconds > MAX_ZOMBIE_SECONDS) child.kill('SIGKILL');
+  }, 1_000);
+  void exited.finally(() => clearInterval(watch));
   const attached = new Promise<void>((resolve) => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said += text;
@@ -39,6 +51,14 @@ export async function attach(thread: number, output: string, args: readonly stri
       await exited;
     },
   };
+}
+
+function isZombie(thread: number): boolean {
+  try {
+    return /^State:\tZ/m.test(readFileSync(`/proc/${thread}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /** Counts the calls in a trace that strace tampered with. */
