@@ -32,7 +32,8 @@ export async function attach(thread: number, output: string, args: readonly stri
     zombieSeconds = isZombie(thread) ? zombieSeconds + 1 : 0;
     if (zombieSeconds > MAX_ZOMBIE_SECONDS) child.kill('SIGKILL');
   }, 1_000);
-  void exited.finally(() => clearInterval(watch));
+  const stopWatching = () => clearInterval(watch);
+  exited.then(stopWatching, stopWatching);
   const attached = new Promise<void>((resolve) => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said += text;
