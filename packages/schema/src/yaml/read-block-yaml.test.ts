@@ -1,8 +1,9 @@
+import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { DOCUMENT_LIMITS } from '../documents/limits.js';
 import { readYaml } from './index.js';
-import { readBlockYaml } from './read-block-yaml.js';
-import { findForbiddenCharacter } from './source.js';
+import { locateInBlockYaml, readBlockYaml } from './read-block-yaml.js';
+import { findForbiddenCharacter, SourceText } from './source.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const block = (text: string) => readBlockYaml(text, DOCUMENT_LIMITS);
@@ -145,6 +146,104 @@ describe('block style', () => {
   });
 });
 
+/** A generator of the same numbers in every run (mulberry32), from 0 to below a limit. */
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const STARTS = ['', 'a: b\n', 'c:\n', 'c:\n- e\n', 'h: |\n  x\n', 'c:\n  d: |-\n    y\n', '# z\n---\n'];
+const MORE_STARTS = ['c:\n  - e\n  - f: g\n', 'c:\n- |\n  z\n'];
+const INDENTATIONS = [0, 0, 0, 2, 2, 2, 2, 4, 4, 1, 3, 6];
+const LINES = [
+  ...[
+    'a1: b',
+    'c1:',
+    'd1: 1',
+    '- e',
+    '- f1: g',
+    '# c',
+    '#',
+    '',
+    '- |',
+    'h1: |',
+    'i: |-',
+    'j: "k" # c',
+    '|',
+    'x',
+  ],
+  ...[
+    'l: m  # n',
+    'o: p#q',
+    '- # c',
+    'r: # s',
+    '---',
+    '...',
+    '- - t',
+    'u: []',
+    'v: {} # w',
+    '"y": z',
+    'k: a:b',
+  ],
+  ...[
+    '"#": "#"',
+    '- ',
+    '-',
+    'k2: |  # lit',
+    'k3:  |-',
+    'k4: >',
+    '- null # x',
+    'text',
+    '# - a',
+    '  # b',
+    'k5:   v  ',
+  ],
+  ...[
+    '" ": 1',
+    'é: 1',
+    'k6: é',
+    'k7: "é" # é',
+    'k8: 0x1',
+    'k9: ~',
+    "m1: 'a'",
+    'm2: a\u00a0# b',
+    'm3: -1 # c',
+  ],
+];
+const ENDS = ['\n', '\n', '\n', '', '\n\n', '\n  ', '\n#', '\n# c\n'];
+
+it('reads lines in any order as both parsers do, with the same positions, or not at all', () => {
+  const random = randomNumbers(20_240);
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
+  let accepted = 0;
+  for (let at = 0; at < 60_000; at++) {
+    const lines = Array.from({ length: 1 + random(6) }, () => ' '.repeat(pick(INDENTATIONS)) + pick(LINES));
+    const text = pick([...STARTS, ...MORE_STARTS]) + lines.join('\n') + pick(ENDS);
+    const value = block(text);
+    if (value === undefined) continue;
+    accepted += 1;
+    const { documents, diagnostics } = readYaml(bytes(text), { file: 'f.yaml' });
+    expect([text, diagnostics]).toEqual([text, []]);
+    expect([text, documents.map((document) => document.value)]).toEqual([text, [value]]);
+    expect([text, load(text)]).toEqual([text, value]);
+    const source = new SourceText(text);
+    for (const key of Object.keys(value)) {
+      for (const target of ['key', 'value'] as const) {
+        const found = locateInBlockYaml(text, DOCUMENT_LIMITS, [key], target);
+        if (found === undefined) continue;
+        const expected = documents[0]!.locate([key], target);
+        expect([text, key, target, source.range(...found)]).toEqual([text, key, target, expected]);
+      }
+    }
+  }
+  expect(accepted).toBeGreaterThan(2_000);
+}, 120_000);
+
 /** Text that changes what the text around it means. */
 const PIECES = [
   ...[
@@ -204,11 +303,7 @@ const PIECES = [
 ];
 
 it('never accepts what readYaml refuses or reads differently', () => {
-  let state = 20_240;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (state >>> 8) % below;
-  };
+  const random = randomNumbers(20_240);
   let accepted = 0;
   for (let at = 0; at < 4_000; at++) {
     let text = TEXT;
