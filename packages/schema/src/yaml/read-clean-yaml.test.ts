@@ -48,6 +48,8 @@ spec: # of everything
   - true
   empty: {}
   none: []
+other:
+  a: 2
 `;
 
 describe('a file without problems', () => {
