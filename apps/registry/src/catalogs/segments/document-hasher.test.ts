@@ -21,6 +21,8 @@ const KINDS = ['Fa', 'Fb', 'Fc', 'Fd', 'Fe'];
 let contents: Map<string, SegmentContent>;
 let thread: HasherThread;
 let workers: Worker[];
+/** Of `workers`: a worker can be online before a test waits for it. */
+let online: Promise<unknown>[];
 let hasher: DocumentHasher;
 beforeEach(() => {
   contents = new Map();
@@ -30,11 +32,15 @@ afterEach(() => thread.close());
 
 function useThread(start: () => Worker): void {
   workers = [];
+  online = [];
   thread = new HasherThread({
     log: pino({ level: 'silent' }),
     start: () => {
       const worker = start();
       workers.push(worker);
+      const isOnline = once(worker, 'online');
+      isOnline.catch(() => undefined);
+      online.push(isOnline);
       return worker;
     },
   });
@@ -224,7 +230,7 @@ it('rejects a catalog if the thread was started again without what it had hashed
   const restarted = async () => {
     await workers[0]!.terminate();
     await expect.poll(() => workers.length).toBe(2);
-    await once(workers[1]!, 'online');
+    await online[1];
   };
   // What it had not hashed yet when it ended is rejected first.
   await expect(hashNew(segments, LARGE, restarted)).rejects.toThrow(
