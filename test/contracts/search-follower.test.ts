@@ -16,7 +16,7 @@ import {
 } from '../../apps/registry/src/store/sqlite/search/follow/follower.js';
 import { searchThreads } from '../../apps/registry/src/store/sqlite/search/search-threads.js';
 import { createStore } from '../../apps/registry/src/store/sqlite/store.js';
-import { Random } from '../../packages/catalog/src/testing/random.js';
+import { Random } from '../../packages/schema/src/testing/random.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';

@@ -4,7 +4,7 @@ import { RevisionConflict, renderEntry } from '@krmhub/catalog';
 import type { FunctionDefinition } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { Random } from '../../packages/catalog/src/testing/random.js';
+import { Random } from '../../packages/schema/src/testing/random.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
 import { cutUpstream, type SampleEntry, type SamplePlace, sampleDefinition } from './sample-upstream.js';

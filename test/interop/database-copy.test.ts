@@ -14,7 +14,7 @@ import { withClient } from '../../apps/registry/src/store/postgres/client.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
-import { Random } from '../../packages/catalog/src/testing/random.js';
+import { Random } from '../../packages/schema/src/testing/random.js';
 import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
 import { RandomRegistry } from '../contracts/random-registry.js';
 

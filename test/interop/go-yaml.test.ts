@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readYamlTree, writeGoYaml } from '@krmhub/schema/lossless-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Random } from '../../packages/catalog/src/testing/random.js';
+import { Random } from '../../packages/schema/src/testing/random.js';
 import { BuildUser, missingOracles, ORACLES } from './build-user.js';
 import { titleWithReason } from './oci-tools.js';
 import { randomResource } from './yaml-documents.js';

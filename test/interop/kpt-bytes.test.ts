@@ -3,7 +3,7 @@ import path from 'node:path';
 import { applyWrite, planWrite, readPackage, runChain, type Step } from '@krmhub/functions/fn';
 import { readResources } from '@krmhub/schema/resource-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Random } from '../../packages/catalog/src/testing/random.js';
+import { Random } from '../../packages/schema/src/testing/random.js';
 import { outputOf, spawnSync } from '../processes.js';
 import { root, temporaryFolder } from '../running.js';
 import { seed } from '../seed.js';

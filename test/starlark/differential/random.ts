@@ -1,4 +1,4 @@
-import { Random as SeededRandom } from '../../../packages/catalog/src/testing/random.js';
+import { Random as SeededRandom } from '../../../packages/schema/src/testing/random.js';
 
 /** Random choices that a seed repeats. */
 export class Random extends SeededRandom {

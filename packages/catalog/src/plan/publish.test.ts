@@ -1,8 +1,8 @@
 import { DOCUMENT_LIMITS, lint, sha256 } from '@krmhub/schema';
+import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
 import { renderCatalog, renderDefinition, renderEntry } from '../render/render.js';
-import { Random } from '../testing/random.js';
 import {
   functionDefinition,
   functionRecord,

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { Random } from '@krmhub/schema/testing/random';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
-import { Random } from '../testing/random.js';
 import { isWritable, toYaml, toYamlItem } from './to-yaml.js';
 
 /** kubectl reads with sigs.k8s.io/yaml, as Go programs around Kubernetes do; `patch --local` asks no server. */

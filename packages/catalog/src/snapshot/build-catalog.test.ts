@@ -1,8 +1,8 @@
 import { type FunctionDefinition, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
+import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { Recipe, RecipeSource, Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';
-import { Random } from '../testing/random.js';
 import { functionDefinition, functionVersion, randomReleases, releaseRecord } from '../testing/records.js';
 import { readUpstreamCatalog } from '../upstream/read-upstream.js';
 import {

@@ -1,7 +1,7 @@
 import { sha256 } from '@krmhub/schema';
+import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import { compareFunctionNames } from '../ports/function-name.js';
-import { Random } from '../testing/random.js';
 import {
   beginsSegment,
   isInRange,

@@ -1,10 +1,10 @@
 import { compareReleases, newestRelease } from '@krmhub/schema';
+import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type { ReleaseRecord, Selection } from '../ports/records.js';
 import { matchesSelector, type Recipe, type RecipeSource, type Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';
-import { Random } from '../testing/random.js';
 import {
   functionDefinition,
   functionRecord,

@@ -6,9 +6,9 @@ import {
   runtimeKinds,
   sha256,
 } from '@krmhub/schema';
+import type { Random } from '@krmhub/schema/testing/random';
 import type { FunctionRecord, LifecycleRecord, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { renderDefinition } from '../render/render.js';
-import type { Random } from './random.js';
 
 export const NOW = '2030-01-02T03:04:05.678Z';
 

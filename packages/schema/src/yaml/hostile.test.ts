@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Parser } from 'yaml';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { Random } from '../testing/random.js';
 import { readMachineYaml, readYaml } from './index.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -203,16 +204,6 @@ describe('aliases', () => {
 });
 
 describe('random bytes', () => {
-  /** mulberry32, so that a failure can be repeated. */
-  function random(seed: number): () => number {
-    let state = seed;
-    return () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let t = Math.imul(state ^ (state >>> 15), 1 | state);
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-      return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-    };
-  }
   const parts = [
     'a',
     'b: ',
@@ -250,12 +241,11 @@ describe('random bytes', () => {
   ];
 
   it('never throws, and returns JSON values with positions', () => {
-    const next = random(20_240_131);
+    const random = new Random(20_240_131);
     for (let round = 0; round < 4_000; round++) {
-      const length = 1 + Math.floor(next() * 30);
-      const text = Array.from({ length }, () => parts[Math.floor(next() * parts.length)]).join('');
-      const input =
-        round % 4 === 0 ? Uint8Array.from({ length }, () => Math.floor(next() * 256)) : bytes(text);
+      const length = 1 + random.below(30);
+      const text = Array.from({ length }, () => random.pick(parts)).join('');
+      const input = round % 4 === 0 ? Uint8Array.from({ length }, () => random.below(256)) : bytes(text);
       const author = readYaml(input, { file: 'f' });
       const machine = readMachineYaml(input, { file: 'f' });
       for (const { value } of author.documents) expect(JSON.parse(JSON.stringify(value))).toEqual(value);

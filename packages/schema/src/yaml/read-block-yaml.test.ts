@@ -1,6 +1,8 @@
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { DOCUMENT_LIMITS } from '../documents/limits.js';
+import { mutateText } from '../testing/mutate-text.js';
+import { Random } from '../testing/random.js';
 import { readYaml } from './index.js';
 import { locateInBlockYaml, readBlockYaml } from './read-block-yaml.js';
 import { findForbiddenCharacter, SourceText } from './source.js';
@@ -146,19 +148,10 @@ describe('block style', () => {
   });
 });
 
-/** A generator of the same numbers in every run (mulberry32), from 0 to below a limit. */
-function randomNumbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-const STARTS = ['', 'a: b\n', 'c:\n', 'c:\n- e\n', 'h: |\n  x\n', 'c:\n  d: |-\n    y\n', '# z\n---\n'];
-const MORE_STARTS = ['c:\n  - e\n  - f: g\n', 'c:\n- |\n  z\n'];
+const STARTS = [
+  ...['', 'a: b\n', 'c:\n', 'c:\n- e\n', 'h: |\n  x\n', 'c:\n  d: |-\n    y\n', '# z\n---\n'],
+  ...['c:\n  - e\n  - f: g\n', 'c:\n- |\n  z\n'],
+];
 const INDENTATIONS = [0, 0, 0, 2, 2, 2, 2, 4, 4, 1, 3, 6];
 const LINES = [
   ...[
@@ -218,12 +211,14 @@ const LINES = [
 const ENDS = ['\n', '\n', '\n', '', '\n\n', '\n  ', '\n#', '\n# c\n'];
 
 it('reads lines in any order as both parsers do, with the same positions, or not at all', () => {
-  const random = randomNumbers(20_240);
-  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
+  const random = new Random(20_240);
   let accepted = 0;
   for (let at = 0; at < 60_000; at++) {
-    const lines = Array.from({ length: 1 + random(6) }, () => ' '.repeat(pick(INDENTATIONS)) + pick(LINES));
-    const text = pick([...STARTS, ...MORE_STARTS]) + lines.join('\n') + pick(ENDS);
+    const lines = Array.from(
+      { length: 1 + random.below(6) },
+      () => ' '.repeat(random.pick(INDENTATIONS)) + random.pick(LINES),
+    );
+    const text = random.pick(STARTS) + lines.join('\n') + random.pick(ENDS);
     const value = block(text);
     if (value === undefined) continue;
     accepted += 1;
@@ -303,19 +298,11 @@ const PIECES = [
 ];
 
 it('never accepts what readYaml refuses or reads differently', () => {
-  const random = randomNumbers(20_240);
+  const random = new Random(20_240);
   let accepted = 0;
   for (let at = 0; at < 4_000; at++) {
-    let text = TEXT;
-    for (let changes = random(3); changes >= 0; changes--) {
-      const place = random(text.length + 1);
-      text =
-        random(2) === 0
-          ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
-          : text.slice(0, place) + text.slice(place + 1 + random(3));
-    }
     // Half an emoji cannot be encoded.
-    text = new TextDecoder().decode(bytes(text));
+    const text = new TextDecoder().decode(bytes(mutateText(random, TEXT, PIECES)));
     const value = block(text);
     // Such text is refused before.
     if (value === undefined || findForbiddenCharacter(text) !== undefined) continue;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Path } from '../diagnostics/diagnostic.js';
+import { mutateText } from '../testing/mutate-text.js';
+import { Random } from '../testing/random.js';
 import { readCleanYaml, readYaml } from './index.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -126,21 +128,10 @@ it.each([
 ])(
   'never accepts what readYaml refuses or reads differently: %s',
   (_, original) => {
-    let state = 20_240;
-    const random = (below: number) => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-      return (state >>> 8) % below;
-    };
+    const random = new Random(20_240);
     let accepted = 0;
     for (let at = 0; at < 1_500; at++) {
-      let text = original;
-      for (let changes = random(3); changes >= 0; changes--) {
-        const place = random(text.length + 1);
-        text =
-          random(2) === 0
-            ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
-            : text.slice(0, place) + text.slice(place + 1 + random(3));
-      }
+      const text = mutateText(random, original, PIECES);
       const document = clean(text);
       if (document === undefined) continue;
       accepted += 1;
