@@ -9,8 +9,8 @@ type Limits = Pick<DocumentLimits, 'maxDepth' | 'maxMappingKeys'>;
  * Reads plain block style: one mapping, with keys and items on lines of their own, comments, and plain, double-quoted, or
  * literal scalars. It takes a fraction of the time and memory of parser events. Returns undefined for everything else,
  * valid or not: anchors, tags, flow collections, tabs, empty values, scalars of several lines, duplicate keys, or
- * anything that parsers may read in different ways. The text has no character that YAML forbids
- * (`findForbiddenCharacter`).
+ * anything that parsers may read in different ways. The text was decoded from UTF-8, and has no character that YAML
+ * forbids (`findForbiddenCharacter`).
  */
 export function readBlockYaml(text: string, limits: Limits): JsonObject | undefined {
   if (UNUSUAL.test(text)) return undefined;
@@ -23,8 +23,9 @@ export function readBlockYaml(text: string, limits: Limits): JsonObject | undefi
 }
 
 /**
- * Returns the offsets of a scalar, or of a key, in text that readBlockYaml reads. Undefined for a collection, for a
- * literal block, and for a path that leads to nothing.
+ * Returns the offsets of a scalar, of an empty collection, or of a key, in text that readBlockYaml accepted with the
+ * same limits. Items have no key: their value is returned. Undefined for other collections, for a literal block, and for
+ * a path that leads to nothing. Takes as long as reading the text up to there.
  */
 export function locateInBlockYaml(
   text: string,
@@ -33,11 +34,15 @@ export function locateInBlockYaml(
   target: Target,
 ): readonly [start: number, end: number] | undefined {
   const search = new PathSearch(path, target);
-  new BlockReader(text, limits, search).read();
+  try {
+    new BlockReader(text, limits, search).read();
+  } catch (error) {
+    if (error !== FOUND) throw error;
+  }
   return search.found;
 }
 
-/** Follows a path through the keys and items that a reader reports in their order. */
+/** Follows a path through the keys and items that a reader reports in their order. Throws FOUND at its end. */
 class PathSearch {
   found: readonly [start: number, end: number] | undefined;
   /** Segments of the path that lead to where the reader is. */
@@ -57,8 +62,8 @@ class PathSearch {
     if (this.#entered !== level || this.#path[level] !== segment) return false;
     this.#entered += 1;
     if (this.#entered < this.#path.length) return true;
-    if (this.#target === 'key' && start !== undefined && end !== undefined) this.found = [start, end];
-    else this.#isNext = true;
+    if (this.#target === 'key' && start !== undefined && end !== undefined) this.#end(start, end);
+    this.#isNext = true;
     return true;
   }
 
@@ -68,24 +73,30 @@ class PathSearch {
   }
 
   scalar(start: number, end: number): void {
-    if (this.#isNext) this.found = [start, end];
-    this.#isNext = false;
+    if (this.#isNext) this.#end(start, end);
   }
 
   collection(): void {
     this.#isNext = false;
+  }
+
+  #end(start: number, end: number): never {
+    this.found = [start, end];
+    throw FOUND;
   }
 }
 
 const UNUSUAL = /[\t\r\ufeff]/;
 /** Thrown without a stack, since any file may have another style. */
 const NOT_BLOCK = Symbol('not block style');
+/** Thrown to read no further. */
+const FOUND = Symbol('found');
 
 /** Far below the 1,024 characters in which parsers search for the colon of a key. */
 const KEY = /(?:([A-Za-z][A-Za-z0-9._/-]{0,254})|"([^"\\\n]{0,255})"):(?=[ \n])/y;
-/** With spaces at its end, which can precede a comment. */
+/** With spaces at its end, which are not part of it. `#endLine` checks what follows. */
 const PLAIN = /[A-Za-z/^][A-Za-z0-9 ._/:@+=(),;'^-]*/y;
-/** A digest that begins with a digit. */
+/** A digest that begins with a digit. A number can have this form too (`isPlainString`). */
 const HEX = /[0-9][0-9a-f]{63}(?=[ \n])/y;
 /** Without exponents and negative zero. */
 const NUMBER = /(?:0|-?[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?(?=[ \n])/y;
@@ -128,10 +139,7 @@ class BlockReader {
       this.#startContent();
     }
     if (this.#column !== 0) throw NOT_BLOCK;
-    const value = this.#mapping(0, 1);
-    // An item of a sequence can follow at the same column.
-    if (this.#at < this.#text.length) throw NOT_BLOCK;
-    return value;
+    return this.#mapping(0, 1);
   }
 
   /** Goes to the next line that is not empty and not a comment. */
@@ -167,7 +175,7 @@ class BlockReader {
     this.#column = this.#at - start;
   }
 
-  /** Goes to the end of a line without further content. A space is before a comment. */
+  /** Goes past the end of a line without further content. A comment needs a space before it. */
   #endLine(): void {
     const start = this.#at;
     while (this.#text.charCodeAt(this.#at) === SPACE) this.#at++;
@@ -298,7 +306,7 @@ class BlockReader {
     return this.#endScalar(end + 1 - start, value);
   }
 
-  /** A literal block without empty lines at its start and without lines of spaces. */
+  /** A literal block without empty lines at its start, and without lines of spaces in it or right after it. */
   #literal(column: number): string {
     const text = this.#text;
     const strips = text[this.#at + 1] === '-';
@@ -314,14 +322,11 @@ class BlockReader {
       lines.push(text.slice(this.#at - this.#column + indent, end));
       this.#at = end + 1;
       const next = this.#at;
-      while (text.charCodeAt(this.#at) === LINE_FEED) {
-        lines.push('');
-        this.#at++;
-      }
+      while (text.charCodeAt(this.#at) === LINE_FEED) this.#at++;
       const empty = this.#at - next;
       this.#startLine();
-      // Empty lines at the end are not content.
-      if (this.#column < indent) lines.length -= empty;
+      // Empty lines at the end are not content. Others are one string, since a file can have millions.
+      if (empty > 0 && this.#column >= indent) lines.push('\n'.repeat(empty - 1));
     }
     // A line of spaces can be followed by more content.
     if (this.#column > 0 && text.charCodeAt(this.#at) === LINE_FEED) throw NOT_BLOCK;

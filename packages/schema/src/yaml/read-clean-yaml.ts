@@ -12,27 +12,28 @@ import type { SourceText } from './source.js';
 export class NotClean extends Error {}
 
 /**
- * Reads a file of one document without problems several times faster than readYaml. Most positions of scalars in plain
- * block style are read as fast, others by readYaml, once the first is asked for. Returns undefined for a file with
- * problems, or with anything that parsers may read in different ways: then use readYaml.
+ * Reads a file of one document without problems several times faster than readYaml. In plain block style,
+ * positions of scalars are read as fast until another is asked for, or too many. All others are read by readYaml. Returns
+ * undefined for a file with problems, or with anything that parsers may read in different ways: then use readYaml.
  */
 export function readCleanYaml(input: Uint8Array, options: ReadOptions): YamlDocument | undefined {
   const { limits, reporter, source } = openText(input, options, 'maxSourceBytes');
   if (source === undefined || UNUSUAL.test(source.text) || source.text.includes(PLACEHOLDER))
     return undefined;
   const block = readBlockYaml(source.text, limits);
-  const value = block ?? readEvents(source, limits, reporter);
+  const value = block ?? readUsual(source, limits, reporter);
   if (value === undefined) return undefined;
-  let scans = block === undefined ? MAX_SCANS : 0;
+  let scans = block !== undefined && source.text.length <= MAX_SCANNED_LENGTH ? MAX_SCANS : 0;
   let precise: YamlDocument | undefined;
   return {
     value,
     index: 0,
     locate(path, target = 'value') {
-      if (scans++ < MAX_SCANS) {
+      if (scans > 0) {
+        scans -= 1;
         const found = locateInBlockYaml(source.text, limits, path, target);
         if (found !== undefined) return source.range(...found);
-        scans = MAX_SCANS;
+        scans = 0;
       }
       precise ??= onlyDocument(input, options);
       return precise.locate(path, target);
@@ -42,9 +43,11 @@ export function readCleanYaml(input: Uint8Array, options: ReadOptions): YamlDocu
 
 /** Positions to find by reading the text again. */
 const MAX_SCANS = 10;
+/** UTF-16 code units to read again. Real definitions are far smaller, and readYaml is faster than ten long scans. */
+const MAX_SCANNED_LENGTH = 100_000;
 
 /** Returns undefined for other than one document without problems. */
-function readEvents(source: SourceText, limits: DocumentLimits, reporter: Reporter): JsonValue | undefined {
+function readUsual(source: SourceText, limits: DocumentLimits, reporter: Reporter): JsonValue | undefined {
   try {
     // The library also counts the document as a level.
     const events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
