@@ -1,3 +1,4 @@
+import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
@@ -31,7 +32,12 @@ export class LedBuilder implements CatalogBuilder {
   }
 
   async buildNow(name: string): Promise<void> {
-    await this.#builder?.buildNow(name);
+    if (this.#builder === undefined) {
+      throw new KrmhubError('unavailable', 'another process builds the catalogs of this registry', {
+        hint: 'Try again in a few seconds.',
+      });
+    }
+    await this.#builder.buildNow(name);
   }
 
   status(): BuilderStatus {

@@ -17,7 +17,7 @@ const POLL_MS = 250;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
-  /** Whether this process leads now, and has begun to build. */
+  /** Whether this process leads now, and has begun to build. False before that work stops. */
   leads: () => boolean;
   log: Log;
 }
@@ -32,7 +32,7 @@ export class Following implements Leader {
   private constructor(deps: FollowingDeps, from: number) {
     this.#deps = deps;
     this.#from = from;
-    this.#calls = new LeaderCalls(deps.shared.calls);
+    this.#calls = new LeaderCalls(deps.shared.calls, deps.leads);
   }
 
   /** Open it before this process has anything of the database in memory. */
@@ -42,14 +42,14 @@ export class Following implements Leader {
 
   /** Begins to follow: `apply` gets all events since `open`. `led` is used while this process leads. */
   start(apply: (events: readonly Event[] | undefined) => Promise<void>, led: Led): void {
-    const { shared, leads, log } = this.#deps;
+    const { shared, log } = this.#deps;
     const events = new EventFollower({ store: shared.events, apply }, this.#from);
     const milliseconds = POLL_MS;
     const pollers = {
       events: new Poller({ what: 'follow the event log', work: () => events.follow(), milliseconds, log }),
       calls: new Poller({
         what: 'read the requests of other processes',
-        work: () => this.#calls.look(leads() ? led : undefined),
+        work: () => this.#calls.look(led),
         milliseconds,
         log,
       }),

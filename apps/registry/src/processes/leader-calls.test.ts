@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { expect, it, vi } from 'vitest';
 import { LeaderCalls, type Led } from './leader-calls.js';
@@ -30,10 +31,14 @@ function memoryRows() {
 }
 
 const led = (methods: Led['methods'], status: unknown = {}): Led => ({ methods, status: () => status });
+const notLed = led({});
+const leading = (rows: CallRows) => new LeaderCalls(rows, () => true);
+const following = (rows: CallRows) => new LeaderCalls(rows, () => false);
+const isAnswered = ({ outcome }: { outcome?: CallOutcome }) => outcome !== undefined;
 
 it('calls the leader, and rejects with its errors', async () => {
   const { rows, calls } = memoryRows();
-  const [leader, other] = [new LeaderCalls(rows), new LeaderCalls(rows)];
+  const [leader, other] = [leading(rows), following(rows)];
   const work = led(
     {
       double: async ({ value }: { value: number }) => value * 2,
@@ -48,8 +53,8 @@ it('calls the leader, and rejects with its errors', async () => {
   failed.catch(() => undefined);
   await vi.waitFor(() => expect(calls.size).toBe(2));
   await leader.look(work);
-  await vi.waitFor(() => expect([...calls.values()].every(({ outcome }) => outcome)).toBe(true));
-  await other.look(undefined);
+  await vi.waitFor(() => expect([...calls.values()].every(isAnswered)).toBe(true));
+  await other.look(notLed);
   expect(await doubled).toBe(42);
   await expect(failed).rejects.toMatchObject({
     code: 'not-found',
@@ -60,31 +65,33 @@ it('calls the leader, and rejects with its errors', async () => {
   await vi.waitFor(() => expect(calls.size).toBe(0));
 });
 
-it('has a new leader answer what the one before it left', async () => {
+it.each(['does not lead any more', 'stops'])('has a new leader answer what one that %s left', async (end) => {
   const { rows, calls } = memoryRows();
-  const [first, second, other] = [new LeaderCalls(rows), new LeaderCalls(rows), new LeaderCalls(rows)];
-  let end: (result: string) => void = () => undefined;
+  let leads = true;
+  const first = new LeaderCalls(rows, () => leads);
+  const [second, other] = [leading(rows), following(rows)];
   const result = other.call('work', {}, 60_000);
   await vi.waitFor(() => expect(calls.size).toBe(1));
-  const slow = led({
-    work: () =>
-      new Promise<string>((resolve) => {
-        end = resolve;
-      }),
+  let fail: (reason: Error) => void = () => undefined;
+  const work = new Promise<never>((_, reject) => {
+    fail = reject;
   });
-  await first.look(slow);
-  // The first one does not lead any more when its work ends.
-  await first.look(undefined);
-  end('of the first');
+  await first.look(led({ work: () => work }));
+  // Its work stops without a result.
+  if (end === 'stops') first.close();
+  else leads = false;
+  fail(new KrmhubError('unavailable', 'still being built'));
+  await setImmediate();
+  expect([...calls.values()].some(isAnswered)).toBe(false);
   await second.look(led({ work: async () => 'of the second' }));
-  await vi.waitFor(() => expect([...calls.values()].every(({ outcome }) => outcome)).toBe(true));
-  await other.look(undefined);
+  await vi.waitFor(() => expect([...calls.values()].every(isAnswered)).toBe(true));
+  await other.look(notLed);
   expect(await result).toBe('of the second');
 });
 
 it('rejects a call that nobody answers, that was lost, or whose process stops', async () => {
   const { rows, calls } = memoryRows();
-  const other = new LeaderCalls(rows);
+  const other = following(rows);
   await expect(other.call('work', {}, 1)).rejects.toMatchObject({
     code: 'unavailable',
     message: 'the registry has no leader now, which builds catalogs and syncs sources',
@@ -94,7 +101,7 @@ it('rejects a call that nobody answers, that was lost, or whose process stops', 
   lost.catch(() => undefined);
   await vi.waitFor(() => expect(calls.size).toBe(1));
   calls.clear();
-  await other.look(undefined);
+  await other.look(notLed);
   await expect(lost).rejects.toMatchObject(unanswered);
   const stopped = other.call('work', {}, 60_000);
   stopped.catch(() => undefined);
@@ -105,9 +112,9 @@ it('rejects a call that nobody answers, that was lost, or whose process stops', 
 
 it('tells a leader that is slow from none', async () => {
   const { rows } = memoryRows();
-  const [leader, other] = [new LeaderCalls(rows), new LeaderCalls(rows)];
+  const [leader, other] = [leading(rows), following(rows)];
   await leader.look(led({ work: () => new Promise(() => undefined) }));
-  await other.look(undefined);
+  await other.look(notLed);
   await expect(other.call('work', {}, 1)).rejects.toMatchObject({
     code: 'unavailable',
     message: 'the leader of this registry did not answer in time',

@@ -36,17 +36,19 @@ const SWEEP_MS = 60_000;
  */
 export class LeaderCalls {
   readonly #rows: CallRows;
+  readonly #leads: () => boolean;
   /** Calls of this process. */
   readonly #pending = new Map<string, Pending>();
   /** Calls of all processes that this one, as the leader, answers now. */
   readonly #answering = new Set<string>();
-  #led: Led | undefined;
+  #closed = false;
   #written: { text: string; at: number } | undefined;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #known: { status: unknown; at: number } | undefined;
 
-  constructor(rows: CallRows) {
+  constructor(rows: CallRows, leads: () => boolean) {
     this.#rows = rows;
+    this.#leads = leads;
   }
 
   /** The status of the leader; undefined if no process has led for a while. */
@@ -85,11 +87,10 @@ export class LeaderCalls {
    * Looks for outcomes of calls, and for calls to answer if this process leads. Call it often: after notifications, and
    * every while.
    */
-  async look(led: Led | undefined): Promise<void> {
-    if (led !== this.#led) this.#written = undefined;
-    this.#led = led;
+  async look(led: Led): Promise<void> {
     await this.#settle();
-    if (led === undefined) {
+    if (!this.#leads()) {
+      this.#written = undefined;
       const found = await this.#rows.status();
       if (found !== undefined) this.#known = { status: found.status, at: performance.now() - found.age };
       return;
@@ -98,8 +99,9 @@ export class LeaderCalls {
     for (const call of await this.#rows.open()) void this.#answer(led, call);
   }
 
-  /** Rejects all calls of this process. */
+  /** Rejects all calls of this process, and answers no more calls of others. */
   close(): void {
+    this.#closed = true;
     for (const { reject } of this.#pending.values()) reject(lostCall());
   }
 
@@ -134,8 +136,8 @@ export class LeaderCalls {
     this.#answering.add(id);
     try {
       const outcome = await outcomeOf(led.methods[method], method, input);
-      // Another process may lead by now; it answers the call again.
-      if (this.#led === led) await this.#rows.settle(id, outcome);
+      // Work that stops with the lead ends early. The next leader does it again.
+      if (this.#leads() && !this.#closed) await this.#rows.settle(id, outcome);
     } catch {
       // The server cannot be reached. The next look answers the call again.
     } finally {
