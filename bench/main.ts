@@ -68,9 +68,14 @@ function plan({ rows, sizes }: Options): string {
   return rows.map((row) => `${row}: ${TITLES.get(row)}, ${sizes.join(', ')} functions\n`).join('');
 }
 
+/** JSON writes an infinite ratio as null. */
+function infinite(_key: string, value: unknown): unknown {
+  return value === null ? Number.POSITIVE_INFINITY : value;
+}
+
 async function run(options: Options): Promise<number> {
   const earlier = await Promise.all(
-    options.from.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Results),
+    options.from.map(async (file) => JSON.parse(await readFile(file, 'utf8'), infinite) as Results),
   );
   const measured = options.rows.length > 0 ? [await measure(options)] : [];
   const results = joined([...earlier, ...measured.map(({ results }) => results)], NAMES);

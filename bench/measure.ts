@@ -29,9 +29,14 @@ export function latency(milliseconds: readonly number[]): Latency {
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), count: sorted.length };
 }
 
-/** Ratio of measurements of the same round, so that whatever slows the machine slows both sides. */
+/**
+ * Ratio of measurements of the same round, so that whatever slows the machine slows both sides. Rounds in which the peer
+ * completed nothing do not count, unless it never completed anything: then the ratio is infinite.
+ */
 export function ratio(ours: readonly number[], theirs: readonly number[]): Spread {
-  return spread(ours.map((value, round) => value / theirs[round]!));
+  const ratios = ours.map((value, round) => value / theirs[round]!);
+  const finite = ratios.filter(Number.isFinite);
+  return spread(finite.length > 0 ? finite : ratios);
 }
 
 /**

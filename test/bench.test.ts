@@ -126,7 +126,9 @@ describe('bench', () => {
       const end = '<!-- bench:end -->';
       const removed = `### a row that does not exist any more\n\n| a figure |\n\n${end}`;
       writeFileSync(path.join(folder, 'performance.md'), before.replace(end, removed));
-      const line = { row: 'lint', what: 'a new figure', ours: '1 ms', figures: { milliseconds: 1 } };
+      // Of a peer that completed nothing.
+      const ratio = { median: 1.5, low: 1.5, high: Number.POSITIVE_INFINITY };
+      const line = { row: 'lint', what: 'a new figure', ours: '1 ms', ratio, figures: { milliseconds: 1 } };
       writeFileSync(path.join(folder, 'lint.json'), JSON.stringify({ machine: 'another', lines: [line] }));
       const { code, stderr } = await bench(['--from', 'lint.json', '--write', 'performance.md'], folder);
       expect(code, stderr).toBe(0);
@@ -134,7 +136,7 @@ describe('bench', () => {
       const others = (text: string) => text.split('### ').filter((section) => !/^lint |^# /.test(section));
       expect(others(after)).toEqual(others(before));
       expect(after).toContain('\n\nanother\n\n### lint');
-      expect(after.match(/^\| a new figure \|.*$/gm)).toEqual(['| a new figure | 1 ms |']);
+      expect(after.match(/^\| a new figure \|.*$/gm)).toEqual(['| a new figure | 1 ms | 1.50 (1.50–∞) |']);
       expect(after).not.toContain('10000 definitions');
     } finally {
       remove();
