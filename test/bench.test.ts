@@ -126,7 +126,7 @@ describe('bench', () => {
       const end = '<!-- bench:end -->';
       const removed = `### a row that does not exist any more\n\n| a figure |\n\n${end}`;
       writeFileSync(path.join(folder, 'performance.md'), before.replace(end, removed));
-      // Of a peer that completed nothing.
+      // JSON has no infinity: the file has null.
       const ratio = { median: 1.5, low: 1.5, high: Number.POSITIVE_INFINITY };
       const line = { row: 'lint', what: 'a new figure', ours: '1 ms', ratio, figures: { milliseconds: 1 } };
       writeFileSync(path.join(folder, 'lint.json'), JSON.stringify({ machine: 'another', lines: [line] }));
