@@ -1,12 +1,9 @@
 import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
-import { isFunctionImage } from '@krmhub/functions/plan';
+import { fullImage } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import type { Runnable } from './runnable.js';
 import type { ImageSettings } from './settings.js';
-
-/** Where kpt looks for an image without a registry. */
-const KPT_REGISTRY = 'gcr.io/kpt-fn/';
 
 /** An image that the user or a Kptfile names, and what it may do. */
 export interface ImageFunction extends ImageSettings {
@@ -15,22 +12,13 @@ export interface ImageFunction extends ImageSettings {
   mounts: readonly string[];
 }
 
-/** Returns the image that kpt runs for a name. Throws `usage` for text that cannot be an image. */
-export function kptImage(name: string): string {
-  const image = name.includes('/') ? name : `${KPT_REGISTRY}${name}`;
-  if (isFunctionImage(image)) return image;
-  throw new KrmhubError('usage', `function name "${image}" is invalid`, {
-    hint: 'Use an image, for example gcr.io/kpt-fn/set-labels:v0.1.5.',
-  });
-}
-
 /** Returns a function that is an image, with or without a digest. The engine is looked for when it runs. */
 export function imageFunction(
   io: Pick<Io, 'env'>,
   { image: written, network, mounts, pull, asCurrentUser, env }: ImageFunction,
   { engine, limits }: { engine: () => Promise<Engine>; limits: RunLimits },
 ): Runnable {
-  const image = kptImage(written);
+  const image = fullImage(written);
   const given = env.map(readVariable);
   const user = asCurrentUser ? currentUser() : undefined;
   return {

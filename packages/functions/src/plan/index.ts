@@ -15,7 +15,6 @@ export {
   type ConfigCandidate,
   checkPipeline,
   cleanPath,
-  isFunctionImage,
   missingField,
 } from './pipeline-rules.js';
 export { readPlainKptfile } from './plain-kptfile.js';
@@ -27,3 +26,4 @@ export {
   summaryLines,
 } from './results-document.js';
 export { type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
+export { fullImage, IMAGE_PREFIX, isFunctionImage, type StepImage, stepImage } from './step-image.js';

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { parseImageReference } from '@krmhub/schema/image-reference';
 import type { Kptfile, PipelineFunction } from './kptfile-content.js';
+import { isFunctionImage } from './step-image.js';
 
 /** A resource in a file, for the rules on `configPath`. */
 export interface ConfigCandidate {
@@ -49,11 +49,6 @@ function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
   }
   const reason = configPath === undefined ? undefined : pathProblem(configPath);
   return reason === undefined ? undefined : { field: '.configPath', value: configPath!, reason };
-}
-
-/** Reports whether a text can be the image of a function. */
-export function isFunctionImage(image: string): boolean {
-  return parseImageReference(image).ok;
 }
 
 function pathProblem(configPath: string): string | undefined {

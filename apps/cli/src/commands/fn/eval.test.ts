@@ -57,7 +57,7 @@ describe('krmhub fn eval', () => {
     [['--exec', 'cat', '--network'], 'can only be used with container functions', 2],
     [['--exec', 'no-such-program'], 'executable file not found in $PATH', 3],
     [['--function', 'SetLabels'], '"SetLabels" does not name a function', 2],
-    [['-i', 'a:b:c'], 'function name "gcr.io/kpt-fn/a:b:c" is invalid', 2],
+    [['-i', 'a:b:c'], 'function name "ghcr.io/kptdev/krm-functions-catalog/a:b:c" is invalid', 2],
   ])('refuses %j', async (args, message, exitCode) => {
     pack = await fnPackage({
       'two.yaml': `${DEPLOYMENT}---\n${SERVICE}`,

@@ -26,7 +26,10 @@ export function registerFnEval(parent: Command, io: Io): void {
       .description('Run one function on the resources of a folder, or of stdin.')
       .usage('[options] [DIR|-] [-- KEY=VALUE...]')
       .argument('[arguments...]', 'Folder, or - for stdin. Default: the current folder.')
-      .option('-i, --image <image>', 'Run this image. Without a registry, it is one of gcr.io/kpt-fn.')
+      .option(
+        '-i, --image <image>',
+        'Run this image. Without a registry, it is one of ghcr.io/kptdev/krm-functions-catalog.',
+      )
       .option('--exec <command>', 'Run this program, with arguments in quotes.')
       .option('--function <type>', 'Run GROUP/VERSION/KIND of a catalog.')
       .option('--fn-config <file>', 'File of the functionConfig. Alone, it names a function of a catalog.')

@@ -139,12 +139,12 @@ describe('krmhub fn render', () => {
     });
     const io = await pack.fn(['render', 'app']);
     expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain('[RUNNING] "gcr.io/kpt-fn/set-labels:v0.1"\n');
+    expect(io.err()).toContain('[RUNNING] "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.1"\n');
     const first = pack.read('engine.log');
     expect(first).toContain(
       '--network none --user 65534:65534 --security-opt=no-new-privileges --pull missing',
     );
-    expect(first.trimEnd().endsWith(' gcr.io/kpt-fn/set-labels:v0.1')).toBe(true);
+    expect(first.trimEnd().endsWith(' ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.1')).toBe(true);
     await pack.fn(['render', 'app', '--allow-network', '--image-pull-policy', 'Always', '-e', 'A=b']);
     expect(pack.read('engine.log').slice(first.length)).toMatch(
       /--network host .*--pull always .*--env A=b /,

@@ -17,7 +17,10 @@ export function registerFnRun(parent: Command, io: Io): void {
     .description('Run one function, or those that functionConfigs of a folder declare in annotations.')
     .usage('[options] [DIR] [-- [KIND] KEY=VALUE...]')
     .argument('[arguments...]', 'Folder. Default: the current folder.')
-    .option('-i, --image <image>', 'Run this image. Without a registry, it is one of gcr.io/kpt-fn.')
+    .option(
+      '-i, --image <image>',
+      'Run this image. Without a registry, it is one of ghcr.io/kptdev/krm-functions-catalog.',
+    )
     .option('--exec <command>', 'Run this program, with arguments in quotes.')
     .option('--function <type>', 'Run GROUP/VERSION/KIND of a catalog.')
     .option('--fn-path <path>', 'Run the functions of this folder or file instead. Repeatable.', collect)
