@@ -40,6 +40,29 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
       headers: { 'content-type': 'application/yaml' },
     });
 
+  it('does not start on an empty database beside the files of a registry', async () => {
+    const url = await server.createDatabase();
+    const registry = await start('used', url);
+    expect((await publish(registry, 'Used', '1.0.0')).status).toBe(201);
+    await stop(registry);
+    const other = await server.createDatabase();
+    const data = ['--data', path.join(folder, 'used')];
+    const refused = [
+      5,
+      expect.stringMatching(/the database is empty, but the data folder has files .*blobs/),
+    ];
+    for (const migrated of [false, true]) {
+      if (migrated) await krmhub(['migrate', ...data], { env: { KRMHUB_DATABASE_URL: other } });
+      const started = await krmhub(['serve', '--port', '0', ...data], {
+        env: { KRMHUB_DATABASE_URL: other },
+      });
+      expect([started.code, started.stderr]).toEqual(refused);
+    }
+    const checked = await krmhub(['fsck', ...data], { env: { KRMHUB_DATABASE_URL: other } });
+    expect([checked.code, checked.stdout]).toEqual([1, expect.stringContaining('the database is empty')]);
+    await stop(await start('used', url));
+  });
+
   it('publishes, searches, serves catalogs and pages, and has all of it after a restart', async () => {
     const url = await server.createDatabase();
     let registry = await start('flow', url);

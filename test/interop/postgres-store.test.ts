@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dataPaths } from '../../apps/registry/src/store/data-folder.js';
 import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
@@ -58,8 +59,9 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
     const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
     const options = {
-      searchIndex: path.join(folder, 'search.db'),
-      sharedBlobs: false,
+      paths: dataPaths(folder),
+      // Rows of the contract name files that do not exist.
+      sharedBlobs: true,
       threads: false,
       log: pino({ level: 'silent' }),
     };

@@ -506,14 +506,6 @@ describe('cannot check', () => {
       /cannot read .* as a database/,
     ],
     [
-      'another database',
-      async () => {
-        await rm(dataPaths(folder).database);
-        sql('CREATE TABLE other (x)');
-      },
-      /not migrated yet/,
-    ],
-    [
       'a newer database',
       async () => sql(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('new', 0)`),
       /newer than this version of krmhub/,

@@ -8,6 +8,7 @@ import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.j
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
 import { knownPlace } from '../store/database-place.js';
+import { findLostDatabase, findLostRows, LOST_HINT } from '../store/lost-database.js';
 import { rowsFirst } from '../store/release-files.js';
 import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
@@ -74,6 +75,11 @@ export interface CheckOptions extends Pick<BlobSettings, 's3Credentials'> {
 export async function checkRegistry(dataFolder: string, options: CheckOptions): Promise<CheckResult> {
   const { progress = async () => undefined } = options;
   const paths = dataPaths(dataFolder);
+  const lost = options.databaseUrl === undefined ? findLostDatabase(paths) : undefined;
+  if (lost !== undefined) {
+    const counts = { functions: 0, releases: 0, catalogs: 0, snapshots: 0, events: 0 };
+    return { healthy: false, counts, findings: [lostFinding(lost)] };
+  }
   const place = knownPlace(paths, options.databaseUrl);
   const state = await openCheckedState(place, progress);
   try {
@@ -89,15 +95,21 @@ export async function checkRegistry(dataFolder: string, options: CheckOptions): 
       startedAt: options.startedAt,
       progress,
     };
-    const findings: Finding[] = [];
+    const counts = countRecords(input);
+    const lostRows = findLostRows(paths, counts);
+    const findings = lostRows === undefined ? [] : [lostFinding(lostRows)];
     for (const [name, check] of Object.entries(CHECKS)) {
       for await (const finding of finished(check, input)) findings.push({ check: name, ...finding });
     }
     const healthy = findings.every(({ severity }) => severity !== 'damage');
-    return { healthy: healthy, counts: countRecords(input), findings };
+    return { healthy, counts, findings };
   } finally {
     await state.close();
   }
+}
+
+function lostFinding(problem: string): Finding {
+  return { check: 'database', ...damage('registry.db', problem, LOST_HINT) };
 }
 
 /** Runs a check. Reports a check that fails as damage, so that the others still run. */

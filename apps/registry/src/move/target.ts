@@ -16,6 +16,7 @@ import {
 import { COPIED_TABLES } from '../store/copy/tables.js';
 import { dataPaths, prepareDataFolder } from '../store/data-folder.js';
 import { recordPostgres } from '../store/database-place.js';
+import { findLostDatabase } from '../store/lost-database.js';
 import { connect } from '../store/postgres/client.js';
 import { migratePostgres } from '../store/postgres/migrate.js';
 import { openConnection } from '../store/sqlite/connection.js';
@@ -52,7 +53,7 @@ async function sqliteTarget(
 ): Promise<MoveTarget | undefined> {
   const { database } = dataPaths(dataFolder);
   const exists = existsSync(database);
-  if (!exists) await refuseRegistry(dataFolder);
+  if (!exists || findLostDatabase(dataPaths(dataFolder)) !== undefined) await refuseRegistry(dataFolder);
   await prepareDataFolder(dataFolder);
   const connection = openConnection(database, { isMove: true });
   const { client } = connection;

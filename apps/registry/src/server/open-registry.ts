@@ -95,7 +95,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
   const inFolder = await prepareDataFolder(config.dataFolder);
   const paths = { ...inFolder, keys: config.keysFolder ?? inFolder.keys };
-  const database = await databasePlace(paths, config.databaseUrl);
+  const database = await databasePlace(inFolder, config.databaseUrl);
   const threads = inThread === undefined;
   const metrics = createMetrics({
     countFunctions: () => store.countFunctions(),
@@ -105,7 +105,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
   });
   const opened = await openStore(database, {
-    searchIndex: paths.searchIndex,
+    paths: inFolder,
     sharedBlobs: config.blobPlace !== undefined,
     threads,
     log,

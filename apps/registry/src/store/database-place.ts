@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import type { DataPaths } from './data-folder.js';
+import { findLostDatabase, lostDatabase } from './lost-database.js';
 
 /**
  * Where the database is: the path of a SQLite file, or the URL of PostgreSQL, which may have a password. `process` is
@@ -16,7 +17,7 @@ export function writingFor(place: DatabasePlace, process: string | undefined): D
 
 /**
  * Returns the place of the database of a data folder. Rejects with `usage` if the folder belongs to a registry with its
- * database in another place: it would start empty.
+ * database in another place, and `unavailable` if its SQLite database is lost: it would start empty.
  */
 export async function databasePlace(paths: DataPaths, url: string | undefined): Promise<DatabasePlace> {
   const place = knownPlace(paths, url);
@@ -30,12 +31,11 @@ export async function recordPostgres(paths: Pick<DataPaths, 'databaseRecord'>): 
 }
 
 /** As `databasePlace`, without a change to the data folder. */
-export function knownPlace(
-  paths: Pick<DataPaths, 'database' | 'databaseRecord'>,
-  url: string | undefined,
-): DatabasePlace {
+export function knownPlace(paths: DataPaths, url: string | undefined): DatabasePlace {
   if (url === undefined) {
     refusePostgres(paths);
+    const problem = findLostDatabase(paths);
+    if (problem !== undefined) throw lostDatabase(problem);
     return { file: paths.database };
   }
   if (existsSync(paths.database)) {

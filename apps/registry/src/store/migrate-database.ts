@@ -11,7 +11,7 @@ import { countMigrations, openConnection } from './sqlite/connection.js';
  * database is missing, a registry serves it, or it is newer.
  */
 export async function migrateDatabase(
-  paths: Pick<DataPaths, 'database' | 'databaseRecord'>,
+  paths: DataPaths,
   url: string | undefined,
 ): Promise<{ place: DatabasePlace; applied: number }> {
   const place = knownPlace(paths, url);

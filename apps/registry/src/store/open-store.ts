@@ -1,5 +1,6 @@
 import { onlyProcess } from '../processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
+import { refuseLosses } from './lost-database.js';
 import type { OpenedStore, OpenStoreOptions } from './opened-store.js';
 import type { RegistryStore } from './registry-store.js';
 import { type SearchThreads, searchThreads } from './sqlite/search/search-threads.js';
@@ -12,14 +13,25 @@ const THREAD_CONNECTIONS = 3;
 export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'descriptions'>;
 
 /**
- * Opens the database and migrates it. Rejects with `unavailable` if another process uses it, it cannot be used, or a
- * newer program migrated it; `storage-full` if the disk is full.
+ * Opens the database and migrates it. Rejects with `unavailable` if another process uses it, it cannot be used, a newer
+ * program migrated it, or it is not the one of the data folder; `storage-full` if the disk is full.
  */
 export async function openStore(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
-  const { searchIndex, ...opening } = options;
+  const opened = await openPlace(place, options);
+  try {
+    await refuseLosses(options.paths, opened.store, { hasFolders: !options.sharedBlobs });
+    return opened;
+  } catch (error) {
+    await opened.store.close();
+    throw error;
+  }
+}
+
+async function openPlace(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
+  const { paths, ...opening } = options;
   if ('url' in place) {
     const { openFollowedStore } = await import('./postgres/followed-store.js');
-    return openFollowedStore(place.url, { file: searchIndex, ...opening });
+    return openFollowedStore(place.url, { file: paths.searchIndex, ...opening });
   }
   const { threads, log } = opening;
   const store = await openSqliteStore(place.file, threads ? { log } : undefined);

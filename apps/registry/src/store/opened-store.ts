@@ -2,11 +2,12 @@ import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { Processes } from '../processes/processes.js';
 import type { SharedDatabase } from '../processes/shared-database.js';
+import type { DataPaths } from './data-folder.js';
 import type { RegistryStore } from './registry-store.js';
 
 export interface OpenStoreOptions {
-  /** Path of the search index of a database that is not SQLite. */
-  searchIndex: string;
+  /** The data folder: files there, and the search index of a database that is not SQLite. */
+  paths: DataPaths;
   /** Whether blobs are where several processes read them. */
   sharedBlobs: boolean;
   /** Whether threads search. */

@@ -35,6 +35,8 @@ export interface RegistryStore
    * they do not match the digest.
    */
   fileBytes(digest: Digest): Promise<Uint8Array | undefined>;
+  /** Reports whether a row names a file of this part of the data folder. */
+  namesFile(part: 'blobs' | 'artifacts'): Promise<boolean>;
   /** Resolves when everything that an earlier read could see is durable. Rejects if the disk fails. */
   durable(): Promise<void>;
   /** Rejects if the database cannot be written. */

@@ -14,7 +14,7 @@ import { openPostgresStore } from './store.js';
 /** Milliseconds after which an update of search that failed is tried again. */
 const RETRY_MS = 5_000;
 
-interface FollowedStoreOptions extends Omit<OpenStoreOptions, 'searchIndex'> {
+interface FollowedStoreOptions extends Omit<OpenStoreOptions, 'paths'> {
   /** The search index. */
   file: string;
 }

@@ -9,7 +9,7 @@ import { functions, releaseBundles, releases } from '../schema/schema.js';
 import type { SearchIndex } from '../search/search-index.js';
 import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
-import { releaseFileReader } from './release-files.js';
+import { fileNames, releaseFileReader } from './release-files.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
@@ -21,6 +21,7 @@ export type FunctionRows = Pick<
   | 'definitionsJson'
   | 'releaseFiles'
   | 'fileBytes'
+  | 'namesFile'
   | 'commitFunction'
 >;
 
@@ -153,6 +154,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
       }),
 
     fileBytes: releaseFileReader(database),
+    namesFile: fileNames(database),
 
     commitFunction: commitFunction(database, search),
   };

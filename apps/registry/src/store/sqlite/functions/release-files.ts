@@ -58,6 +58,21 @@ export function releaseFileReader({
   };
 }
 
+const named = {
+  blobs: text<{ one: number }>(
+    `SELECT 1 AS one FROM release WHERE NOT EXISTS (SELECT 1 FROM release_file WHERE digest = release.digest)
+       OR (readme IS NOT NULL AND NOT EXISTS (SELECT 1 FROM release_file WHERE digest = readme)) LIMIT 1`,
+  ),
+  artifacts: text<{ one: number }>(`SELECT 1 AS one FROM oci_blob WHERE place = 'artifacts' LIMIT 1`),
+};
+
+/** Reports whether a release or a repository names a file that is not a row. */
+export function fileNames({
+  readOne,
+}: Pick<Sql, 'readOne'>): (part: 'blobs' | 'artifacts') => Promise<boolean> {
+  return async (part) => (await readOne(() => named[part].first())) !== undefined;
+}
+
 function unpacked(digest: Digest, packed: Uint8Array): Uint8Array {
   let cause: unknown;
   try {
