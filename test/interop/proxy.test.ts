@@ -30,7 +30,11 @@ const run = (args: string[], env: Record<string, string>) => {
 };
 
 it('publishes and reads through HTTP_PROXY, with the password in its URL', async () => {
-  const env = { KRMHUB_REGISTRY: 'http://krm.example.com', HTTP_PROXY: proxy.url };
+  const env = {
+    KRMHUB_REGISTRY: 'http://krm.example.com',
+    KRMHUB_PLAIN_HTTP: 'krm.example.com',
+    HTTP_PROXY: proxy.url,
+  };
   const published = await run(['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')], env);
   expect([published.code, published.stderr]).toEqual([0, expect.stringContaining('in default')]);
   expect(proxy.seen.map(({ what }) => what)).toContain('PUT krm.example.com');

@@ -237,6 +237,45 @@ describe('a broken response', () => {
   });
 });
 
+describe('the token', () => {
+  const token = 'krmhub_secret';
+  /** Serves an empty search, and records the Authorization headers; without one, it responds with `status`. */
+  async function record(status: number): Promise<{ url: string; seen: string[] }> {
+    const seen: string[] = [];
+    const url = await serve((request, response) => {
+      seen.push(request.headers.authorization ?? 'none');
+      if (request.headers.authorization === undefined && status !== 200) response.writeHead(status).end();
+      else respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+    });
+    return { url, seen };
+  }
+
+  it('is not sent with reads that need none', async () => {
+    const { url, seen } = await record(200);
+    const client = new RegistryClient({ url, token: async () => Promise.reject(new Error('asked')) });
+    await client.search({});
+    await failure(client.reportLeak('krmhub_leaked'));
+    expect(seen).toEqual(['none', 'none']);
+  });
+
+  it('is sent with writes, and with reads after the registry asks for it', async () => {
+    const { url, seen } = await record(401);
+    const client = new RegistryClient({ url, token });
+    await client.search({});
+    await client.search({});
+    expect(seen).toEqual(['none', `Bearer ${token}`, `Bearer ${token}`]);
+    const writer = await record(401);
+    await failure(new RegistryClient({ url: writer.url, token: async () => token }).cutCatalog('default'));
+    expect(writer.seen).toEqual([`Bearer ${token}`]);
+  });
+
+  it('is not sent after another error', async () => {
+    const { url, seen } = await record(404);
+    await failure(new RegistryClient({ url, token }).search({}));
+    expect(seen).toEqual(['none']);
+  });
+});
+
 describe('redirects', () => {
   it('to another origin are not followed, with or without a token', async () => {
     const seen: string[] = [];

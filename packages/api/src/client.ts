@@ -324,6 +324,7 @@ export class RegistryClient {
       method: 'POST',
       body: JSON.stringify({ token }),
       contentType: 'application/json',
+      withToken: false,
       accept: 'application/json',
       maxBytes: 0,
     });

@@ -19,8 +19,11 @@ export { RegistryError, UnexpectedResponse } from './registry-error.js';
 export interface TransportOptions {
   /** For example `https://krm.example.com`. It may have a path prefix. */
   url: string;
-  /** Bearer token, sent to this origin only. */
-  token?: string;
+  /**
+   * Bearer token, or what returns it when a request needs one. It is sent to this origin only: with writes, and with
+   * reads that the registry rejects without it.
+   */
+  token?: string | (() => Promise<string | undefined>);
   userAgent?: string;
   /** For one request including the response body. Default 60,000. */
   timeoutMilliseconds?: number;
@@ -39,6 +42,8 @@ export interface Call {
   query?: Record<string, string | number | boolean | readonly string[] | undefined>;
   body?: Uint8Array | string | FormData;
   contentType?: string;
+  /** Whether the token is sent. Default: for writes; for others only after the response 401. */
+  withToken?: boolean;
   accept: string;
   maxBytes: number;
 }
@@ -73,6 +78,8 @@ export class Transport {
   readonly url: string;
   readonly #origin: string;
   readonly #headers: Record<string, string>;
+  readonly #token: TransportOptions['token'];
+  #readsNeedToken = false;
   readonly #timeout: number;
   readonly #agent: Agent | undefined;
   readonly #onRateLimited: TransportOptions['onRateLimited'];
@@ -85,14 +92,7 @@ export class Transport {
     this.#onRateLimited = options.onRateLimited;
     this.#timeout = options.timeoutMilliseconds ?? DEFAULT_TIMEOUT_MILLISECONDS;
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
-    if (options.token !== undefined) {
-      if (!/^[\x21-\x7e]+$/.test(options.token)) {
-        throw new KrmhubError('usage', 'the token contains invalid characters', {
-          hint: 'Copy the whole token as one line, without quotes.',
-        });
-      }
-      this.#headers.Authorization = `Bearer ${options.token}`;
-    }
+    this.#token = typeof options.token === 'string' ? checkToken(options.token) : options.token;
   }
 
   /** Returns the JSON of a response after checking it against the schema. */
@@ -160,27 +160,45 @@ export class Transport {
     }
   }
 
-  /** Follows redirects. */
+  /** Follows redirects. Sends the token if the request needs it. */
   async #open(path: string, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
+    const isRead = (call.method ?? 'GET') === 'GET';
+    let token = (call.withToken ?? (!isRead || this.#readsNeedToken)) ? await this.#findToken() : undefined;
     for (let redirects = 0; ; redirects++) {
-      const response = await this.#request(target, call, body, signal);
+      const response = await this.#request(target, { call, body, token }, signal);
       const { statusCode: status = 0 } = response;
+      if (status === 401 && isRead && token === undefined) {
+        token = await this.#findToken().catch((error: unknown) => {
+          // An unread body would keep the process alive.
+          response.destroy();
+          throw error;
+        });
+        if (token === undefined) return response;
+        this.#readsNeedToken = true;
+        response.destroy();
+        continue;
+      }
       if (status < 300 || status >= 400) return response;
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
   }
 
+  async #findToken(): Promise<string | undefined> {
+    const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
+    return token === undefined ? undefined : checkToken(token);
+  }
+
   async #request(
     target: string,
-    call: Call,
-    body: EncodedBody | undefined,
+    { call, body, token }: { call: Call; body: EncodedBody | undefined; token: string | undefined },
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
       ...this.#headers,
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
       Accept: call.accept,
       'Accept-Encoding': 'gzip, br',
       ...(body === undefined ? {} : { 'Content-Type': body.contentType }),
@@ -292,6 +310,13 @@ export class Transport {
       hint: 'Start a registry with `krmhub serve`, or set another URL with --registry or KRMHUB_REGISTRY.',
     });
   }
+}
+
+function checkToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new KrmhubError('usage', 'the token contains invalid characters', {
+    hint: 'Copy the whole token as one line, without quotes.',
+  });
 }
 
 function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {

@@ -8,6 +8,8 @@ import type { SourceLimits } from './limits.js';
 export type SourceCredentials = ({ username: string; password: string } | { token: string }) & {
   /** For OCI: origins of token services on other hosts that may get the credentials too. */
   tokenServices?: readonly string[];
+  /** For HTTP: they are sent only after the server has responded with 401. Default: with the first request. */
+  onlyIfAsked?: boolean;
 };
 
 export interface FetchRequest {

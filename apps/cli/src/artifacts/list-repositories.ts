@@ -57,14 +57,13 @@ export async function listTags(io: Io, text: string, options: RepoOptions): Prom
 
 function configuredRegistry(io: Io, options: RepoOptions): { host: string; options: ArtifactOptions } {
   const url = registryUrl(io, options.registry);
-  const { host, protocol } = parseUrl(url) ?? {};
+  const { host } = parseUrl(url) ?? {};
   if (host === undefined || host === '') {
     throw new KrmhubError('usage', `${JSON.stringify(url)} is not a valid registry URL`, {
       hint: 'Use a URL such as https://krm.example.com or http://localhost:8080.',
     });
   }
-  const plainHttp = [...(options.plainHttp ?? []), ...(protocol === 'http:' ? [host] : [])];
-  return { host, options: { registry: url, plainHttp } };
+  return { host, options: { ...options, registry: url } };
 }
 
 /** Parses GROUP/KIND, or HOST/REPOSITORY without a tag. */

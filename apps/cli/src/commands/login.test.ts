@@ -49,6 +49,18 @@ it('reads the token from the environment, or from a prompt without showing it', 
   expect((await run(['whoami'])).exitCode).toBe(0);
 });
 
+it('prints that other commands still use the default registry, and how to change that', async () => {
+  const elsewhere = await run(['login', registry.url], {
+    stdin: registry.token,
+    env: { KRMHUB_REGISTRY: 'https://krm.example.com' },
+  });
+  expect(elsewhere.exitCode).toBe(0);
+  expect(elsewhere.err()).toContain(
+    `without --registry, commands still use https://krm.example.com; to change that, run: export KRMHUB_REGISTRY=${registry.url}`,
+  );
+  expect((await run(['login'], { stdin: registry.token })).err()).not.toContain('export');
+});
+
 it('prefers stdin to the environment, and prints which token commands use', async () => {
   const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
   expect(login.exitCode).toBe(0);

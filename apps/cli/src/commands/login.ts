@@ -11,8 +11,9 @@ export function registerLogin(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command reads the token from stdin or KRMHUB_TOKEN. Otherwise, it prompts
-for the token.
+The command reads the token from stdin, or from KRMHUB_TOKEN if it is for this
+registry. Otherwise, it prompts for the token. It does not change the registry
+that other commands use: for that, set KRMHUB_REGISTRY.
 
 Examples:
   krmhub login < data/admin.token

@@ -1,31 +1,37 @@
 import { type ClientOptions, OciClient } from '@krmhub/oci';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
-import { isLoopback, proxyAgentFor } from './connection.js';
+import { allowsPlainHttp, proxyAgentFor } from './connection.js';
+import { unencrypted } from './credentials.js';
 import { ociCredentials } from './oci-credentials.js';
 
 export interface OciOptions {
-  /** Hosts of registries without TLS. Local ones never have it. */
+  /** Hosts of registries without TLS that get credentials. Local ones never have it. */
   plainHttp?: readonly string[];
-  /** URL of the krmhub registry that KRMHUB_TOKEN belongs to. Default: the configured one. */
+  /** URL of the krmhub registry. If it has no TLS, krmhub only reads anonymously from there. */
   registry?: string;
 }
 
-/** Returns an OCI client. It uses HTTP without TLS for local registries and for those in `plainHttp`. */
+/** Returns an OCI client. It uses HTTP without TLS for local registries, for `plainHttp` and KRMHUB_PLAIN_HTTP. */
 export function createOciClient(
   io: Pick<Io, 'env'>,
   options: OciOptions & { onRetry?: ClientOptions['onRetry'] } = {},
 ): OciClient {
   const { plainHttp = [], registry: configured, onRetry } = options;
+  const own = configured === undefined ? undefined : parseUrl(configured);
+  const isAllowed = (registry: string) => allowsPlainHttp(io, registry, plainHttp);
+  const isPlain = (registry: string) => own?.protocol === 'http:' && own.host === registry;
   return new OciClient({
     userAgent: `krmhub/${VERSION}`,
-    credentials: (registry) => ociCredentials(io, registry, configured),
-    plainHttp: (registry) =>
-      plainHttp.includes(registry) ||
-      plainHttp.includes(registry.replace(/:\d+$/, '')) ||
-      isLoopback(registry.replace(/:\d+$/, '')),
+    credentials: async (registry) => {
+      const credentials = await ociCredentials(io, registry, configured);
+      if (credentials !== undefined && isPlain(registry) && !isAllowed(registry)) throw unencrypted(registry);
+      return credentials;
+    },
+    plainHttp: (registry) => isAllowed(registry) || isPlain(registry),
     agent: (url) => proxyAgentFor(io, url),
     ...(onRetry === undefined ? {} : { onRetry }),
   });

@@ -6,7 +6,7 @@ import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { registryUrl } from './registry-url.js';
 
-/** Returns a client with the token of KRMHUB_TOKEN or `login`, if there is one. */
+/** Returns a client that sends the token of KRMHUB_TOKEN or `login` where a request needs one. */
 export async function connect(
   io: Io,
   option: string | undefined,
@@ -29,18 +29,13 @@ async function connection(
 ): Promise<RegistryClientOptions> {
   const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, option));
-  const token = overrides.token ?? (await tokenFor(io, url));
-  if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    const { printWarning } = await import('../io/print.js');
-    await printWarning(io, `krmhub sends the token to ${url.origin} without encryption; use https`);
-  }
   const agent = await proxyAgentFor(io, url);
   return {
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
     onRateLimited: async (seconds) =>
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
-    ...(token === undefined ? {} : { token }),
+    token: async () => (await import('./credentials.js')).requiredToken(io, url, overrides.token),
     ...(agent === undefined ? {} : { agent }),
   };
 }
@@ -60,11 +55,23 @@ export async function proxyFor(
   return (await import('./proxy-agent.js')).configuredProxy(url);
 }
 
-/** Returns the token of KRMHUB_TOKEN or `login` for a registry. */
-export async function tokenFor(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
-  const { checkToken, savedToken } = await import('./credentials.js');
-  const given = io.env.KRMHUB_TOKEN;
-  return given === undefined || given === '' ? savedToken(io, url) : checkToken(given);
+/**
+ * Reports whether credentials may go to a host (and port) without TLS: this machine, and the hosts in `plainHttp` and
+ * KRMHUB_PLAIN_HTTP.
+ */
+export function allowsPlainHttp(
+  { env }: Pick<Io, 'env'>,
+  host: string,
+  plainHttp: readonly string[] = [],
+): boolean {
+  const name = host.replace(/:\d+$/, '');
+  const hosts = [...plainHttp, ...plainHttpHosts({ env })];
+  return isLoopback(name) || hosts.includes(host) || hosts.includes(name);
+}
+
+/** Returns the hosts in KRMHUB_PLAIN_HTTP. */
+export function plainHttpHosts({ env }: Pick<Io, 'env'>): string[] {
+  return (env.KRMHUB_PLAIN_HTTP ?? '').split(',').flatMap((host) => host.trim() || []);
 }
 
 export function isLoopback(hostname: string): boolean {

@@ -1,12 +1,20 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
 import { KrmhubError } from '@krmhub/schema/error';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
 import { escapeControls } from '../io/text.js';
 import { connect } from './connection.js';
-import { checkToken, credentialsFile, MAX_TOKEN_LENGTH, removeToken, saveToken } from './credentials.js';
+import {
+  checkToken,
+  credentialsFile,
+  environmentToken,
+  MAX_TOKEN_LENGTH,
+  removeToken,
+  saveToken,
+} from './credentials.js';
 import { describeToken, printTokens } from './print-tokens.js';
 import { registryUrl } from './registry-url.js';
 
@@ -27,12 +35,25 @@ export async function login(io: Io, url: string | undefined, options: LoginOptio
   await saveToken(io, registry, token);
   await printLine(io, escapeControls(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
   await printLine(io, `saved the token in ${credentialsFile(io)}`);
-  const configured = io.env.KRMHUB_TOKEN;
-  if (configured !== undefined && configured !== '' && configured.trim() !== token) {
+  await printDefault(io, registry, client.url);
+  const given = environmentToken(io);
+  if (given?.origin === registry.origin && given.token.trim() !== token) {
     await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved token');
   }
   const saved = { registry: client.url, ...known, file: credentialsFile(io) };
   await printData(io, options.output, saved, async () => undefined);
+}
+
+/** Says how to use a registry that is not the default, because `login` does not change the default. */
+async function printDefault(io: Io, registry: URL, url: string): Promise<void> {
+  const current = registryUrl(io, undefined);
+  if (parseUrl(current)?.origin === registry.origin) return;
+  await printLine(
+    io,
+    escapeControls(
+      `without --registry, commands still use ${current}; to change that, run: export KRMHUB_REGISTRY=${url}`,
+    ),
+  );
 }
 
 /** Removes the saved token of a registry from this machine; the token stays valid. */
@@ -45,7 +66,7 @@ export async function logout(io: Io, url: string | undefined, options: LoginOpti
       ? `removed the token for ${registry.origin}; to revoke it, run: krmhub token revoke ID`
       : `no saved token for ${registry.origin}`,
   );
-  if ((io.env.KRMHUB_TOKEN ?? '') !== '') {
+  if (environmentToken(io)?.origin === registry.origin) {
     await printWarning(io, 'KRMHUB_TOKEN is still set, and commands use it');
   }
   const outcome = removed ? 'removed' : 'unchanged';
@@ -76,17 +97,17 @@ function chooseRegistry(
   return url ?? registry;
 }
 
-/** Reads a token from stdin, else from KRMHUB_TOKEN, else from the terminal. */
+/** Reads a token from stdin, else from KRMHUB_TOKEN if it is for this registry, else from the terminal. */
 async function readToken(io: Io, registry: URL): Promise<string> {
   if (io.stdin.isTTY !== true) {
     const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
     if (text.trim() !== '') return checkToken(text);
   }
-  const configured = io.env.KRMHUB_TOKEN;
-  if (configured !== undefined && configured !== '') return checkToken(configured);
+  const given = environmentToken(io);
+  if (given?.origin === registry.origin) return checkToken(given.token);
   if (io.stdin.isTTY !== true) {
     throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {
-      hint: 'Set KRMHUB_TOKEN, or pass the token on stdin: krmhub login < data/admin.token',
+      hint: `Pass the token on stdin, for example: krmhub login ${registry.origin} < data/admin.token`,
     });
   }
   return checkToken(await readSecret(io, `Token for ${registry.origin}: `));

@@ -20,13 +20,16 @@ const found = (registry: string, env: Record<string, string> = {}) =>
   ociCredentials({ env: { HOME: home, ...env } }, registry);
 const token = (password: string) => ({ username: 'krmhub', password });
 
-it('sends KRMHUB_TOKEN only to KRMHUB_REGISTRY', async () => {
+it('sends KRMHUB_TOKEN only to the origin of KRMHUB_REGISTRY', async () => {
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com/path', KRMHUB_TOKEN: 'secret' };
   expect(await found('krm.example.com', env)).toEqual(token('secret'));
   expect(await found('krm.example.com:8443', env)).toBeUndefined();
   expect(await found('example.com', env)).toBeUndefined();
   expect(await found('localhost:8080', env)).toBeUndefined();
   expect(await found('localhost:8080', { KRMHUB_TOKEN: 'secret' })).toEqual(token('secret'));
+  const other = (registry: string) =>
+    ociCredentials({ env: { HOME: home, ...env } }, 'a.example.com', registry);
+  expect(await other('https://a.example.com')).toBeUndefined();
   expect(
     await found('krm.example.com', { KRMHUB_REGISTRY: 'no address', KRMHUB_TOKEN: 'secret' }),
   ).toBeUndefined();

@@ -2,7 +2,8 @@ import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-import { isLoopback, tokenFor } from './connection.js';
+import { isLoopback } from './connection.js';
+import { tokenFor } from './credentials.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { registryUrl } from './registry-url.js';
 
@@ -19,12 +20,31 @@ export async function ociCredentials(
   registry: string,
   configured?: string,
 ): Promise<Credentials | undefined> {
-  const credentials =
-    (await dockerCredentials(io, registry)) ?? (await registryToken(io, registry, configured));
+  const stored = await dockerCredentials(io, registry);
+  if (stored !== undefined) return withTokenServices(io, registry, stored);
+  const named = parseUrl(registryUrl(io, configured));
+  const url = named?.host === registry ? named : parseUrl(`${schemeFor(registry)}://${registry}`);
+  const own = url && (await krmhubCredentials(io, url));
+  return own && withTokenServices(io, registry, own);
+}
+
+/** Returns the token of a krmhub registry as credentials. */
+export async function krmhubCredentials(
+  io: Pick<Io, 'env'>,
+  url: URL,
+): Promise<{ username: string; password: string } | undefined> {
+  const token = await tokenFor(io, url);
+  return token === undefined ? undefined : { username: USER, password: token };
+}
+
+/** Adds the token services that may get the credentials of a registry. */
+export function withTokenServices<T extends Credentials>(
+  io: Pick<Io, 'env'>,
+  registry: string,
+  credentials: T,
+): T {
   const services = tokenServices(io, registry);
-  return credentials === undefined || services.length === 0
-    ? credentials
-    : { ...credentials, tokenServices: services };
+  return services.length === 0 ? credentials : { ...credentials, tokenServices: services };
 }
 
 /** Returns the token services in KRMHUB_TOKEN_SERVICES that may get the credentials for a registry. */
@@ -44,19 +64,6 @@ function tokenServices({ env }: Pick<Io, 'env'>, registry: string): string[] {
 function canonicalHost(registry: string): string {
   const host = parseUrl(`https://${registry}`)?.host ?? registry;
   return ['index.docker.io', 'registry-1.docker.io'].includes(host) ? 'docker.io' : host;
-}
-
-async function registryToken(
-  io: Pick<Io, 'env'>,
-  registry: string,
-  configured: string | undefined,
-): Promise<Credentials | undefined> {
-  const named = parseUrl(registryUrl(io, configured));
-  const url = named?.host === registry ? named : parseUrl(`${schemeFor(registry)}://${registry}`);
-  if (url === undefined) return undefined;
-  // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.
-  const token = await tokenFor(url === named ? io : { env: { ...io.env, KRMHUB_TOKEN: '' } }, url);
-  return token === undefined ? undefined : { username: USER, password: token };
 }
 
 function schemeFor(registry: string): 'http' | 'https' {

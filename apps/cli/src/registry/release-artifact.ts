@@ -61,9 +61,7 @@ export async function resolveArtifact<Options extends ArtifactOptions>(
       : await client.release(group, kind, release);
   const name = releaseReference(client.url, found);
   await printLine(io, escapeControls(`${found.group}/${found.kind}@${found.release} is ${name}`));
-  const { protocol, host } = new URL(client.url);
-  const plainHttp = [...(options.plainHttp ?? []), ...(protocol === 'http:' ? [host] : [])];
-  return { name, options: { ...options, plainHttp, registry: client.url } };
+  return { name, options: { ...options, registry: client.url } };
 }
 
 /** Returns the newest release. Throws `not-found` if there is none, or only yanked ones. */

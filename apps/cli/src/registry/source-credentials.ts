@@ -1,17 +1,27 @@
 import type { SourceCredentials } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
-import { isLoopback } from './connection.js';
-import { ociCredentials } from './oci-credentials.js';
+import { allowsPlainHttp } from './connection.js';
+import { dockerCredentials } from './docker-credentials.js';
+import { krmhubCredentials, withTokenServices } from './oci-credentials.js';
 
-/** Returns the credentials for a host, as for OCI artifacts; none for a URL without TLS. */
+/**
+ * Returns the credentials for a host, as for OCI artifacts; none for a URL without TLS, unless the user
+ * allows it. A krmhub registry gets its
+ * token only if it asks for it, because reading a catalog needs none.
+ */
 export async function sourceCredentials(
   io: Pick<Io, 'env'>,
   origin: string,
 ): Promise<SourceCredentials | undefined> {
-  const { protocol, host, hostname } = new URL(origin);
-  if (protocol !== 'https:' && !isLoopback(hostname)) return undefined;
-  const credentials = await ociCredentials(io, host);
-  if (credentials === undefined || 'username' in credentials) return credentials;
+  const { protocol, host } = new URL(origin);
+  if (protocol !== 'https:' && !allowsPlainHttp(io, host)) return undefined;
+  const stored = await dockerCredentials(io, host);
+  if (stored === undefined) {
+    const own = await krmhubCredentials(io, new URL(origin));
+    return own && { ...withTokenServices(io, host, own), onlyIfAsked: true };
+  }
+  const credentials = withTokenServices(io, host, stored);
+  if ('username' in credentials) return credentials;
   const { identityToken: token, ...others } = credentials;
   return { token, ...others };
 }

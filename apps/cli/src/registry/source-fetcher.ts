@@ -1,7 +1,7 @@
 import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
-import { proxyFor } from './connection.js';
+import { plainHttpHosts, proxyFor } from './connection.js';
 import { sourceCredentials } from './source-credentials.js';
 
 /**
@@ -23,6 +23,7 @@ export function sourceFetcher(
     allowedAddresses: 'as-named',
     credentials: (origin) => sourceCredentials(io, origin),
     proxy: (url) => proxyFor(io, url),
+    plainHttpRegistries: plainHttpHosts(io),
     protocols: ['https', 'http', 'ssh'],
     ...options,
     ...(PATH === undefined ? {} : { programFolders: PATH }),

@@ -67,7 +67,7 @@ const CATALOG_HEADERS = {
 /** Digests of files are those of the bytes that a server stores. */
 const FILE_HEADERS = { Accept: '*/*', 'Accept-Encoding': 'identity' };
 
-type Sent<Result> = { result: Result } | { redirect: URL };
+type Sent<Result> = { result: Result } | { redirect: URL } | { needsCredentials: true };
 
 interface RequestOptions<Result> {
   agents: GuardedAgents;
@@ -80,12 +80,22 @@ interface RequestOptions<Result> {
 
 async function follow<Result>(first: URL, options: RequestOptions<Result>): Promise<Result> {
   const { context } = options;
-  const credentials = await context.deadline.race(credentialsFor(first.origin, context.options));
+  const stored = await context.deadline.race(credentialsFor(first.origin, context.options));
+  let sent = stored?.onlyIfAsked === true ? undefined : stored;
   let own = true;
   let url = first;
   for (let redirects = 0; ; redirects++) {
-    const got: Sent<Result> = await sendRequest(url, own ? credentials : undefined, options);
+    const canAsk: boolean = own && sent === undefined && stored !== undefined;
+    const got: Sent<Result> = await sendRequest(url, {
+      ...options,
+      canAsk,
+      credentials: own ? sent : undefined,
+    });
     if ('result' in got) return got.result;
+    if ('needsCredentials' in got) {
+      sent = stored;
+      continue;
+    }
     if (redirects >= context.limits.maxRedirects) {
       throw new SourceFailure(
         'too-many-redirects',
@@ -102,9 +112,9 @@ async function follow<Result>(first: URL, options: RequestOptions<Result>): Prom
 
 function sendRequest<Result>(
   url: URL,
-  credentials: SourceCredentials | undefined,
-  { agents, context, headers: own, isConditional, read }: RequestOptions<Result>,
+  options: RequestOptions<Result> & { credentials: SourceCredentials | undefined; canAsk: boolean },
 ): Promise<Sent<Result>> {
+  const { agents, context, headers: own, isConditional, read, credentials, canAsk } = options;
   const headers = {
     'User-Agent': context.options.userAgent,
     ...own,
@@ -113,6 +123,7 @@ function sendRequest<Result>(
   };
   return exchange(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;
+    if (status === 401 && canAsk) return { needsCredentials: true };
     if (REDIRECTS.includes(status)) {
       return { redirect: redirectTarget(url, status, response.headers.location) };
     }

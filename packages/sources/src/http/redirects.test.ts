@@ -158,6 +158,22 @@ describe('redirects', () => {
 describe('credentials', () => {
   const credentials = async () => ({ username: 'reader', password: 'secret' });
 
+  it('that are sent only if the server asks are not sent with a read that needs none', async () => {
+    const server = await httpServer((request, response) => {
+      const isAllowed = request.url === '/public' || request.headers.authorization !== undefined;
+      response.writeHead(isAllowed ? 200 : 401).end('catalog');
+    });
+    servers.push(server);
+    const fetcher = testFetcher(folder, { credentials: async () => ({ token: 'abc', onlyIfAsked: true }) });
+    await fetcher.fetch(asking(`${server.origin}/public`));
+    await fetcher.fetch(asking(`${server.origin}/private`));
+    expect(server.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/public', undefined],
+      ['/private', undefined],
+      ['/private', 'Bearer abc'],
+    ]);
+  });
+
   it('are sent to their origin only, and not after a redirect back to it', async () => {
     const names = { resolve: async () => loopback };
     const second = await serving((path) =>

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
-import { parseUrl } from '@krmhub/schema/parse-url';
 import { diskError } from '../../files/read-file.js';
 import { type Io, paint } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
@@ -74,14 +73,10 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
 async function snapshotFiles(
   io: Io,
   address: CatalogAddress,
-  { files, registry }: VerifyOptions,
+  { files }: VerifyOptions,
 ): Promise<SnapshotFiles> {
   if (files !== undefined) return folderFiles(path.resolve(io.cwd, files));
-  // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.
-  const configured = registryUrl(io, registry);
-  const isOurs = parseUrl(configured)?.origin === new URL(address.registry).origin;
-  const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
-  return registryFiles(await connect(asking, address.registry), address);
+  return registryFiles(await connect(io, address.registry), address);
 }
 
 /** Returns the keys of --key, else the pin of the catalog. Never uses the keys that the registry serves. */

@@ -126,11 +126,7 @@ async function pushLocalScripts(
   if (scripts.length === 0) return;
   const { pushScripts } = await import('../../scripts/script-artifact.js');
   const { connectOci } = await import('../../registry/connect-oci.js');
-  const url = new URL(registryUrl(io, registry));
-  const client = connectOci(io, progress, {
-    plainHttp: url.protocol === 'http:' ? [url.host] : [],
-    registry: url.href,
-  });
+  const client = connectOci(io, progress, { registry: registryUrl(io, registry) });
   await pushScripts(io, client, scripts, progress);
 }
 
