@@ -16,17 +16,6 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'spellings, cases and pre-releases do not bypass a policy',
     ],
   },
-  'A command names the registry of an attacker, or a proxy reads the connection': {
-    'apps/cli/src/registry/connection.test.ts': [
-      '%s sends KRMHUB_TOKEN to no other registry than KRMHUB_REGISTRY',
-      'sends no token to another machine without TLS, unless KRMHUB_PLAIN_HTTP has its name',
-    ],
-    'apps/cli/src/commands/login.test.ts': ['sends a saved token only to its registry'],
-    'packages/api/src/client.test.ts': ['is not sent with reads that need none'],
-    'packages/sources/src/http/redirects.test.ts': [
-      'that are sent only if the server asks are not sent with a read that needs none',
-    ],
-  },
   'A signed 1.0.0 is served as 9.9.9, or as another function': {
     'test/end-to-end/trusted-pull.test.ts': ['is refused under the tag of another release'],
     'apps/cli/src/commands/verify-names.test.ts': [
@@ -185,6 +174,17 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'packages/signing/src/verify.test.ts': [
       'of the kind %s are verified',
       'is rejected: an invalid timestamp, or one of an unknown authority',
+    ],
+  },
+  'A command names the registry of an attacker, or a proxy reads the connection': {
+    'apps/cli/src/registry/connection.test.ts': [
+      '%s sends KRMHUB_TOKEN to no other registry than KRMHUB_REGISTRY',
+      'sends no token to another machine without TLS, unless KRMHUB_PLAIN_HTTP has its name',
+    ],
+    'apps/cli/src/commands/login.test.ts': ['sends a saved token only to its registry'],
+    'packages/api/src/client.test.ts': ['is not sent with reads that need none'],
+    'packages/sources/src/http/redirects.test.ts': [
+      'that are sent only if the server asks are not sent with a read that needs none',
     ],
   },
   'An OCI registry points or redirects to a token service of an attacker': {

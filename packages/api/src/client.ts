@@ -40,7 +40,8 @@ import type { ResponseBody } from './response-body.js';
 import { Transport, type TransportOptions } from './transport.js';
 
 export type * from './client-requests.js';
-export { parseRegistryUrl, RegistryError, UnexpectedResponse } from './transport.js';
+export { parseRegistryUrl } from './registry-url.js';
+export { RegistryError, UnexpectedResponse } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
 type JsonRoute = keyof typeof RESPONSES;
@@ -109,10 +110,8 @@ export class RegistryClient {
 
   /** The exact bytes of a bundle. */
   bundle(group: string, kind: string, release: string, digest: string): Promise<Document> {
-    return this.#document(
-      fillPath('bundle', { group, kind, release, digest }),
-      DOCUMENT_LIMITS.maxSourceBytes,
-    );
+    const path = fillPath('bundle', { group, kind, release, digest });
+    return this.#document(path, DOCUMENT_LIMITS.maxSourceBytes);
   }
 
   /** Adds a bundle to a published release. */

@@ -4,9 +4,10 @@ import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
-import { allowsPlainHttp, proxyAgentFor } from './connection.js';
+import { proxyAgentFor } from './connection.js';
 import { unencrypted } from './credentials.js';
 import { ociCredentials } from './oci-credentials.js';
+import { allowsPlainHttp } from './plain-http.js';
 
 export interface OciOptions {
   /** Hosts of registries without TLS that get credentials. Local ones never have it. */

@@ -1,9 +1,9 @@
 import type { Agent } from 'node:http';
-import { isIPv4 } from 'node:net';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
+import { isLoopback } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
 /** Returns a client that sends the token of KRMHUB_TOKEN or `login` where a request needs one. */
@@ -53,32 +53,4 @@ export async function proxyFor(
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
   if (!proxied || isLoopback(url.hostname)) return undefined;
   return (await import('./proxy-agent.js')).configuredProxy(url);
-}
-
-/**
- * Reports whether credentials may go to a host (and port) without TLS: this machine, and the hosts in `plainHttp` and
- * KRMHUB_PLAIN_HTTP.
- */
-export function allowsPlainHttp(
-  { env }: Pick<Io, 'env'>,
-  host: string,
-  plainHttp: readonly string[] = [],
-): boolean {
-  const name = host.replace(/:\d+$/, '');
-  const hosts = [...plainHttp, ...plainHttpHosts({ env })];
-  return isLoopback(name) || hosts.includes(host) || hosts.includes(name);
-}
-
-/** Returns the hosts in KRMHUB_PLAIN_HTTP. */
-export function plainHttpHosts({ env }: Pick<Io, 'env'>): string[] {
-  return (env.KRMHUB_PLAIN_HTTP ?? '').split(',').flatMap((host) => host.trim() || []);
-}
-
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    (isIPv4(hostname) && hostname.startsWith('127.')) ||
-    hostname === '[::1]'
-  );
 }

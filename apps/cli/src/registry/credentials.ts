@@ -4,7 +4,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-import { allowsPlainHttp } from './connection.js';
+import { allowsPlainHttp } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
 /** The tokens that `login` saved, by the origin of the registry, so that no other registry gets them. */

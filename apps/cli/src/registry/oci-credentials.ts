@@ -2,9 +2,9 @@ import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-import { isLoopback } from './connection.js';
 import { tokenFor } from './credentials.js';
 import { dockerCredentials } from './docker-credentials.js';
+import { isLoopback } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
 /** krmhub registries accept any user name with a token. */

@@ -1,8 +1,8 @@
 import type { SourceCredentials } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
-import { allowsPlainHttp } from './connection.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { krmhubCredentials, withTokenServices } from './oci-credentials.js';
+import { allowsPlainHttp } from './plain-http.js';
 
 /**
  * Returns the credentials for a host, as for OCI artifacts; none for a URL without TLS, unless the user

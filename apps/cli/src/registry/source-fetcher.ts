@@ -1,7 +1,8 @@
 import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
-import { plainHttpHosts, proxyFor } from './connection.js';
+import { proxyFor } from './connection.js';
+import { plainHttpHosts } from './plain-http.js';
 import { sourceCredentials } from './source-credentials.js';
 
 /**

@@ -7,7 +7,8 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { isLoopback, proxyAgentFor } from '../registry/connection.js';
+import { proxyAgentFor } from '../registry/connection.js';
+import { isLoopback } from '../registry/plain-http.js';
 
 const AUDIENCE = 'sigstore';
 const REQUEST_MILLISECONDS = 30_000;

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SigningServices } from '@krmhub/signing/keyless';
 import type { Io } from '../io/io.js';
-import { isLoopback } from '../registry/connection.js';
+import { isLoopback } from '../registry/plain-http.js';
 
 export interface ServiceOptions {
   fulcioUrl?: string;
