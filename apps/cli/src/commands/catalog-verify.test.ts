@@ -232,7 +232,7 @@ describe('catalog verify', () => {
     expect(Object.keys(await seen())).toEqual([`${ours.fingerprint} default`]);
   });
 
-  it('sends the token of a registry to no other registry', async () => {
+  it('sends the token to no registry, because reading needs none', async () => {
     show(await snapshot(3), 3);
     const token = `krmhub_${'a'.repeat(72)}`;
     const verifyFrom = (registry: string) =>
@@ -244,8 +244,9 @@ describe('catalog verify', () => {
       expect((await verifyFrom(registry)).exitCode).toBe(0);
     }
     expect(new Set(authorizations)).toEqual(new Set([undefined]));
+    // Nor to this one, because reading needs none.
     expect((await verifyFrom(origin)).exitCode).toBe(0);
-    expect(authorizations.at(-1)).toBe(`Bearer ${token}`);
+    expect(new Set(authorizations)).toEqual(new Set([undefined]));
   });
 
   it('verifies with one of several keys', async () => {

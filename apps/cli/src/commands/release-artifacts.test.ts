@@ -65,12 +65,20 @@ describe('GROUP/KIND[@RELEASE]', () => {
     for (const one of ['1.0.0', '1.1.0', '2.0.0']) await succeeds('unyank', `${NAME}@${one}`);
   });
 
-  it('uses the token for the registry of --registry', async () => {
+  it('sends KRMHUB_TOKEN to no other registry than KRMHUB_REGISTRY', async () => {
     const elsewhere = { KRMHUB_REGISTRY: 'http://localhost:9', KRMHUB_TOKEN: registry.token };
     const args = ['copy', `${NAME}@1.1.0`, `${host}/mirror/set-labels:1.1.0`];
     expect((await run(args, elsewhere)).exitCode).toBe(5);
     const io = await run([...args, '--registry', registry.url], elsewhere);
-    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`copied ${reference}:1.1.0 to`)]);
+    expect([io.exitCode, io.err()]).toEqual([
+      6,
+      expect.stringContaining('KRMHUB_TOKEN is for http://localhost:9'),
+    ]);
+    const named = await run(args, { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: registry.token });
+    expect([named.exitCode, named.err()]).toEqual([
+      0,
+      expect.stringContaining(`copied ${reference}:1.1.0 to`),
+    ]);
   });
 
   it('is refused if the registry does not have it', async () => {

@@ -5,7 +5,7 @@ import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
 import { proxyAgentFor } from './connection.js';
-import { unencrypted } from './credentials.js';
+import { requiredToken, unencrypted } from './credentials.js';
 import { ociCredentials } from './oci-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
 
@@ -29,6 +29,7 @@ export function createOciClient(
     userAgent: `krmhub/${VERSION}`,
     credentials: async (registry) => {
       const credentials = await ociCredentials(io, registry, configured);
+      if (credentials === undefined && own?.host === registry) await requiredToken(io, own);
       if (credentials !== undefined && isPlain(registry) && !isAllowed(registry)) throw unencrypted(registry);
       return credentials;
     },
