@@ -79,6 +79,8 @@ const STYLES: Readonly<Record<PlaceQuotes, number>> = {
 function split(resource: Resource): { head: string; tail: string } | undefined {
   const text = resource.body.compactText();
   if (resource.body.annotationsBefore !== undefined) return undefined;
+  // YAML 1.1 takes them for line ends, so that what follows one has to be indented too.
+  if (/[\u2028\u2029]/.test(text)) return undefined;
   if (text.includes('#') && hasOuterComments(resource, text)) return undefined;
   const { quotes } = resource.body;
   const entries = itemAnnotations(resource);
@@ -115,7 +117,10 @@ export function findAnnotations(text: string, place = -1): { at: number; isNew: 
     if (stop === -1) return undefined;
     const column = indentAt(text, at);
     const char = text[at + column];
+    // A blank line belongs to the scalar above it, of which it can be the end.
     if (char !== '\n') {
+      // The end of a scalar whose value ends with a line end, or a key.
+      if (column === 0 && char === "'") return undefined;
       if (column < 2) break;
       // The model tells to which field it belongs.
       if (char === '#') return undefined;
@@ -126,9 +131,9 @@ export function findAnnotations(text: string, place = -1): { at: number; isNew: 
         inAnnotations = line.startsWith('  annotations:');
         if (inAnnotations && (line !== '  annotations:' || annotationsEnd !== -1)) return undefined;
       }
-      end = stop + 1;
-      if (inAnnotations) annotationsEnd = end;
     }
+    end = stop + 1;
+    if (inAnnotations) annotationsEnd = end;
     at = stop + 1;
   }
   if (end === -1) return undefined;
