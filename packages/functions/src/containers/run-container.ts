@@ -88,7 +88,7 @@ export async function runContainerCommand(
     const isGone = !mayRemain || (await removeContainer(engine, name, result.end.type !== 'exited'));
     if (failure !== undefined) throw failure;
     if (!isGone) throw notRemoved(engine, name);
-    return finishRun(result, { name: image, limits, isWrapped: true, signal });
+    return finishRun(result, { name: image, input, limits, isWrapped: true, signal });
   } finally {
     endWatch();
   }

@@ -63,7 +63,7 @@ export async function runExecutable(
     await copy.close();
     const command = limited(await commandOf(run, file), limits);
     const result = await runProgram({ ...command, cwd: run.cwd, input, limits, signal });
-    return finishRun(result, { name, limits, isWrapped: run.sandbox !== undefined, signal });
+    return finishRun(result, { name, input, limits, isWrapped: run.sandbox !== undefined, signal });
   } finally {
     await rm(folder, { recursive: true, force: true });
     endWatch();

@@ -29,5 +29,5 @@ export async function runInPlace(
 ): Promise<RunResult> {
   signal?.throwIfAborted();
   const result = await runProgram({ program: file, args, cwd, env, input, limits, signal });
-  return finishRun(result, { name: path.basename(file), limits, isWrapped: false, signal });
+  return finishRun(result, { name: path.basename(file), input, limits, isWrapped: false, signal });
 }

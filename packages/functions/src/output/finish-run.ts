@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { RunLimits } from '../limits.js';
 import type { ProgramResult } from '../process/run-program.js';
 import { type FailedRun, FunctionFailure } from './function-failure.js';
-import { type FunctionOutput, readFunctionOutput } from './resource-list.js';
+import { type FunctionOutput, hasNoResources, readFunctionOutput } from './resource-list.js';
 import type { RunResult } from './run-result.js';
 
 /** A shell, and what runs a program for us, adds this to the number of the signal that ended the program. */
@@ -11,6 +11,8 @@ const SIGNAL_BASE = 128;
 export interface FinishedRun {
   /** What ran, for messages: an image, or the name of an executable. */
   name: string;
+  /** Its ResourceList. */
+  input: Uint8Array;
   limits: RunLimits;
   /** Whether another program ran the function and returns a signal as an exit code. */
   isWrapped: boolean;
@@ -19,11 +21,11 @@ export interface FinishedRun {
 
 /**
  * Turns the end of a program into the result of a function. Throws a FunctionFailure if the function was ended, or if
- * it exited with 0 and did not write a ResourceList. Throws the reason of the signal if the caller aborted the run.
+ * it exited with 0 and did not write a ResourceList, except that it may write nothing if it got no resources. Throws the reason of the signal if the caller aborted the run.
  */
 export function finishRun(
   result: ProgramResult,
-  { name, limits, isWrapped, signal }: FinishedRun,
+  { name, input, limits, isWrapped, signal }: FinishedRun,
 ): RunResult {
   const { end, output, stderr, stderrTruncated, peakBytes } = result;
   const run = { stderr, stderrTruncated };
@@ -58,7 +60,10 @@ export function finishRun(
     const results = read.type === 'resource-list' && read.results.ok ? read.results.results : [];
     return { output, ...run, ...memory, exitCode, results };
   }
-  const isAccepted = read.type === 'other' && limits.acceptDocuments === true;
+  const isAccepted =
+    (read.type === 'other' && limits.acceptDocuments === true) ||
+    // A pipeline of kyaml ends so without resources. Nothing can be lost.
+    (read.type === 'empty' && hasNoResources(input));
   const problem = isAccepted ? undefined : outputProblem(read);
   if (problem !== undefined) {
     throw new FunctionFailure(

@@ -56,6 +56,15 @@ export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
   };
 }
 
+/** Reports whether a ResourceList, as krmhub or kpt writes it, has no resources. */
+export function hasNoResources(list: Uint8Array): boolean {
+  const text = decode(list) ?? '';
+  if (!text.startsWith('{')) return /^items:[ \t]*(?:\[[ \t]*\]|null|~)[ \t]*$/m.test(text);
+  const read = parse(text, list.byteLength);
+  const [value] = 'documents' in read ? (read.documents as { items?: readonly JsonValue[] | null }[]) : [];
+  return value !== undefined && (value.items ?? []).length === 0;
+}
+
 const WITHOUT_ITEMS = 'a ResourceList without `items`';
 
 /** Splits block YAML at column 0. Content of a value is indented, or is a list below its key. */

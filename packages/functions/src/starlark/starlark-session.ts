@@ -57,7 +57,7 @@ export class StarlarkSession {
       else own.kill();
     }
     refuseEarlyEnd(result, name, megabytes);
-    return finishRun(result, { name, limits, isWrapped: false, signal });
+    return finishRun(result, { name, input, limits, isWrapped: false, signal });
   }
 
   /** Ends the process. */

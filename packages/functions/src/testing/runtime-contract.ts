@@ -99,7 +99,6 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
     });
 
     it.each([
-      ['silent', /exited with 0, but it wrote no output$/],
       ['documents', /not a ResourceList: it is 2 YAML documents, the first of them a ConfigMap$/],
       ['text', /not a ResourceList: it is text that contains "starting the function"$/],
       ['unnamed', /not a ResourceList: it is a ResourceList without `items`$/],
@@ -107,6 +106,13 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
       const error = await failure(run(action));
       expect(error.message).toMatch(message);
       expect(error).toMatchObject({ code: 'function-failed', exitCode: 0 });
+    });
+
+    it('accepts no output of a function that got no resources, and rejects it otherwise', async () => {
+      const error = await failure(run('silent', { padding: 'x' }));
+      expect(error.message).toMatch(/exited with 0, but it wrote no output$/);
+      const { output, results } = await run('silent');
+      expect([output.byteLength, results]).toEqual([0, []]);
     });
 
     it('ends a function that writes without an end', async () => {

@@ -82,6 +82,31 @@ describe('krmhub fn eval', () => {
     expect([allowed.exitCode, pack.exists('app/deployment.yaml')]).toEqual([0, false]);
   });
 
+  it('passes a function that gets no resources and writes nothing, as a pipeline of kyaml', async () => {
+    pack = await fnPackage({
+      'fn.sh': script('input=$(cat); case $input in *"items: []"*) ;; *) echo "$input" ;; esac'),
+      'silent.sh': script('cat > /dev/null'),
+      'app/Kptfile': `${KPTFILE}pipeline:\n  mutators:\n  - exec: ./fn.sh\n    selectors:\n    - kind: None\n  validators:\n  - exec: ./silent.sh\n    selectors:\n    - kind: None\n`,
+      'app/deployment.yaml': DEPLOYMENT,
+      'empty/README.md': '',
+    });
+    const before = pack.all();
+    for (const args of [
+      ['eval', 'app', '--exec', './fn.sh', '--match-kind', 'None'],
+      ['eval', 'empty', '--exec', './silent.sh'],
+      ['eval', 'app', '--exec', './silent.sh', '--match-kind', 'None', '-o', 'unwrap'],
+      ['render', 'app', '--allow-exec'],
+    ]) {
+      const io = await pack.fn(args);
+      expect([io.exitCode, io.err()]).toEqual([0, expect.not.stringContaining('FAIL')]);
+    }
+    for (const more of [[], ['--allow-empty']]) {
+      const io = await pack.fn(['eval', 'app', '--exec', './silent.sh', ...more]);
+      expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('it wrote no output')]);
+    }
+    expect(pack.all()).toEqual(before);
+  });
+
   it('adds the function to the Kptfile in the same write, and replaces it the next time', async () => {
     const kptfile = `# ours\n${KPTFILE}pipeline:\n  mutators:\n    - image: a/b:v1 # first\n`;
     pack = await fnPackage({ 'scale.sh': SCALE, 'app/Kptfile': kptfile, 'app/deployment.yaml': DEPLOYMENT });
