@@ -14,6 +14,7 @@ export { recoverPackage } from './package-files/recover-package.js';
 export { writeFolder } from './package-files/write-folder.js';
 export type { FileChange, WritePlan } from './package-files/write-plan.js';
 export { type DecodedList, decodeResourceList } from './resource-list/decode.js';
+export { decodeText } from './resource-list/decode-text.js';
 export {
   type EncodeOptions,
   encodeResourceList,

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type Resource, readResources, resourceProblem } from '@krmhub/functions/fn';
+import { decodeText, type Resource, readResources, resourceProblem } from '@krmhub/functions/fn';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
@@ -21,7 +21,7 @@ export async function readConfigFile(io: Pick<Io, 'cwd'>, name: string): Promise
     );
   }
   const file = path.resolve(io.cwd, name);
-  const resources = readResources(new TextDecoder().decode(bytes), { path: name });
+  const resources = readResources(decodeText(bytes, name), { path: name });
   const [config] = resources;
   if (config === undefined || resources.length > 1) {
     throw new KrmhubError(

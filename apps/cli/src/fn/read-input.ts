@@ -1,4 +1,4 @@
-import { type DecodedList, decodeResourceList, type Package } from '@krmhub/functions/fn';
+import { type DecodedList, decodeResourceList, decodeText, type Package } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
@@ -29,5 +29,5 @@ export async function readStdinList(io: Io): Promise<DecodedList> {
   if (bytes.byteLength > MAX_STDIN_BYTES) {
     throw new KrmhubError('too-large', `the input has more than ${MAX_STDIN_BYTES} bytes`);
   }
-  return decodeResourceList(new TextDecoder().decode(bytes));
+  return decodeResourceList(decodeText(bytes, 'the input'));
 }

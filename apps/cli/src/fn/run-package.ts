@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
+import { decodeText, type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
 import { configMapText, readConfigArguments, typedConfigText } from '@krmhub/functions/plan';
 import {
   type Declaration,
@@ -146,7 +146,7 @@ async function readConfigs(target: string): Promise<{ folder: string; resources:
   const name = path.basename(target);
   return {
     folder: path.dirname(target),
-    resources: readResources(new TextDecoder().decode(bytes), { path: name }),
+    resources: readResources(decodeText(bytes, name), { path: name }),
   };
 }
 

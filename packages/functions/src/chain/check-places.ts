@@ -13,7 +13,7 @@ export function checkPlaces(resources: readonly Resource[]): void {
     let clean = checked.get(resource.path);
     if (clean === undefined) {
       clean = path.posix.normalize(resource.path);
-      if (isOutside(clean)) {
+      if (isOutside(path.posix.normalize(resource.path.replace(/^\/+/, '')))) {
         throw new KrmhubError(
           'function-failed',
           `function must not modify resources outside of package: resource has path ${resource.path}`,
@@ -34,11 +34,9 @@ export function checkPlaces(resources: readonly Resource[]): void {
   }
 }
 
-/** Git runs what is in its folder. */
+/** Git runs what is in its folder. What is absolute is refused when it is written, as in kpt. */
 function isOutside(clean: string): boolean {
   return (
-    clean.startsWith('/') ||
-    clean.includes('\0') ||
-    clean.split('/').some((part) => part === '..' || part.toLowerCase() === '.git')
+    clean.includes('\0') || clean.split('/').some((part) => part === '..' || part.toLowerCase() === '.git')
   );
 }

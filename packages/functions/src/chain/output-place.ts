@@ -15,8 +15,8 @@ export function placeOf(
   const { annotations } = identity;
   const index = origin?.index === undefined ? undefined : String(origin.index);
   const path = followed(annotations, PATH, LEGACY_PATH, origin?.path, name);
-  // kpt takes an absolute path for one in the package.
-  const file = path?.replace(/^\/+/, '') || defaultPath(identity);
+  // A render of kpt joins an absolute path with the folder of the package.
+  const file = (packagePath === '' ? path : path?.replace(/^\/+/, '')) || defaultPath(identity);
   return {
     path: file,
     index: readIndex(followed(annotations, INDEX, LEGACY_INDEX, index, name)),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../output/run-result.js';
+import { filesOf } from '../package-files/plan-write.js';
 import { encodeResourceList } from '../resource-list/encode.js';
 import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
@@ -29,13 +30,16 @@ const resources = (): Resource[] => [
 const decoder = new TextDecoder();
 
 /** A function that edits its input as text. */
-function step(edit: (input: string) => string, options: Partial<Step> & { exitCode?: number } = {}): Step {
+function step(
+  edit: (input: string) => string | Buffer,
+  options: Partial<Step> & { exitCode?: number } = {},
+): Step {
   const { exitCode = 0, ...rest } = options;
   return {
     name: 'edit',
     type: 'mutator',
     run: async (input): Promise<RunResult> => ({
-      output: Buffer.from(edit(decoder.decode(input))),
+      output: Buffer.from(edit(decoder.decode(input)) as string),
       stderr: new Uint8Array(),
       stderrTruncated: false,
       exitCode,
@@ -226,11 +230,37 @@ functionConfig:
     expect(after).toBe(before);
   });
 
-  it('takes an absolute path for one in the package', async () => {
-    const { resources: after } = await runChain(resources(), [
-      step((text) => text.replaceAll("'web.yaml'", "'/etc/web.yaml'")),
-    ]);
-    expect(after.map(({ path }) => path)).toContain('etc/web.yaml');
+  it('takes an absolute path for one in the package of a render, as kpt does', async () => {
+    const move = step((text) => text.replaceAll("'web.yaml'", "'/etc/web.yaml'"));
+    const rendered = await runChain(resources(), [move], { packagePath: 'app' });
+    expect(rendered.resources.map(({ path }) => path)).toContain('etc/web.yaml');
+    const { resources: after } = await runChain(resources(), [move]);
+    expect(after.map(({ path }) => path)).toContain('/etc/web.yaml');
+    expect(() => filesOf(after)).toThrow(
+      'cannot write /etc/web.yaml: package paths may not be absolute paths',
+    );
+  });
+
+  it.each([
+    [
+      'before the list',
+      (text: string) => `Starting up...\n${text}`,
+      'line 2: mapping values are not allowed',
+    ],
+    ['behind the list', (text: string) => `${text}done\n`, "could not find expected ':'"],
+    [
+      'in another encoding',
+      (text: string) => Buffer.from(text.replace('name: a', 'name: caf\xe9'), 'latin1'),
+      'line 7: it is not UTF-8 text',
+    ],
+  ])('refuses text %s, also of a function whose failure is deferred', async (_, edit, message) => {
+    const before = resources();
+    for (const deferFailure of [false, true]) {
+      const wrong = step(edit, { deferFailure, exitCode: deferFailure ? 1 : 0 });
+      const { failed, resources: after } = await runChain(before, [wrong]);
+      expect(failed?.error?.message).toContain(deferFailure ? 'exited with 1' : message);
+      expect(after).toBe(before);
+    }
   });
 
   it('accepts no resources if they may be deleted', async () => {

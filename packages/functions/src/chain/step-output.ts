@@ -1,5 +1,11 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { type ResourceNode, readResourceList, removeAnnotation } from '@krmhub/schema/resource-yaml';
+import {
+  type ResourceListNode,
+  type ResourceNode,
+  readResourceList,
+  removeAnnotation,
+} from '@krmhub/schema/resource-yaml';
+import { OUTPUT_HINT } from '../output/function-failure.js';
 import {
   ID,
   INTERNAL_PREFIX,
@@ -7,6 +13,7 @@ import {
   OWN_ANNOTATIONS,
   SEQUENCE_INDENT,
 } from '../resource-list/annotations.js';
+import { decodeText } from '../resource-list/decode-text.js';
 import type { ResourceIdentity } from '../resource-list/identity.js';
 import { readIdentity } from '../resource-list/read-identity.js';
 import { bodyOf } from '../resource-list/read-resources.js';
@@ -23,12 +30,15 @@ const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
  * input; the rest gets back the comments and the order of fields that the function lost. Throws `function-failed`.
  */
 export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput {
-  const text = new TextDecoder().decode(output);
   try {
+    const text = decodeText(output, 'the output');
     return readSplit(text, input) ?? readWhole(text, input);
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'invalid-document') throw error;
-    throw new KrmhubError('function-failed', `function ${input.name}: ${error.message}`, { cause: error });
+    throw new KrmhubError('function-failed', `function ${input.name}: ${error.message}`, {
+      hint: OUTPUT_HINT,
+      cause: error,
+    });
   }
 }
 
@@ -45,7 +55,8 @@ function readWhole(text: string, input: StepInput): StepOutput {
 /** Parses only what changed. Returns undefined if the items cannot be told apart without a parser. */
 function readSplit(text: string, input: StepInput): StepOutput | undefined {
   const split = splitItems(text);
-  if (split === undefined) return undefined;
+  // What is around the items has to be YAML too, and a list.
+  if (split === undefined || tryList(split.rest)?.kind !== 'ResourceList') return undefined;
   const output = new Collected(input);
   for (const [index, item] of split.items.entries()) {
     const at = Number(ID_LINE.exec(item)?.[1] ?? 0) - 1;
@@ -62,9 +73,13 @@ function readSplit(text: string, input: StepInput): StepOutput | undefined {
 
 /** An item may refer to an anchor of another one, or have another one in it whose dash is alone in its line. */
 function tryRead(item: string, isLast: boolean): ResourceNode | undefined {
+  const items = tryList(itemList(item, isLast))?.items ?? [];
+  return items.length === (isLast ? 1 : 2) ? items[0] : undefined;
+}
+
+function tryList(text: string): ResourceListNode | undefined {
   try {
-    const { items } = readResourceList(itemList(item, isLast), 'the output');
-    return items.length === (isLast ? 1 : 2) ? items[0] : undefined;
+    return readResourceList(text, 'the output');
   } catch {
     return undefined;
   }

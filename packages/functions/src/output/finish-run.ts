@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { RunLimits } from '../limits.js';
 import type { ProgramResult } from '../process/run-program.js';
-import { type FailedRun, FunctionFailure } from './function-failure.js';
+import { type FailedRun, FunctionFailure, OUTPUT_HINT } from './function-failure.js';
 import { type FunctionOutput, hasNoResources, readFunctionOutput } from './resource-list.js';
 import type { RunResult } from './run-result.js';
 
@@ -69,9 +69,7 @@ export function finishRun(
     throw new FunctionFailure(
       `function ${name} exited with 0, but ${problem}`,
       { ...run, exitCode },
-      {
-        hint: 'A function must write a ResourceList to standard output, and messages to standard error.',
-      },
+      { hint: OUTPUT_HINT },
     );
   }
   const results = read.type === 'resource-list' && read.results.ok ? read.results.results : [];
@@ -82,6 +80,8 @@ function outputProblem(read: FunctionOutput): string | undefined {
   switch (read.type) {
     case 'empty':
       return 'it wrote no output';
+    case 'not-text':
+      return 'its output is not UTF-8 text';
     case 'other':
       return `its output is not a ResourceList: it is ${read.what}`;
     case 'resource-list':

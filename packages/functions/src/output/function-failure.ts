@@ -9,6 +9,10 @@ export interface FailedRun {
   exitCode?: number;
 }
 
+/** What a function that wrote something else has to do. */
+export const OUTPUT_HINT =
+  'A function must write a ResourceList to standard output, and messages to standard error.';
+
 /** A function that ran and broke the contract of KRM functions, or a limit. The code is `function-failed`. */
 export class FunctionFailure extends KrmhubError {
   readonly stderr: Uint8Array;

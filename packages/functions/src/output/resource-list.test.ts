@@ -27,6 +27,10 @@ describe('output that is a ResourceList', () => {
     ['in JSON on the line of a marker', '--- {"kind": "ResourceList", "items": []}\n'],
     // What the limits for catalogs would refuse.
     ['with a large integer', `${HEAD}items:\n- kind: A\n  spec: {max: 9223372036854775807}\n`],
+    [
+      'with a last quote in a line of its own',
+      `${HEAD}items:\n- data:\n    a: 'b\n\n'\n    c: {d: 'e\n\n'}\n`,
+    ],
     ['with tags and directives in text', `${HEAD}items:\n- kind: A\n  data: !!binary aGVsbG8=\n`],
     ['with line separators in text', `${HEAD}items:\n- kind: A\n  data: "a\u2028b\u2029c\u0085d"\n`],
     ['with deep nesting', `${HEAD}items:\n- spec: ${'['.repeat(500)}${']'.repeat(500)}\n`],
@@ -93,6 +97,10 @@ describe('output that is a ResourceList', () => {
 });
 
 describe('output that is not a ResourceList', () => {
+  it('is not text', () => {
+    expect(read(new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0xff]))).toEqual({ type: 'not-text' });
+  });
+
   it.each(['', '\n \n', '---\n', '# only a comment\n', '---\n# a comment\n---\n'])('%j is empty', (text) => {
     expect(read(text)).toEqual({ type: 'empty' });
   });
@@ -115,7 +123,7 @@ describe('output that is not a ResourceList', () => {
     [`I1122 starting\n${HEAD}items: []\n`, 'text that contains "I1122 starting"'],
     [`${HEAD}items: []\ndone\n`, 'text that contains "done"'],
     ['<html>\n', 'text that contains "<html>"'],
-    [new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0xff]), 'not UTF-8 text'],
+    [`${HEAD}items: []\n'text'\n`, `text that contains "'text'"`],
   ])('%j is other', (text, what) => {
     expect(read(text)).toEqual({
       type: 'other',

@@ -12,6 +12,7 @@ import { type ReadResults, readResults, readResultsText } from './function-resul
 export type FunctionOutput =
   | { type: 'resource-list'; results: ReadResults }
   | { type: 'empty' }
+  | { type: 'not-text' }
   | { type: 'other'; what: string };
 
 /** A key at the top level, and the offsets of its line and of what follows its value. */
@@ -30,7 +31,7 @@ const LEAD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n|---[ \t]*(?:#[^\n]*)?(?:\r?\n|$))+/;
 /** Tells a ResourceList from anything else that a function may write. */
 export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
   const decoded = decode(bytes);
-  if (decoded === undefined) return { type: 'other', what: 'not UTF-8 text' };
+  if (decoded === undefined) return { type: 'not-text' };
   const text = decoded.replace(LEAD, '');
   if (text.trim() === '') return { type: 'empty' };
   if (/^\s*[{[]/.test(text)) return fromValue(text, bytes.byteLength);
@@ -79,7 +80,8 @@ function scanTopLevel(text: string): { documents: Section[][] } | { unexpected: 
     if (match === null) continue;
     const [line, marker, , key] = match;
     if (marker === undefined && key === undefined) {
-      if (!line.startsWith('-') && !/^[\]}]/.test(line)) return { unexpected: line };
+      // kyaml writes the last quote of a scalar in a line of its own.
+      if (!/^(?:-|[\]}]|'(?:\s|[,\]}]|$))/.test(line)) return { unexpected: line };
       continue;
     }
     if (open !== undefined) open.end = match.index;

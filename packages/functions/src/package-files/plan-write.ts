@@ -44,10 +44,10 @@ export function filesOf(resources: readonly Resource[]): Map<string, string> {
   for (const resource of placed(resources)) {
     const at = path.posix.normalize(resource.path);
     if (!isInside(at)) {
-      throw new KrmhubError(
-        'invalid-document',
-        `cannot write ${resource.path}: resource must be written under the package`,
-      );
+      const rule = path.posix.isAbsolute(resource.path)
+        ? 'package paths may not be absolute paths'
+        : 'resource must be written under the package';
+      throw new KrmhubError('invalid-document', `cannot write ${resource.path}: ${rule}`);
     }
     const group = groups.get(at);
     if (group === undefined) groups.set(at, [resource]);

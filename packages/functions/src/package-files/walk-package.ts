@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { decodeText } from '../resource-list/decode-text.js';
 import { fileError } from './file-error.js';
 import { IGNORE_FILE, type IgnoreRules, readIgnoreRules } from './ignore-file.js';
 import type { PackageLimits } from './limits.js';
@@ -128,7 +129,7 @@ export function readPackageFile(folder: string, at: string, maxBytes: number): P
       const bytes = readFileSync(descriptor);
       return {
         path: at,
-        text: decode(bytes, at),
+        text: decodeText(bytes, at),
         version: versionOf(stat),
         mode: Number(stat.mode) & 0o7777,
         owner: Number(stat.uid),
@@ -152,15 +153,6 @@ export function versionOf(stat: {
     modifiedNanoseconds: stat.mtimeNs,
     changedNanoseconds: stat.ctimeNs,
   };
-}
-
-/** A byte order mark is kept, so that the bytes can be compared. */
-function decode(bytes: Uint8Array, at: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new KrmhubError('invalid-document', `cannot read ${at}: it is not UTF-8 text`);
-  }
 }
 
 function tooLarge(what: string, problem: string): KrmhubError {

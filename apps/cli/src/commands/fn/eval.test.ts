@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   DEPLOYMENT,
@@ -105,6 +106,34 @@ describe('krmhub fn eval', () => {
       expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('it wrote no output')]);
     }
     expect(pack.all()).toEqual(before);
+  });
+
+  it.each([
+    ['bytes that are not UTF-8', "sed 's/3/\\xe9/'", 'its output is not UTF-8 text'],
+    ['text before a ResourceList', 'echo "Starting up..."; cat', 'cannot read the output: line 2: '],
+    ['text behind a ResourceList', 'cat; echo done', "could not find expected ':'"],
+    [
+      'an absolute path',
+      `sed "s|'deployment.yaml'|'/etc/web.yaml'|"`,
+      'cannot write /etc/web.yaml: package paths may not be absolute paths',
+    ],
+  ])('refuses %s from a function, as kpt does, and writes nothing', async (_, text, message) => {
+    pack = await fnPackage({ 'fn.sh': script(text), 'app/deployment.yaml': DEPLOYMENT });
+    const before = pack.all();
+    const io = await pack.fn(['eval', 'app', '--exec', './fn.sh']);
+    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining(message)]);
+    expect(pack.all()).toEqual(before);
+  });
+
+  it('refuses a functionConfig and a ResourceList that are not UTF-8', async () => {
+    pack = await fnPackage({ 'app/deployment.yaml': DEPLOYMENT, 'config.yaml': '' });
+    const config = Buffer.from('apiVersion: v1\nkind: A\nmetadata:\n  name: caf\xe9\n', 'latin1');
+    writeFileSync(path.join(pack.folder, 'config.yaml'), config);
+    const io = await pack.fn(['eval', 'app', '--exec', 'cat', '--fn-config', 'config.yaml']);
+    expect([io.exitCode, io.err()]).toEqual([
+      1,
+      expect.stringContaining('cannot read config.yaml: line 4: it is not UTF-8 text'),
+    ]);
   });
 
   it('adds the function to the Kptfile in the same write, and replaces it the next time', async () => {

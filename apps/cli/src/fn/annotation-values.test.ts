@@ -1,15 +1,17 @@
+import {
+  decodeResourceList,
+  encodeResourceList,
+  type Resource,
+  readResources,
+  runChain,
+  type Step,
+} from '@krmhub/functions/fn';
+import { itemText, writtenItem } from '@krmhub/functions/resource-list/item-text';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fieldAt, readResourceList, textOf, toJson } from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import { parseDocument, Scalar, stringify } from 'yaml';
-import { decodeResourceList } from '../resource-list/decode.js';
-import { encodeResourceList } from '../resource-list/encode.js';
-import { itemText, writtenItem } from '../resource-list/item-text.js';
-import { readResources } from '../resource-list/read-resources.js';
-import type { Resource } from '../resource-list/resource.js';
-import { runChain } from './run-chain.js';
-import type { Step } from './step.js';
 
 const PARTS = [
   ...['a', 'b c', '0', '~', 'true', 'é', '😀', '\u2028', '\ufeff', '\x07', '\t', '\\', '\r'],
