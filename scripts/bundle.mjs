@@ -45,6 +45,8 @@ const OUTPUT = {
 
 /** What the program loads with `createRequire` on first use, each bundled into a file of its own. */
 const LIBRARIES = ['ajv', 're2js', 'spdx-correct', 'spdx-license-ids', '@sigstore/tuf/seeds.json'];
+/** Two parts of one library share a file, because each contains most of the other. */
+const PARTS = { '@bufbuild/cel': '@bufbuild/cel', '@bufbuild/cel/ext': '@bufbuild/cel' };
 const libraryFile = (name) =>
   path.join(outdir, `libraries/${name.replace(/^@/, '').replace(/[^\w]+/g, '-')}.cjs`);
 
@@ -70,8 +72,11 @@ const ownModules = {
       const place = path.relative(outdir, file).split(path.sep).join('/');
       let contents = await readFile(file, 'utf8');
       if (contents.includes('createRequire(')) {
-        for (const name of LIBRARIES) {
-          const library = path.relative(path.dirname(file), libraryFile(name)).split(path.sep).join('/');
+        for (const name of [...LIBRARIES, ...Object.keys(PARTS)]) {
+          const library = path
+            .relative(path.dirname(file), libraryFile(PARTS[name] ?? name))
+            .split(path.sep)
+            .join('/');
           contents = contents.replaceAll(`('${name}')`, `(${JSON.stringify(library)})`);
         }
       }
@@ -132,9 +137,12 @@ const alone = await build({
 for (const [name, text] of textsOf(alone.outputFiles)) chunks.set(name, text);
 rmSync(outdir, { recursive: true, force: true });
 mkdirSync(outdir, { recursive: true });
-for (const name of LIBRARIES) {
+for (const name of new Set([...LIBRARIES, ...Object.values(PARTS)])) {
+  const parts = Object.keys(PARTS).filter((part) => PARTS[part] === name);
+  const loaded = (parts.length === 0 ? [name] : parts).map((part) => `require(${JSON.stringify(part)})`);
+  const contents = loaded.length === 1 ? loaded[0] : `Object.assign({}, ${loaded.join(', ')})`;
   await build({
-    stdin: { contents: `module.exports = require(${JSON.stringify(name)});`, resolveDir: root },
+    stdin: { contents: `module.exports = ${contents};`, resolveDir: root },
     outfile: libraryFile(name),
     bundle: true,
     format: 'cjs',

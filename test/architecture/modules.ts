@@ -17,6 +17,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     yaml: ['documents', 'diagnostics'],
     dialects: ['images', 'names', 'documents', 'licenses', 'diagnostics', 'json', 'yaml'],
     'json-schema': ['libraries', 'names', 'documents', 'diagnostics', 'json'],
+    cel: ['libraries', 'documents', 'json-schema'],
     'config-fields': ['names', 'documents', 'diagnostics', 'json', 'json-schema'],
     convert: ['images', 'names', 'documents', 'licenses', 'diagnostics', 'json', 'yaml', 'dialects'],
     lint: [
@@ -42,6 +43,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'yaml',
       'dialects',
       'json-schema',
+      'cel',
       'config-fields',
       'convert',
       'lint',

@@ -1,3 +1,4 @@
+export { evaluateCondition } from './cel/expression.js';
 export type { ConfigDescription, ConfigElement, ConfigField } from './config-fields/describe.js';
 export { describeConfig } from './config-fields/describe.js';
 export type { ConfigExample } from './config-fields/example.js';

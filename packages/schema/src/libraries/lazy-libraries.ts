@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module';
+import type * as CelLanguage from '@bufbuild/cel';
+import type * as CelExtensions from '@bufbuild/cel/ext';
 import type { Ajv } from 'ajv';
 import type { RE2JS } from 're2js';
 import type correctLicense from 'spdx-correct';
@@ -9,8 +11,11 @@ import type correctLicense from 'spdx-correct';
  */
 const require = createRequire(import.meta.url);
 
+export type CelLibrary = typeof CelLanguage & typeof CelExtensions;
+
 let ajv: typeof Ajv | undefined;
 let re2: typeof RE2JS | undefined;
+let cel: CelLibrary | undefined;
 let correct: typeof correctLicense | undefined;
 
 export function loadAjv(): typeof Ajv {
@@ -21,6 +26,14 @@ export function loadAjv(): typeof Ajv {
 export function loadRe2(): typeof RE2JS {
   re2 ??= (require('re2js') as { RE2JS: typeof RE2JS }).RE2JS;
   return re2;
+}
+
+export function loadCel(): CelLibrary {
+  cel ??= {
+    ...(require('@bufbuild/cel') as typeof CelLanguage),
+    ...(require('@bufbuild/cel/ext') as typeof CelExtensions),
+  };
+  return cel;
 }
 
 export function loadLicenseCorrection(): typeof correctLicense {

@@ -1,0 +1,134 @@
+import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { loadCel } from '../libraries/lazy-libraries.js';
+import { CelBudget } from './budget.js';
+import { listFunctions } from './functions/lists.js';
+import { quantityFunctions } from './functions/quantity.js';
+import { linearExpressions, textFunctions } from './functions/text.js';
+import { type Meter, meterExpression, meterFunctions } from './meter-expression.js';
+
+/** Maximum length of an expression. The longest of published CustomResourceDefinitions have about 3,000 characters. */
+export const MAX_CEL_LENGTH = 10_000;
+/** Maximum depth of brackets. The time to parse grows with its square. */
+const MAX_BRACKETS = 100;
+
+export type CelOutcome = { value: CelValue } | { problem: string };
+
+/** A compiled expression of the Common Expression Language. */
+export interface CelExpression {
+  /**
+   * Evaluates the expression. `problem` says why it has no value, for example "no such key". Without a budget, it may
+   * cost up to `MAX_CEL_COST`.
+   */
+  evaluate(variables: Readonly<Record<string, CelInput>>, budget?: CelBudget): CelOutcome;
+}
+
+interface Environment {
+  env: CelEnv;
+  meter: Meter;
+  names: ReadonlySet<string>;
+}
+let environment: Environment | undefined;
+
+/**
+ * Compiles an expression with the functions of the language, of its `strings` extension, and those that Kubernetes adds
+ * for lists, regular expressions, and quantities. Regular expressions are RE2. `problem` says what is wrong with it, for
+ * example an unknown variable. Types are not checked before the evaluation.
+ */
+export function compileCel(
+  expression: string,
+  variables: readonly string[],
+): CelExpression | { problem: string } {
+  if (expression.length > MAX_CEL_LENGTH) {
+    return { problem: `the expression has more than ${MAX_CEL_LENGTH.toLocaleString('en-US')} characters` };
+  }
+  if (bracketDepth(expression) > MAX_BRACKETS) return { problem: TOO_DEEP };
+  const { parse, plan } = loadCel();
+  environment ??= openEnvironment();
+  const { env, meter, names } = environment;
+  try {
+    const parsed = parse(expression);
+    const problem = meterExpression(parsed.expr, new Set(variables), (name) => names.has(name));
+    if (problem !== undefined) return { problem };
+    const run = plan(env, parsed) as (variables: Readonly<Record<string, CelInput>>) => CelValue;
+    return {
+      evaluate(values, budget = new CelBudget()) {
+        meter.budget = budget;
+        const value = withoutStacks(() => run(values));
+        if (budget.exhausted)
+          return { problem: 'the expression costs too much: it loops over too many values' };
+        return loadCel().isCelError(value) ? { problem: describe(value) } : { value };
+      },
+    };
+  } catch (error) {
+    return { problem: describe(error) };
+  }
+}
+
+/**
+ * Evaluates an expression that must be a boolean, with JSON values as variables, such as the `when` of a step of a
+ * Kptfile. `problem` says why it cannot be evaluated, or that it is no boolean.
+ */
+export function evaluateCondition(
+  expression: string,
+  variables: Readonly<JsonObject>,
+): { value: boolean } | { problem: string } {
+  const compiled = compileCel(expression, Object.keys(variables));
+  if ('problem' in compiled) return compiled;
+  const values = Object.entries(variables).map(([name, value]) => [name, toCelValue(value)] as const);
+  const outcome = compiled.evaluate(Object.fromEntries(values));
+  if ('problem' in outcome) return outcome;
+  const { value } = outcome;
+  if (typeof value === 'boolean') return { value };
+  return { problem: `the expression must be a boolean, not ${loadCel().celType(value).name}` };
+}
+
+/** Converts a JSON value. A number without a fraction is an int. */
+export function toCelValue(value: JsonValue): CelInput {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(toCelValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return new Map(Object.entries(value).map(([name, item]) => [name, toCelValue(item)]));
+}
+
+const TOO_DEEP = 'the expression is nested too deeply';
+
+function openEnvironment(): Environment {
+  const { celEnv, strings } = loadCel();
+  const meter: Meter = { budget: new CelBudget(0) };
+  const own = [...listFunctions(meter), ...textFunctions(meter), ...quantityFunctions()];
+  const funcs: CelFunc[] = [...strings, ...own, ...meterFunctions(meter)];
+  const env = celEnv({ funcs, re2: linearExpressions(meter) });
+  return { env, meter, names: new Set([...env.funcs].map(({ name }) => name)) };
+}
+
+/** Brackets in strings count too: a rare rule is refused, instead of parsing each expression twice. */
+function bracketDepth(expression: string): number {
+  let depth = 0;
+  let most = 0;
+  for (const character of expression) {
+    if ('([{'.includes(character)) most = Math.max(most, ++depth);
+    else if (')]}'.includes(character)) depth = Math.max(depth - 1, 0);
+  }
+  return most;
+}
+
+function describe(error: unknown): string {
+  const { cause, location } = error as { cause?: unknown; location?: { start?: { offset?: unknown } } };
+  if (error instanceof RangeError || cause instanceof RangeError) return TOO_DEEP;
+  const offset = location?.start?.offset;
+  // The parser lists everything that could stand there, and stops where it gives up, not where the mistake is.
+  if (typeof offset === 'number') return `syntax error after character ${offset}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** An expression can have an error in every step of a loop and ignore it, and a stack takes ten times as long as a step. */
+function withoutStacks<T>(run: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return run();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
