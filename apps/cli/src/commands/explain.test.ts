@@ -103,7 +103,7 @@ describe('krmhub explain', () => {
         state: 'inline',
         reason: 'it is from the functionConfig, so no catalog was searched',
         searched: [],
-        runtime: { type: 'container', image: 'example.com/own:v1', network: false, mounts: 0, envs: 0 },
+        runtime: { type: 'container', image: 'example.com/own:v1', network: false, mounts: [], envs: [] },
         isLocked: false,
         warnings: ['the image example.com/own:v1 is not pinned by digest'],
       },

@@ -2,20 +2,17 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeText, type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
 import { configMapText, readConfigArguments, typedConfigText } from '@krmhub/functions/plan';
+import { functionScope, isInScope, runOrder } from '@krmhub/functions/plan/declared-functions';
 import {
-  type Declaration,
-  FUNCTION_ANNOTATIONS,
-  functionScope,
-  isInScope,
-  readDeclaration,
-  runOrder,
-} from '@krmhub/functions/plan/declared-functions';
+  RUNTIME_ANNOTATIONS,
+  readRuntimeField,
+  requireRuntime,
+} from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { requireDeclared } from './declared-permissions.js';
-import { requireExec } from './exec-function.js';
+import { declaredFunction } from './declared-function.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import { namedType } from './named-type.js';
 import type { FnStep } from './progress.js';
@@ -156,11 +153,9 @@ async function declaredStep(
 ): Promise<ScopedStep | undefined> {
   const where = `${config.path}: ${config.identity.kind} ${config.identity.name}`;
   const own = path.join(folder, path.dirname(config.path));
-  const declaration = hasDeclaration(config)
-    ? readDeclaration(config.value() as JsonObject, where)
-    : undefined;
+  const { runtime, deferFailure } = readDeclared(config, where);
   let runnable: Runnable;
-  if (declaration !== undefined) runnable = declaredFunction(session, declaration, { where, folder, own });
+  if (runtime !== undefined) runnable = declaredFunction(session, runtime, { where, folder, own });
   else {
     const { apiVersion, kind } = config.identity;
     if (!apiVersion.includes('/') || !(await session.functions.hasType(apiVersion, kind))) return undefined;
@@ -174,34 +169,18 @@ async function declaredStep(
     isSelective: scope !== '',
     allowEmpty: session.settings.allowEmpty,
     functionConfig: config.text(),
-    deferFailure: declaration?.deferFailure === true,
+    deferFailure,
     ...(scope === '' ? {} : { select: (resource) => isInScope(resource, scope) }),
   };
 }
 
-/** A cheap test, so that only functionConfigs are parsed. */
-function hasDeclaration(config: Resource): boolean {
+/** The runtime that a resource names, if it is a functionConfig. Only what may be one is parsed. */
+function readDeclared(config: Resource, where: string): ReturnType<typeof requireRuntime> {
   const { annotations } = config.identity;
-  return (
-    FUNCTION_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name)) ||
-    config.text().includes('configFn')
-  );
-}
-
-function declaredFunction(
-  { functions, settings }: FnSession,
-  { runtime }: Declaration,
-  { where, folder, own }: { where: string; folder: string; own: string },
-): Runnable {
-  if (runtime.type === 'container') {
-    return functions.image(runtime.image, requireDeclared(where, runtime, settings, folder));
-  }
-  if (runtime.type === 'starlark') {
-    return functions.script(runtime, runtime.name ?? runtime.path ?? runtime.url ?? '', own);
-  }
-  requireExec(settings.permissions.allowExec, `${where}: ${runtime.path}`);
-  const name = [runtime.path, ...runtime.args].join(' ');
-  return functions.exec({ words: [runtime.path, ...runtime.args], name, folder });
+  const value = () => config.value() as JsonObject;
+  const isMarked = RUNTIME_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name));
+  if (isMarked || config.text().includes('configFn')) return requireRuntime(value(), where);
+  return config.text().includes('runtime') ? readRuntimeField(value()) : { deferFailure: false };
 }
 
 /** A resource that a function added without a path is put into the folder of the function, as in kyaml. */

@@ -46,8 +46,8 @@ modules:
           type: 'container',
           image: 'docker.example.co/module_providers/secrets:v0.9.0',
           network: false,
-          mounts: 0,
-          envs: 0,
+          mounts: [],
+          envs: [],
         },
         'my-secrets',
         ['modules', 1],
@@ -97,7 +97,7 @@ ${module('Base', '  spec: {version: 1, kept: true}\n')}`,
       ['local.yaml', '/base'],
     ]);
     // The function that an override gives another runtime runs that one.
-    expect(layer!.functions[1]!.request.inline).toEqual({ type: 'exec', path: './own' });
+    expect(layer!.functions[1]!.request.inline).toEqual({ type: 'exec', path: './own', args: [], envs: [] });
     expect(layer!.modules).toHaveLength(6);
     expect(layer!.modules![1]).toMatchObject({ kind: 'Base', spec: { version: 2, kept: true } });
     expect(layer!.modules![3]).toMatchObject({ apiVersion: 'builtin' });

@@ -1,8 +1,8 @@
+import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { type Diagnostic, formatPath, type Path, type Position, type Range } from '@krmhub/schema/diagnostic';
 import { field } from '@krmhub/schema/json/access';
 import { readYaml, type YamlDocument } from '@krmhub/schema/yaml';
-import { RUNTIME_ANNOTATIONS } from './inline-runtime.js';
 import { LAYER_LIMITS } from './limits.js';
 
 /**

@@ -1,5 +1,5 @@
+import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import { field } from '@krmhub/schema/json/access';
-import { RUNTIME_ANNOTATIONS } from './inline-runtime.js';
 import { type LayerFile, readLayerFile } from './kustomization-file.js';
 import type { LayerContext } from './layer-context.js';
 import type { Layer, ListedFunction } from './layers.js';

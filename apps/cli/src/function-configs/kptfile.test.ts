@@ -45,11 +45,17 @@ describe('a Kptfile', () => {
       'mutators ConfigMap app/Kptfile:16:5',
       'validators Check app/check.yaml:1:1',
     ]);
-    const image = (name: string) => ({ type: 'container', image: name, network: false, mounts: 0, envs: 0 });
+    const image = (name: string) => ({
+      type: 'container',
+      image: name,
+      network: false,
+      mounts: [],
+      envs: [],
+    });
     expect(layer!.functions.map(({ request, written, name }) => [request.inline, written, name])).toEqual([
       [undefined, image('gcr.io/kpt-fn/set-labels:v0.2'), 'setlabels'],
       [image('gcr.io/kpt-fn/set-namespace:v0.4'), image('gcr.io/kpt-fn/set-namespace:v0.4'), undefined],
-      [{ type: 'exec', path: './local' }, { type: 'exec', path: './local' }, 'mine'],
+      [{ type: 'exec', path: './local' }, { type: 'exec', path: './local', args: [], envs: [] }, 'mine'],
       [undefined, undefined, 'check'],
     ]);
     expect(layer!.catalogs.map(({ text }) => text)).toEqual([

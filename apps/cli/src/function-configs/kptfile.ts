@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { InlineRuntime } from '@krmhub/catalog';
+import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonValue } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { field, isObject } from '@krmhub/schema/json/access';
@@ -114,9 +114,9 @@ function readStep(item: JsonValue): Step | string {
   }
   const written: InlineRuntime | undefined =
     typeof image === 'string'
-      ? { type: 'container', image, network: false, mounts: 0, envs: 0 }
+      ? imageRuntime(image)
       : typeof exec === 'string'
-        ? { type: 'exec', path: exec }
+        ? { type: 'exec', path: exec, args: [], envs: [] }
         : undefined;
   return {
     ...(typeof configPath === 'string' ? { configPath } : {}),

@@ -1,4 +1,4 @@
-import type { InlineRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import type { CatalogReference, FunctionRequest } from '../resolve/resolution.js';

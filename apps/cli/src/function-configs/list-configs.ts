@@ -1,9 +1,9 @@
+import { readRuntime, readRuntimeField } from '@krmhub/functions/plan/declared-runtime';
 import { compareDiagnostics, formatPath, type Position, type Range } from '@krmhub/schema/diagnostic';
 import { field, isObject } from '@krmhub/schema/json/access';
 import type { YamlDocument } from '@krmhub/schema/yaml';
 import type { CatalogReference } from '../resolve/resolution.js';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
-import { readInlineRuntime, readRuntimeField } from './inline-runtime.js';
 import type { LayerReader } from './layer-reader.js';
 import type { FunctionField, ListedFunction } from './layers.js';
 
@@ -69,10 +69,10 @@ export function listDocument(
       return [];
     }
     if (!reader.countFunction(place)) return [];
-    const { runtime, problems } = ignoresAnnotations ? readRuntimeField(value) : readInlineRuntime(value);
+    const { runtime, problems } = ignoresAnnotations ? readRuntimeField(value) : readRuntime(value);
     for (const { code, message, at } of problems) {
       const full = [...path, ...at];
-      reader.report(code, message, { file, range: document.locate(full), path: formatPath(full) });
+      reader.report(`layer/${code}`, message, { file, range: document.locate(full), path: formatPath(full) });
     }
     const name = field(value.metadata, 'name');
     const request = { apiVersion, kind, catalogs, ...(runtime === undefined ? {} : { inline: runtime }) };

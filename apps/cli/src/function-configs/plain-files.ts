@@ -1,8 +1,8 @@
 import path from 'node:path';
+import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { findDocumentFiles } from '../documents/document-files.js';
 import type { Io } from '../io/io.js';
-import { RUNTIME_ANNOTATIONS } from './inline-runtime.js';
 import { emptyLayer, type LayerContext } from './layer-context.js';
 import type { Layer } from './layers.js';
 import { listConfigs } from './list-configs.js';

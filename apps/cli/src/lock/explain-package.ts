@@ -1,4 +1,5 @@
-import type { InlineRuntime, LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Diagnostic, KrmhubError } from '@krmhub/schema';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';

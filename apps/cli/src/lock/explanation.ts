@@ -1,4 +1,5 @@
-import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { PinnedRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { CatalogState, ResolvedCatalog } from '../resolve/resolution.js';
 

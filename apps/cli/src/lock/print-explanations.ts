@@ -1,4 +1,5 @@
-import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { PinnedRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { readFileUpTo } from '../files/read-file.js';
 import { printRows } from '../io/change-lines.js';
@@ -98,7 +99,7 @@ function runtimeFacts(runtime: PinnedRuntime | InlineRuntime): [string, string |
   const platforms = 'platforms' in runtime ? Object.entries(runtime.platforms ?? {}) : [];
   const needs = [
     ...(runtime.network ? ['network'] : []),
-    ...(('storage' in runtime ? runtime.storage : runtime.mounts > 0) ? ['mounts'] : []),
+    ...(('storage' in runtime ? runtime.storage : runtime.mounts.length > 0) ? ['mounts'] : []),
   ];
   return [
     ['container', runtime.image],

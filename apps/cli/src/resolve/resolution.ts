@@ -1,4 +1,5 @@
-import type { InlineRuntime, LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { FunctionDefinition, RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import type { KrmhubError } from '@krmhub/schema/error';

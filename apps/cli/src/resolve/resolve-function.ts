@@ -1,4 +1,5 @@
-import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { PinnedRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';

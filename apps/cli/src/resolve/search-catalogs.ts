@@ -51,7 +51,6 @@ export async function searchCatalogs(
       throw catalogError(request, catalogs[plan.index]!.reference.text, errors.get(plan.index)!);
     }
     if (plan.type === 'unresolved') throw await unresolved(request, searched, steps);
-    if (plan.type === 'inline') throw new TypeError('an inline runtime is not searched for');
     return finish(context, request, catalogs, steps, plan);
   }
 }

@@ -196,8 +196,8 @@ describe('an inline runtime', () => {
       type: 'container',
       image: 'example/java:v1',
       network: false,
-      mounts: 0,
-      envs: 0,
+      mounts: [],
+      envs: [],
     } as const;
     expect(await resolve({ inline, ...named('missing.yaml') })).toEqual({
       apiVersion: `${GROUP}/v1`,

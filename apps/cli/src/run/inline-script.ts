@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { InlineRuntime } from '@krmhub/catalog';
 import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import { diskError, readFileUpTo } from '../files/read-file.js';

@@ -392,7 +392,11 @@ describe('a Starlark script', () => {
 it('does not run what a configuration names itself', async () => {
   const runner = await open();
   const inline = await failure(
-    runner.prepare({ apiVersion: 'v1', kind: 'A', runtime: { type: 'exec', path: './fn' } }),
+    runner.prepare({
+      apiVersion: 'v1',
+      kind: 'A',
+      runtime: { type: 'exec', path: './fn', args: [], envs: [] },
+    }),
   );
   expect(inline.code).toBe('unsupported');
 });

@@ -14,14 +14,6 @@ const nothing = having();
 const down: CatalogAnswer = { type: 'unavailable', reason: 'connection refused' };
 
 describe('planResolve', () => {
-  it('takes the runtime of the functionConfig itself before any catalog', () => {
-    const inline = { type: 'exec', path: './run' } as const;
-    expect(planResolve({ ...request, inline }, [catalog('a', down)])).toEqual({
-      type: 'inline',
-      runtime: inline,
-    });
-  });
-
   it('reads the catalogs one after the other, until one has the function', () => {
     expect(planResolve(request, [catalog('a'), catalog('b')])).toEqual({ type: 'read', index: 0 });
     expect(planResolve(request, [catalog('a', nothing), catalog('b')])).toEqual({ type: 'read', index: 1 });

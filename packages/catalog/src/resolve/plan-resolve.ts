@@ -1,13 +1,11 @@
 import type { FunctionDefinition, FunctionName, FunctionVersion } from '@krmhub/schema';
 import { describeNearFunctions, type NearFunction } from './near-functions.js';
-import type { InlineRuntime } from './runtimes.js';
 
 /** What a functionConfig asks for. */
 export interface ResolveRequest {
   /** `GROUP/VERSION`. */
   apiVersion: string;
   kind: string;
-  inline?: InlineRuntime;
 }
 
 /** One catalog of the search order, as far as it is known for this request. */
@@ -24,7 +22,6 @@ export type CatalogAnswer =
   | { type: 'unavailable'; reason: string };
 
 export type ResolvePlan =
-  | { type: 'inline'; runtime: InlineRuntime }
   /** Read this catalog, then plan again. */
   | { type: 'read'; index: number }
   | { type: 'found'; index: number; definition: FunctionDefinition; version: FunctionVersion }
@@ -34,12 +31,11 @@ export type ResolvePlan =
   | { type: 'unresolved'; searched: string[]; near: string[] };
 
 /**
- * Plans how a functionConfig gets its runtime (KEP-2906, "Determining the Function to Execute"): its own runtime first,
- * then the first entry with its API version and kind, in the order of the catalogs and of the entries in each. A
+ * Plans how a functionConfig without its own runtime gets one (KEP-2906, "Determining the Function to Execute"): the
+ * first entry with its API version and kind, in the order of the catalogs and of the entries in each. A
  * catalog after the match is not read, so it may be unavailable.
  */
 export function planResolve(request: ResolveRequest, catalogs: readonly SearchedCatalog[]): ResolvePlan {
-  if (request.inline !== undefined) return { type: 'inline', runtime: request.inline };
   const { version: wanted, ...name } = functionOf(request);
   const near: NearFunction[] = [];
   for (const [index, { answer }] of catalogs.entries()) {

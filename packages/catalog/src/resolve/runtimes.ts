@@ -40,11 +40,3 @@ export interface PinnedStarlark {
   /** Digest of the script; of the manifest, where `reference` is `oci://…@sha256:…`. */
   sha256: Digest;
 }
-
-/**
- * The runtime that a functionConfig names itself: in its function annotation, or in the `runtime` field of KEP-2906.
- */
-export type InlineRuntime =
-  | { type: 'container'; image: string; network: boolean; mounts: number; envs: number }
-  | { type: 'exec'; path: string }
-  | { type: 'starlark'; path?: string; url?: string };

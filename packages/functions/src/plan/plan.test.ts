@@ -3,7 +3,8 @@ import { readYaml } from '@krmhub/schema/yaml';
 import { describe, expect, it } from 'vitest';
 import { splitCommandLine } from './command-line.js';
 import { configMapText, readConfigArguments, typedConfigText } from './config-arguments.js';
-import { functionScope, isInScope, readDeclaration, runOrder } from './declared-functions.js';
+import { functionScope, isInScope, runOrder } from './declared-functions.js';
+import { requireRuntime } from './declared-runtime.js';
 import { packageOf, packageTree, renderOrder } from './package-tree.js';
 import { functionResultList, resultLine, summaryLines } from './results-document.js';
 
@@ -86,7 +87,7 @@ describe('arguments of a function without spec', () => {
 
 describe('a declared function', () => {
   const declare = (text: string, name = 'config.kubernetes.io/function') =>
-    readDeclaration({ metadata: { annotations: { [name]: text } } }, 'fn.yaml');
+    requireRuntime({ metadata: { annotations: { [name]: text } } }, 'fn.yaml');
 
   it('is a container, an executable, or a script', () => {
     expect(declare('container:\n  image: gcr.io/example.com/image:v1.0.0\n')).toEqual({
@@ -114,29 +115,31 @@ describe('a declared function', () => {
       },
       deferFailure: true,
     });
-    expect(declare('exec: {path: ./fn, args: [a]}')?.runtime).toEqual({
+    expect(declare('exec: {path: ./fn, args: [a]}').runtime).toEqual({
       type: 'exec',
       path: './fn',
       args: ['a'],
       envs: [],
     });
-    expect(declare('starlark: {path: fn.star, name: script}')?.runtime).toEqual({
+    expect(declare('starlark: {path: fn.star, name: script}').runtime).toEqual({
       type: 'starlark',
       path: 'fn.star',
       name: 'script',
     });
     expect(
-      readDeclaration({ metadata: { configFn: { container: { image: 'a' } } } }, '')?.runtime,
+      requireRuntime({ metadata: { configFn: { container: { image: 'a' } } } }, '').runtime,
     ).toMatchObject({ image: 'a' });
-    expect(readDeclaration({ metadata: { name: 'a', annotations: { other: 'b' } } }, '')).toBeUndefined();
+    expect(
+      requireRuntime({ metadata: { name: 'a', annotations: { other: 'b' } } }, '').runtime,
+    ).toBeUndefined();
   });
 
   it.each([
     ['container: {image: a, env: [B]}', 'unknown field `env` of `container`'],
     ['container: {image: a, network: "true"}', '`network` is neither true nor false'],
-    ['containers: {image: a}', 'unknown field `containers` of a function'],
-    ['container: {}', 'the function has no image, executable, or script'],
-    ['- a', 'the function is not a mapping'],
+    ['containers: {image: a}', 'unknown field `containers` of a runtime'],
+    ['container: {}', 'the runtime has no image, executable, or script'],
+    ['- a', 'the runtime is not a mapping'],
     ['a: [', /^fn\.yaml: the annotation config\.kubernetes\.io\/function is not valid YAML: /],
   ])('cannot be %j', (text, reason) => {
     expect(() => declare(text)).toThrow(typeof reason === 'string' ? `fn.yaml: ${reason}` : reason);

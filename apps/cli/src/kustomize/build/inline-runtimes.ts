@@ -1,4 +1,4 @@
-import type { InlineRuntime } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { KustomizeArguments } from './kustomize-arguments.js';
 

@@ -41,8 +41,8 @@ describe('arguments for kustomize', () => {
 describe('an inline runtime', () => {
   const allowed = (flags: string[]) => (runtime: Parameters<typeof requireInlineAllowed>[1]) =>
     requireInlineAllowed('a.yaml:1: v1 A', runtime, readKustomizeArguments(flags));
-  const container = { type: 'container', image: 'a:v1', network: false, mounts: 0, envs: 0 } as const;
-  const exec = { type: 'exec', path: './a' } as const;
+  const container = { type: 'container', image: 'a:v1', network: false, mounts: [], envs: [] } as const;
+  const exec = { type: 'exec', path: './a', args: [], envs: [] } as const;
   const script = { type: 'starlark', path: 'a.star' } as const;
 
   it.each([

@@ -1,13 +1,16 @@
-import type { DeclaredRuntime } from '@krmhub/functions/plan/declared-functions';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '../io/text.js';
 import { absoluteMount } from '../run/mounts.js';
+import { requirePackageExec } from './exec-function.js';
+import type { FnSession } from './fn-session.js';
+import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
 
-type DeclaredContainer = Extract<DeclaredRuntime, { type: 'container' }>;
+type DeclaredContainer = Extract<InlineRuntime, { type: 'container' }>;
 
 /** What a container of a declaration gets. */
-export interface DeclaredAccess {
+interface DeclaredAccess {
   network: boolean;
   mounts: readonly string[];
   env: readonly string[];
@@ -17,7 +20,7 @@ export interface DeclaredAccess {
  * Returns the access that a declaration asks for, and the user allowed. Throws `untrusted` with the options that would
  * allow the rest. kustomize mounts nothing without its own options either.
  */
-export function requireDeclared(
+function requireDeclared(
   where: string,
   { network, mounts, envs }: DeclaredContainer,
   { permissions, images }: Pick<FnSettings, 'permissions' | 'images'>,
@@ -35,4 +38,24 @@ export function requireDeclared(
     });
   }
   return { network, mounts: wanted, env: envs };
+}
+
+/**
+ * Returns the function that a functionConfig names itself, if the user allows it. `where` names it in messages,
+ * `folder` is that of the package, and `own` that of the functionConfig.
+ */
+export function declaredFunction(
+  { functions, settings }: Pick<FnSession, 'functions' | 'settings'>,
+  runtime: InlineRuntime,
+  { where, folder, own }: { where: string; folder: string; own: string },
+): Runnable {
+  if (runtime.type === 'container') {
+    return functions.image(runtime.image, requireDeclared(where, runtime, settings, folder));
+  }
+  if (runtime.type === 'starlark') {
+    return functions.script(runtime, runtime.name ?? runtime.path ?? runtime.url ?? '', own);
+  }
+  requirePackageExec(settings, `${where}: ${runtime.path}`);
+  const name = [runtime.path, ...runtime.args].join(' ');
+  return functions.exec({ words: [runtime.path, ...runtime.args], name, folder });
 }

@@ -1,17 +1,17 @@
 import { readYaml } from '@krmhub/schema/yaml';
 import { describe, expect, it } from 'vitest';
-import { readInlineRuntime } from './inline-runtime.js';
+import { readRuntime, readRuntimeField, requireRuntime } from './declared-runtime.js';
 
 const annotated = (value: unknown, name = 'config.kubernetes.io/function') => ({
   metadata: { annotations: { [name]: value } },
 });
-const read = (config: object) => readInlineRuntime(JSON.parse(JSON.stringify(config)));
+const read = (config: object) => readRuntime(JSON.parse(JSON.stringify(config)));
 const container = (fields: object = {}) => ({
   type: 'container',
   image: 'example.com/a:v1',
   network: false,
-  mounts: 0,
-  envs: 0,
+  mounts: [],
+  envs: [],
   ...fields,
 });
 
@@ -30,11 +30,19 @@ describe('the runtime of a functionConfig', () => {
     [
       'network, mounts and environment',
       annotated(
-        'container: {image: example.com/a:v1, network: true, mounts: [{type: bind}, {}], envs: [A=b]}\ndeferFailure: true',
+        'container: {image: example.com/a:v1, network: true, mounts: [{type: bind, src: /a, dst: /b, rw: true}, {}], envs: [A=b]}\ndeferFailure: true',
       ),
-      container({ network: true, mounts: 2, envs: 1 }),
+      container({
+        network: true,
+        mounts: ['type=bind,source=/a,target=/b,rw=true', ''],
+        envs: ['A=b'],
+      }),
     ],
-    ['an executable', annotated('exec: {path: ./a.sh, args: [x]}'), { type: 'exec', path: './a.sh' }],
+    [
+      'an executable',
+      annotated('exec: {path: ./a.sh, args: [x]}'),
+      { type: 'exec', path: './a.sh', args: ['x'], envs: [] },
+    ],
     [
       'a container before an executable',
       annotated('exec: {path: a}\ncontainer: {image: example.com/a:v1}'),
@@ -44,7 +52,7 @@ describe('the runtime of a functionConfig', () => {
     [
       'a script at a URL',
       annotated('starlark: {url: "https://example.com/a", name: x}'),
-      { type: 'starlark', url: 'https://example.com/a' },
+      { type: 'starlark', name: 'x', url: 'https://example.com/a' },
     ],
     [
       'the first annotation with text',
@@ -59,7 +67,7 @@ describe('the runtime of a functionConfig', () => {
       container(),
     ],
   ])('is read from %s', (_, config, runtime) => {
-    expect(read(config)).toEqual({ runtime, problems: [] });
+    expect(read(config)).toMatchObject({ runtime, problems: [] });
   });
 
   it('is absent where nothing names one', () => {
@@ -69,7 +77,7 @@ describe('the runtime of a functionConfig', () => {
       { runtime: null },
       { metadata: 1 },
     ]) {
-      expect(read(config)).toEqual({ problems: [] });
+      expect(read(config)).toEqual({ deferFailure: false, problems: [] });
     }
   });
 
@@ -82,7 +90,7 @@ describe('the runtime of a functionConfig', () => {
     ],
     ['an unknown field', annotated('container: {image: a, env: []}'), /unknown field `env`/],
     ['network as text', annotated('container: {image: a, network: "true"}'), /`network` is neither/],
-    ['network as readers disagree', annotated('container: {image: a, network: yes}'), /not valid YAML/],
+    ['an image as readers disagree', annotated('container: {image: yes}'), /not valid YAML/],
     [
       'a list of mounts that is none',
       annotated('container: {image: a, mounts: {}}'),
@@ -91,6 +99,20 @@ describe('the runtime of a functionConfig', () => {
     ['an image that is not a string', annotated('container: {image: 1}'), /`image` is not a string/],
     ['no runtime', annotated('container: {}'), /has no image, executable, or script/],
     ['no mapping', annotated('docker'), /not a mapping/],
+    ['arguments that are no list', annotated('exec: {path: a, args: b}'), /`args` is not a list/],
+    [
+      'an item that is no string',
+      annotated('exec: {path: a, args: [1]}'),
+      /an item of `args` is not a string/,
+    ],
+    ['a mount that is none', annotated('container: {image: a, mounts: [b]}'), /an item of `mounts` is not/],
+    [
+      'an unknown field of a mount',
+      annotated('container: {image: a, mounts: [{a: b}]}'),
+      /field `a` of a mount/,
+    ],
+    ['a name of every object', annotated('constructor: {a: 1}'), /unknown field `constructor` of a runtime/],
+    ['a name of every object as field', { runtime: { toString: { a: 1 } } }, /unknown field `toString`/],
     ['two documents', annotated('container: {image: a}\n---\nexec: {path: a}'), /not valid YAML/],
     ['broken YAML', annotated('container: ['), /not valid YAML/],
     ['duplicate keys', annotated('container: {image: a, image: b}'), /not valid YAML/],
@@ -107,6 +129,29 @@ describe('the runtime of a functionConfig', () => {
     const { problems } = read(config);
     expect(problems).toHaveLength(1);
     expect(problems[0]!.message).toMatch(message);
+  });
+
+  it('reads the words of YAML 1.1 where kustomize reads a boolean', () => {
+    const words =
+      'container: {image: example.com/a:v1, network: yes, mounts: [{type: bind, rw: on}]}\ndeferFailure: YES';
+    expect(read(annotated(words))).toEqual({
+      runtime: container({ network: true, mounts: ['type=bind,rw=true'] }),
+      deferFailure: true,
+      problems: [],
+    });
+    expect(read(annotated('container: {image: example.com/a:v1, network: no}')).runtime).toEqual(container());
+  });
+
+  it('is not a key of every object, such as __proto__', () => {
+    const config = JSON.parse('{"runtime": {"__proto__": {"image": "a"}}}');
+    expect(readRuntime(config).problems).toHaveLength(1);
+    expect(readRuntimeField(config)).toEqual({ deferFailure: false, problems: [] });
+    expect(
+      readRuntime(JSON.parse('{"__proto__": {"runtime": {"exec": {"path": "a"}}}}')).runtime,
+    ).toBeUndefined();
+    expect(() => requireRuntime(config, 'fn.yaml')).toThrow(
+      'fn.yaml: unknown field `__proto__` of a runtime',
+    );
   });
 
   it('has problems at their fields where those have positions', () => {
