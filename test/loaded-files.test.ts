@@ -113,7 +113,7 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
   },
   {
     what: 'krmhub fn render',
-    run: () => ['krmhub', ['fn', 'render', at('package'), '--allow-exec']],
+    run: () => ['krmhub', ['fn', 'render', at('package'), '--allow-package-exec']],
     libraries: ['commander', 'js-yaml'],
     files: 14,
     kilobytes: 400,

@@ -172,7 +172,8 @@ async function measure(bench: Bench, cell: Cell): Promise<Line[]> {
 
 function commandOf(side: Side, folder: string): [string, string[]] {
   if (side === 'starlark') return [process.execPath, [linkedCommand, 'fn', 'run', folder]];
-  const args = ['fn', 'render', folder, '--allow-exec'];
+  const allow = side === 'kpt' ? '--allow-exec' : '--allow-package-exec';
+  const args = ['fn', 'render', folder, allow];
   return side === 'kpt' ? ['kpt', args] : [process.execPath, [linkedCommand, ...args]];
 }
 

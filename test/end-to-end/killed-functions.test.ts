@@ -45,8 +45,8 @@ metadata:
 it.skipIf(!canSee).each([
   ['fn', 'eval', 'app', '--exec', './forever.sh'],
   ['fn', 'eval', 'app', '--exec', './forever.sh', '-o', 'unwrap'],
-  ['fn', 'render', 'app', '--allow-exec'],
-  ['fn', 'run', 'app', '--allow-exec'],
+  ['fn', 'render', 'app', '--allow-package-exec'],
+  ['fn', 'run', 'app', '--allow-package-exec'],
 ])('krmhub %s %s %s %s', async (...args) => {
   const mark = randomUUID();
   const place = path.join(folder, mark);

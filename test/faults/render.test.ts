@@ -116,7 +116,15 @@ function start(
   env: Record<string, string> = {},
   wrapper: readonly string[] = [],
 ): ChildProcess {
-  const [program, ...args] = [...wrapper, process.execPath, command, 'fn', 'render', copy, '--allow-exec'];
+  const [program, ...args] = [
+    ...wrapper,
+    process.execPath,
+    command,
+    'fn',
+    'render',
+    copy,
+    '--allow-package-exec',
+  ];
   return spawn(program!, args, {
     cwd: root,
     env: cleanEnvironment(home, { TMPDIR: temporary, ...env }),

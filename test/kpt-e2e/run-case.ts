@@ -183,7 +183,7 @@ class CaseRun {
 
 function renderOptions({ allowExec, allowNetwork, allowWasm, network }: CaseConfig): string[] {
   return [
-    ...(allowExec ? ['--allow-exec'] : []),
+    ...(allowExec ? ['--allow-package-exec'] : []),
     ...(allowNetwork || network ? ['--allow-network'] : []),
     ...(allowWasm ? ['--allow-alpha-wasm'] : []),
   ];

@@ -42,7 +42,10 @@ export function runOver(
     writeFileSync(path.join(target, name), text);
   }
   mkdirSync(path.join(place, 'home'), { recursive: true });
-  const filled = args.map((one) => one.replace('PACKAGE', target).replace('RESULTS', results));
+  const named = (one: string) => one.replace('PACKAGE', target).replace('RESULTS', results);
+  // In krmhub, this option is only for executables of catalogs.
+  const allow = program === 'kpt' ? '--allow-exec' : '--allow-package-exec';
+  const filled = args.map((one) => (one === '--allow-exec' ? allow : named(one)));
   const [file, ...rest] = program === 'kpt' ? ['kpt', ...filled] : [process.execPath, command, ...filled];
   const { status, stdout, stderr } = spawnSync(file!, rest, {
     cwd: place,

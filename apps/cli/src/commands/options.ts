@@ -73,7 +73,7 @@ export function readResolution(options: ResolutionOptions): ResolverOptions {
 /** For commands that run functions: what the user allows them to do. */
 export function withRunning(command: Command): Command {
   return command
-    .option('--allow-exec', 'Run executables, which have your permissions on this machine.')
+    .option('--allow-exec', 'Run executables of catalogs, in a sandbox if this machine has one.')
     .option('--network', 'Allow network access for functions that require it in their catalog entry.')
     .option(
       '--mount <mount>',

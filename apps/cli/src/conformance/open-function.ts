@@ -5,6 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
 import { commandLineFunction, execFunction } from '../fn/exec-function.js';
 import { imageFunction } from '../fn/image-function.js';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { openRunner } from '../run/open-runner.js';
 import { containerAccess } from '../run/permissions.js';
@@ -81,7 +82,11 @@ export async function openFunction(
       { image: unpinned, network, mounts, pull: 'missing', asCurrentUser: false, env: [] },
       {
         engine: () =>
-          findEngine({ env: io.env, signal, ...(wanted === undefined ? {} : { engine: wanted }) }),
+          findEngine({
+            env: childEnvironment(io),
+            signal,
+            ...(wanted === undefined ? {} : { engine: wanted }),
+          }),
         limits,
       },
     );

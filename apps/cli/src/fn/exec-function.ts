@@ -4,8 +4,10 @@ import type { RunLimits } from '@krmhub/functions/limits';
 import { splitCommandLine } from '@krmhub/functions/plan';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import type { Runnable } from './runnable.js';
+import type { FnSettings } from './settings.js';
 
 /** An executable that the user or a package names. */
 export interface ExecFunction {
@@ -33,19 +35,26 @@ export function execFunction(
     recorded: { exec: name },
     run: async (input, { signal }) => {
       const file = await findExecutable(io, program, folder);
-      return runInPlace({ file, args, cwd: folder, env: io.env }, input, limits, signal);
+      return runInPlace({ file, args, cwd: folder, env: childEnvironment(io) }, input, limits, signal);
     },
   };
 }
 
-/** Throws `untrusted` unless the user allows executables, in the words of kpt. */
-export function requireExec(isAllowed: boolean, name: string): void {
-  if (isAllowed) return;
+/**
+ * Throws `untrusted` unless the user allows programs that a package names. kpt has one option, `--allow-exec`, which
+ * here allows the executables of catalogs, and those run in a sandbox.
+ */
+export function requirePackageExec(
+  { allowPackageExec, permissions: { allowExec } }: Pick<FnSettings, 'allowPackageExec' | 'permissions'>,
+  name: string,
+): void {
+  if (allowPackageExec) return;
+  const other = allowExec ? ' --allow-exec is for executables of catalogs.' : '';
   throw new KrmhubError(
     'untrusted',
-    `must run with \`--allow-exec\` option to allow running function binaries: ${name}`,
+    `must run with \`--allow-package-exec\` option to allow running programs of the package: ${name}`,
     {
-      hint: 'An executable runs on this machine with your permissions. If you trust the package, add --allow-exec.',
+      hint: `A program of the package runs with your permissions.${other} If you trust the package, add --allow-package-exec.`,
     },
   );
 }

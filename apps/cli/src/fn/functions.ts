@@ -3,6 +3,7 @@ import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/co
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { KrmhubError } from '@krmhub/schema/error';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
@@ -139,7 +140,8 @@ export class Functions {
 
   #findEngine(): Promise<Engine> {
     const engine = this.#settings.permissions.engine ?? kptEngine(this.#io);
-    const search = { env: this.#io.env, signal: this.#signal, ...(engine === undefined ? {} : { engine }) };
+    const env = childEnvironment(this.#io);
+    const search = { env, signal: this.#signal, ...(engine === undefined ? {} : { engine }) };
     this.#engine ??= import('@krmhub/functions/containers/find-engine').then(({ findEngine }) =>
       findEngine(search),
     );

@@ -14,7 +14,7 @@ import {
 } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { requireExec } from './exec-function.js';
+import { requirePackageExec } from './exec-function.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import type { FnStep } from './progress.js';
 import { readKptfiles, readPackageFiles } from './read-package-files.js';
@@ -111,7 +111,7 @@ async function planStep(
   try {
     if (fn.image !== undefined) runnable = functions.image(fn.image);
     else if (fn.exec !== undefined) {
-      requireExec(settings.permissions.allowExec, fn.exec);
+      requirePackageExec(settings, fn.exec);
       runnable = functions.exec(fn.exec);
     } else {
       const { apiVersion, kind } = config!.identity;

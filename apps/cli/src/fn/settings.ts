@@ -24,6 +24,8 @@ export interface FnSettings {
   lock?: string;
   frozen: boolean;
   permissions: RunPermissions;
+  /** Run programs that a Kptfile or a functionConfig names. */
+  allowPackageExec: boolean;
   images: ImageSettings;
   output: OutputTarget;
   resultsFolder?: string;

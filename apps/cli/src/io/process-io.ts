@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { isOwnVariable } from './child-environment.js';
 import type { Io } from './io.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -7,11 +8,14 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export function processIo(host: NodeJS.Process): Io {
   // Each write gets its own error (`write`, `LogOutput`). Without a listener, the event would end the process.
   for (const stream of [host.stdout, host.stderr]) stream.on('error', () => undefined);
+  const env = { ...host.env };
+  // A child that is given no environment inherits that of the process.
+  for (const name of Object.keys(env)) if (isOwnVariable(name)) delete host.env[name];
   return {
     stdin: host.stdin,
     stdout: host.stdout,
     stderr: Object.assign(host.stderr, { isLossy: true }),
-    env: host.env,
+    env,
     cwd: host.cwd(),
     exitCode: 0,
     now: () => new Date(),

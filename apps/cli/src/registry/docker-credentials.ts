@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 
 /** The parts of the credentials file of docker, oras, crane and podman that krmhub reads. */
@@ -121,7 +122,7 @@ function run(
 ): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['get'], {
-      env: io.env,
+      env: childEnvironment(io),
       stdio: ['pipe', 'pipe', 'inherit'],
       // The option `timeout` would keep this process alive if the helper cannot be started.
       signal: AbortSignal.timeout(HELPER_MILLISECONDS),

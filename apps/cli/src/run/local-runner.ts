@@ -18,6 +18,7 @@ import { watchFolder } from '@krmhub/functions/process/parent-watch';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { functionEnvironment } from './function-environment.js';
 import { containerAccess, requireExecAllowed } from './permissions.js';
@@ -114,7 +115,8 @@ export class LocalRunner implements Runner {
   ): Promise<PreparedFunction> {
     const allowed = containerAccess(name, { network, storage }, this.#permissions);
     const known = await ifProgram(this.#known.engine);
-    const engine = known === undefined ? await this.#findEngine() : { ...known, engineEnv: this.#io.env };
+    const engine =
+      known === undefined ? await this.#findEngine() : { ...known, engineEnv: childEnvironment(this.#io) };
     if (known === undefined) {
       await requireImage(this.#io, engine, { name, image, offline: this.#offline, signal: this.#signal });
     }
@@ -132,7 +134,7 @@ export class LocalRunner implements Runner {
   #findEngine(): Promise<Engine> {
     const { engine } = this.#permissions;
     this.#engine ??= findEngine({
-      env: this.#io.env,
+      env: childEnvironment(this.#io),
       ...(engine === undefined ? {} : { engine }),
       ...(this.#signal === undefined ? {} : { signal: this.#signal }),
     });
@@ -219,7 +221,7 @@ export class LocalRunner implements Runner {
   async #findSandbox(): Promise<Sandbox | undefined> {
     this.#sandbox ??= ifProgram(this.#known.sandbox).then(async (known) => {
       if (known !== undefined) return known;
-      const found = await findSandbox(this.#io.env);
+      const found = await findSandbox(childEnvironment(this.#io));
       return found.ok ? found.sandbox : undefined;
     });
     return this.#sandbox;

@@ -22,6 +22,7 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
   env?: string[];
   asCurrentUser?: boolean;
   allowNetwork?: boolean;
+  allowPackageExec?: boolean;
   enableExec?: boolean;
   dryRun?: boolean;
   stats?: boolean;
@@ -34,6 +35,10 @@ export function withFunctionRuns(command: Command): Command {
     .option(
       '-o, --output <target>',
       'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
+    )
+    .option(
+      '--allow-package-exec',
+      'Run programs that the package names with `exec`. They have your permissions, and no sandbox.',
     )
     .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
     .option('--dry-run', 'Print how the files would change, and write nothing.')
@@ -62,6 +67,7 @@ export function withFunctionRuns(command: Command): Command {
 /** Returns what `withFunctionRuns` parses. Throws `usage`. */
 export function readFnSettings(options: FnCommandOptions, folder: string): FnSettings {
   const { lock, frozen = false, resultsDir, allowNetwork = false, enableExec = false } = options;
+  const { allowPackageExec = false } = options;
   const permissions = readRunning(options, folder);
   return {
     resolution: readResolution(options),
@@ -70,8 +76,8 @@ export function readFnSettings(options: FnCommandOptions, folder: string): FnSet
     permissions: {
       ...permissions,
       network: permissions.network || allowNetwork,
-      allowExec: permissions.allowExec || enableExec,
     },
+    allowPackageExec: allowPackageExec || enableExec,
     images: {
       pull: options.imagePullPolicy,
       asCurrentUser: options.asCurrentUser === true,

@@ -36,7 +36,7 @@ describe('krmhub fn render', () => {
       'app/a/deployment.yaml': DEPLOYMENT,
     });
     const before = pack.all();
-    const io = await pack.fn(['render', 'app', '--allow-exec', '--results-dir', 'results']);
+    const io = await pack.fn(['render', 'app', '--allow-package-exec', '--results-dir', 'results']);
     expect(io.exitCode).toBe(0);
     expect(io.out()).toBe('');
     const text = io.err().replaceAll(/ in [\d.]+m?s/g, ' in 0s');
@@ -67,7 +67,15 @@ describe('krmhub fn render', () => {
       'app/deployment.yaml': DEPLOYMENT,
     });
     const before = pack.all();
-    const io = await pack.fn(['render', 'app', '--allow-exec', '--results-dir', 'results', '-o', 'json']);
+    const io = await pack.fn([
+      'render',
+      'app',
+      '--allow-package-exec',
+      '--results-dir',
+      'results',
+      '-o',
+      'json',
+    ]);
     expect(io.exitCode).toBe(1);
     expect(io.err()).toMatch(
       /\[FAIL\] "\.\/check\.sh" in \S+\n {2}Results:\n {4}\[error\]: no limits\n {2}Stderr:\n {4}"why"\n {4}""\n {2}Exit code: 3\n\n/,
@@ -91,7 +99,14 @@ describe('krmhub fn render', () => {
     });
     const io = await pack.fn(['render', 'app']);
     expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('must run with `--allow-exec` option to allow running function binaries');
+    expect(io.err()).toContain(
+      'must run with `--allow-package-exec` option to allow running programs of the package: ./scale.sh',
+    );
+    const asForKpt = await pack.fn(['render', 'app', '--allow-exec']);
+    expect(asForKpt.exitCode).toBe(4);
+    expect(asForKpt.err()).toContain(
+      'hint: A program of the package runs with your permissions. --allow-exec is for executables of catalogs. If you trust the package, add --allow-package-exec.',
+    );
     expect(pack.exists('ran')).toBe(false);
   });
 
@@ -102,7 +117,7 @@ describe('krmhub fn render', () => {
       'app/deployment.yaml': DEPLOYMENT,
     });
     const before = pack.all();
-    const io = await pack.fn(['render', 'app', '--allow-exec', '--dry-run']);
+    const io = await pack.fn(['render', 'app', '--allow-package-exec', '--dry-run']);
     expect([io.exitCode, pack.all()]).toEqual([0, before]);
     expect(io.out()).toBe(
       '--- a/deployment.yaml\n+++ b/deployment.yaml\n@@ -3 +3 @@\n metadata:\n   name: web # the shop\n spec:\n-  replicas: 3\n+  replicas: 5\n',
@@ -116,14 +131,14 @@ describe('krmhub fn render', () => {
       'app/deployment.yaml': DEPLOYMENT,
     });
     const before = pack.all();
-    const io = await pack.fn(['render', 'app', '--allow-exec', '-o', target]);
+    const io = await pack.fn(['render', 'app', '--allow-package-exec', '-o', target]);
     expect([io.exitCode, pack.all()]).toEqual([0, before]);
     const text = target === 'out' ? pack.read('out/deployment.yaml') : io.out();
     expect(text).toContain('replicas: 5');
     expect(io.out().startsWith('apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n')).toBe(
       target === 'stdout',
     );
-    const again = await pack.fn(['render', 'app', '--allow-exec', '-o', 'out']);
+    const again = await pack.fn(['render', 'app', '--allow-package-exec', '-o', 'out']);
     if (target === 'out')
       expect(again.err()).toContain(
         'directory "out" already exists, please delete the directory and retry\n',
@@ -227,7 +242,7 @@ describe('the examples of the design of exclude', () => {
       ...files,
       'app/Kptfile': pipeline(`  mutators:\n  - exec: ./names.sh\n    ${entry}\n`),
     });
-    const io = await pack.fn(['render', 'app', '--allow-exec']);
+    const io = await pack.fn(['render', 'app', '--allow-package-exec']);
     expect([io.exitCode, got()]).toEqual([0, expected]);
     expect(io.err()).toContain(`[RUNNING] "./names.sh" on ${expected.length} resource(s)\n`);
     if (flags === undefined) return;

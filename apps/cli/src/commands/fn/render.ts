@@ -21,7 +21,7 @@ nothing, and the exit code is 1.
 Examples:
   krmhub fn render app
   krmhub fn render app --dry-run
-  krmhub fn render app --allow-exec --results-dir results
+  krmhub fn render app --allow-package-exec --results-dir results
   krmhub fn render app --trusted-catalog https://krm.example.com/catalogs/default
   krmhub fn render app -o unwrap | kubectl apply -f -`,
     )

@@ -106,7 +106,7 @@ describe('krmhub fn run', () => {
   });
 
   it.each([
-    ['exec: {path: ./fn.sh}', '--allow-exec'],
+    ['exec: {path: ./fn.sh}', '--allow-package-exec'],
     ['container: {image: a/b, network: true}', '--network'],
     ['container: {image: a/b, envs: [TOKEN]}', '--env TOKEN'],
     [

@@ -39,7 +39,7 @@ whose kind a catalog has needs no annotation.
 
 Examples:
   krmhub fn run app
-  krmhub fn run app --allow-exec --results-dir results
+  krmhub fn run app --allow-package-exec --results-dir results
   krmhub fn run app -i gcr.io/example.com/validate:v1 -- subject=bob
   krmhub fn run app -c catalog.yaml --dry-run`,
     )

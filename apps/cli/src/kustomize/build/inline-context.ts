@@ -1,4 +1,5 @@
 import { DEFAULT_RUN_LIMITS, type Engine, findEngine } from '@krmhub/functions';
+import { childEnvironment } from '../../io/child-environment.js';
 import type { Io } from '../../io/io.js';
 import type { RunPermissions } from '../../run/runner.js';
 import type { InlineContext } from './run-inline.js';
@@ -17,7 +18,11 @@ export function inlineContext(
   let found: Promise<Engine> | undefined;
   return {
     engine: () => {
-      found ??= findEngine({ env: io.env, signal, ...(engine === undefined ? {} : { engine }) });
+      found ??= findEngine({
+        env: childEnvironment(io),
+        signal,
+        ...(engine === undefined ? {} : { engine }),
+      });
       return found;
     },
     limits: { ...DEFAULT_RUN_LIMITS, timeout },

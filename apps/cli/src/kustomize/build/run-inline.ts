@@ -1,8 +1,9 @@
 import path from 'node:path';
-import type { InlineRuntime } from '@krmhub/catalog';
 import { type Engine, type RunLimits, runContainerCommand, runInPlace } from '@krmhub/functions';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
+import { childEnvironment } from '../../io/child-environment.js';
 import type { Io } from '../../io/io.js';
 import type { PlannedFunction } from './planned-function.js';
 
@@ -42,7 +43,12 @@ export function inlineRun(
   }
   return async ({ input }, signal) => {
     const file = await executable(io, runtime.path, layer);
-    return runInPlace({ file, cwd: layer, env: io.env }, input, limits, signal);
+    return runInPlace(
+      { file, args: runtime.args, cwd: layer, env: childEnvironment(io) },
+      input,
+      limits,
+      signal,
+    );
   };
 }
 

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { signalGroup } from '@krmhub/functions/process/process-group';
 import { KrmhubError } from '@krmhub/schema/error';
+import { childEnvironment } from '../../io/child-environment.js';
 import { type Io, write } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { BuildFolder } from './build-folder.js';
@@ -36,7 +37,7 @@ export async function runKustomize(
   const child = spawn(kustomize.file, [...kustomize.command, folder, ...args], {
     cwd: io.cwd,
     env: {
-      ...io.env,
+      ...childEnvironment(io),
       PATH: [bin, io.env.PATH ?? ''].join(path.delimiter),
       // Programs in the user's plugin folder are not what the catalogs name.
       KUSTOMIZE_PLUGIN_HOME: plugins,
