@@ -55,7 +55,11 @@ describe('a Kptfile', () => {
     expect(layer!.functions.map(({ request, written, name }) => [request.inline, written, name])).toEqual([
       [undefined, image('gcr.io/kpt-fn/set-labels:v0.2'), 'setlabels'],
       [image('gcr.io/kpt-fn/set-namespace:v0.4'), image('gcr.io/kpt-fn/set-namespace:v0.4'), undefined],
-      [{ type: 'exec', path: './local' }, { type: 'exec', path: './local', args: [], envs: [] }, 'mine'],
+      [
+        { type: 'exec', path: './local', args: [], envs: [] },
+        { type: 'exec', path: './local', args: [], envs: [] },
+        'mine',
+      ],
       [undefined, undefined, 'check'],
     ]);
     expect(layer!.catalogs.map(({ text }) => text)).toEqual([
