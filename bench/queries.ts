@@ -49,19 +49,15 @@ export function searchPath({ text, ...filters }: Query): string {
   return `/api/v1/functions?${parameters}`;
 }
 
-/** How a statement orders the matches of a text. */
-export type Order = 'weighed' | 'by place';
-
 export interface SqlSearch {
   /** Returns the first page of a query, as group and kind. */
-  rows(query: Query, order: Order): string[];
+  rows(query: Query): string[];
   close(): void;
 }
 
 /**
  * Finds the same rows with one prepared statement on a copy of the registry's own tables, in the order of a
- * search: no facets, no total, no HTTP, no JSON. A text with many matches is ordered only by the field that
- * matches. The copy gets the indexes that a SQL user would create.
+ * search: no facets, no total, no HTTP, no JSON. The copy gets the indexes that a SQL user would create.
  */
 export async function openSqlSearch(registryDatabase: string, scratch: string): Promise<SqlSearch> {
   const Database = await sqlite();
@@ -73,8 +69,8 @@ export async function openSqlSearch(registryDatabase: string, scratch: string): 
   database.exec(INDEXES);
   const statements = new Map<string, BetterSqlite3.Statement>();
   return {
-    rows(query, order) {
-      const sql = statementFor(query, order);
+    rows(query) {
+      const sql = statementFor(query);
       const statement = statements.get(sql) ?? database.prepare(sql);
       statements.set(sql, statement);
       const { text, kind, ...filters } = query;
@@ -85,10 +81,13 @@ export async function openSqlSearch(registryDatabase: string, scratch: string): 
         ...(sought === undefined
           ? {}
           : {
-              match: order === 'weighed' ? sought.match : sought.found,
-              joined: sought.joined,
-              inKind: `{kind} : (${sought.found})`,
-              inTags: `{kind tags} : (${sought.found})`,
+              found: sought.found,
+              kind1: sought.kinds[0]!,
+              kind2: sought.kinds.at(-1)!,
+              start: `{kind} : ${sought.start}`,
+              ...columns('kind', 'kind', sought),
+              ...columns('tags', 'kind tags', sought),
+              whole: sought.whole,
             }),
       }) as { group_name: string; kind: string }[];
       return rows.map((row) => `${row.group_name}/${row.kind}`);
@@ -116,7 +115,7 @@ const FILTERS = {
   group: 'f.group_name = :group',
 };
 
-function statementFor(query: Query, order: Order): string {
+function statementFor(query: Query): string {
   const filters = (Object.keys(FILTERS) as (keyof typeof FILTERS)[])
     .filter((name) => query[name] !== undefined)
     .map((name) => FILTERS[name]);
@@ -124,14 +123,23 @@ function statementFor(query: Query, order: Order): string {
   if (query.text === undefined) {
     return `SELECT ${COLUMNS} FROM function AS f ${where} ORDER BY f.yanked, f.group_name, f.kind LIMIT ${PAGE}`;
   }
-  const score = order === 'weighed' ? 'bm25(function_text, 10, 5, 2, 1, 1)' : '0';
-  return `SELECT ${COLUMNS},
-      CASE WHEN f.kind_folded = :joined THEN 0
-        WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inKind) THEN 1
-        WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inTags) THEN 2
-        ELSE 3 END AS tier,
-      CAST(printf('%.1e', hit.score) AS REAL) AS rank
-    FROM (SELECT rowid AS id, ${score} AS score FROM function_text WHERE function_text MATCH :match) AS hit
-    CROSS JOIN function AS f ON f.id = hit.id ${where}
-    ORDER BY f.yanked, tier, rank, f.deprecated, f.group_name, f.kind LIMIT ${PAGE}`;
+  const isIn = (name: string) =>
+    `f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :${name})`;
+  return `SELECT *, CASE WHEN tier <= 4 THEN length(kind) ELSE 0 END AS length FROM (SELECT ${COLUMNS},
+      CASE WHEN f.kind_folded IN (:kind1, :kind2) THEN 0
+        WHEN ${isIn('start')} THEN 2
+        WHEN ${isIn('kindWhole')} THEN 3
+        WHEN ${isIn('kindFound')} THEN 4
+        WHEN ${isIn('tagsWhole')} THEN 5
+        WHEN ${isIn('tagsFound')} THEN 6
+        WHEN ${isIn('whole')} THEN 7
+        ELSE 8 END AS tier
+    FROM (SELECT rowid AS id FROM function_text WHERE function_text MATCH :found) AS hit
+    CROSS JOIN function AS f ON f.id = hit.id ${where})
+    ORDER BY yanked, tier, deprecated, length, group_name, kind LIMIT ${PAGE}`;
+}
+
+/** Returns the expressions of a query for some columns of the full-text index. */
+function columns(name: string, list: string, { found, whole }: { found: string; whole: string }) {
+  return { [`${name}Found`]: `{${list}} : (${found})`, [`${name}Whole`]: `{${list}} : (${whole})` };
 }

@@ -6,7 +6,6 @@ import { alternate, type Latency, latency, ratio } from '../measure.js';
 import { newFunctions, publishRequest } from '../publishing.js';
 import {
   chooseQueries,
-  type Order,
   openSqlSearch,
   type Query,
   type QueryClass,
@@ -72,7 +71,7 @@ async function oneAtATime({ tools, effort }: Bench, asked: SearchContext): Promi
   const { name, list, server, bare, scratch, functions } = asked;
   const time = Math.max(effort.quick ? 0 : MIN_MILLISECONDS, effort.milliseconds);
   const requests = list.map((query) => ({ method: 'GET', path: searchPath(query) }));
-  const { orders, differing, empty } = await comparePages(server, bare, list);
+  const { differing, empty } = await comparePages(server, bare, list);
   const ours: number[] = [];
   const theirs: number[] = [];
   const rounds = await alternate(effort.rounds, {
@@ -83,7 +82,7 @@ async function oneAtATime({ tools, effort }: Bench, asked: SearchContext): Promi
       return latency(milliseconds).p50;
     },
     sqlite: () => {
-      const milliseconds = sqlRound(bare, list, orders, time);
+      const milliseconds = sqlRound(bare, list, time);
       theirs.push(...milliseconds);
       return latency(milliseconds).p50;
     },
@@ -107,12 +106,12 @@ async function oneAtATime({ tools, effort }: Bench, asked: SearchContext): Promi
 }
 
 /** The same queries in this process, sequentially. */
-function sqlRound(bare: SqlSearch, list: readonly Query[], orders: readonly Order[], time: number): number[] {
+function sqlRound(bare: SqlSearch, list: readonly Query[], time: number): number[] {
   const milliseconds: number[] = [];
   const started = performance.now();
   for (let turn = 0; performance.now() - started < time; turn++) {
     const begun = performance.now();
-    bare.rows(list[turn % list.length]!, orders[turn % list.length]!);
+    bare.rows(list[turn % list.length]!);
     milliseconds.push(performance.now() - begun);
   }
   return milliseconds;
@@ -168,25 +167,22 @@ async function mixed(
   };
 }
 
-/** For each query: the order that gives the server's page, and a note about the pages. */
+/** Counts the queries whose pages differ from those of the peer, and those that find nothing. */
 async function comparePages(
   server: Server,
   bare: SqlSearch,
   list: readonly Query[],
-): Promise<{ orders: Order[]; differing: number; empty: number }> {
-  const orders: Order[] = [];
-  const found = { orders, differing: 0, empty: 0 };
+): Promise<{ differing: number; empty: number }> {
+  const counts = { differing: 0, empty: 0 };
   for (const query of list) {
     const answer = await get(server.url + searchPath(query));
     if (answer.status !== 200) throw new Error(`${searchPath(query)}: ${answer.status} ${answer.bytes}`);
     const { items } = JSON.parse(answer.bytes.toString()) as { items: { group: string; kind: string }[] };
     const ours = items.map(({ group, kind }) => `${group}/${kind}`).join();
-    if (ours === '') found.empty += 1;
-    const order = (['weighed', 'by place'] as const).find((one) => bare.rows(query, one).join() === ours);
-    if (order === undefined) found.differing += 1;
-    orders.push(order ?? 'weighed');
+    if (ours === '') counts.empty += 1;
+    if (bare.rows(query).join() !== ours) counts.differing += 1;
   }
-  return found;
+  return counts;
 }
 
 function p99Target({ p99 }: Latency) {

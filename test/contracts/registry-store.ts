@@ -1,3 +1,4 @@
+import type { SearchStore } from '@krmhub/catalog';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { functionContract } from './function-store.js';
@@ -8,6 +9,7 @@ import { profileContract } from './profile-store.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
+import { searchWalksContract } from './search-walks.js';
 import { sessionContract } from './session-store.js';
 import { catalogContract } from './snapshot-store.js';
 import { catalogEntriesContract } from './snapshot-store-entries.js';
@@ -24,6 +26,8 @@ export interface RegistryStoreHarness {
   store: RegistryStore;
   /** Closes the store and opens it again; absent for a store in memory. */
   reopen?(): Promise<RegistryStore>;
+  /** Searches the same registry as another process does; absent if only one process can have it. */
+  join?(): Promise<SearchStore & { close(): Promise<void> }>;
   dispose(): Promise<void>;
 }
 
@@ -51,6 +55,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     signatureContract(() => harness);
     policyContract(() => harness);
     upstreamContract(() => harness);
+    searchWalksContract(() => harness);
     sourceContract(() => harness);
     sourceEntriesContract(() => harness);
     sourceChangesContract(() => harness);

@@ -27,6 +27,7 @@ import { cutUpstream } from './sample-upstream.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
+import { searchWalksContract } from './search-walks.js';
 import { catalogContract } from './snapshot-store.js';
 import { lifecycleContract } from './store-lifecycle.js';
 
@@ -63,8 +64,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Not by relevance: the weights of words depend on deleted documents, until the full-text index merges them. */
 const QUERIES: SearchQuery[] = [
+  { limit: 100, text: 'number' },
+  { limit: 100, text: 'set l' },
   { limit: 100 },
   { limit: 100, sort: 'newest' },
   { limit: 100, text: 'number', sort: 'name' },
@@ -117,6 +119,11 @@ describe('SQLite with a search index in another file is a registry store', () =>
         harness.store = await followed();
         return harness.store;
       },
+      join: async () => {
+        const other = new SearchFollower({ record: sql, file: path.join(folder, 'other.db'), log });
+        await other.synchronizeSearch();
+        return other;
+      },
       dispose: async () => undefined,
     };
   });
@@ -128,6 +135,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
   takedownContract(() => harness);
   withdrawnContract(() => harness);
   upstreamContract(() => harness);
+  searchWalksContract(() => harness);
 });
 
 describe('a search index in another file', () => {

@@ -97,6 +97,48 @@ export function searchContract(store: () => RegistryStore): void {
       expect(first.items.length + rest.items.length).toBe(all);
     });
 
+    it('finds words in whatever case and Unicode form', async () => {
+      const description = 'Ändert die Größe der Straße, ﬁltert ИСТИНА und ΛΌΓΟΣ, ve ISTANBUL.';
+      await store().commitFunction(changeOf({ kind: 'Resize', description, tags: ['maß'] }));
+      const words = [
+        'größe',
+        'GRÖSSE',
+        'GRÖẞE',
+        'grösse',
+        'gro\u0308ße',
+        'STRASSE',
+        'strass',
+        'MASS',
+        'ändert',
+      ];
+      for (const text of [...words, 'ANDERT', 'filter', 'FILTERT', 'истина', 'λόγος', 'istanbul', 'ıstanbul'])
+        expect(await kinds({ text }), text).toEqual(['Resize']);
+      expect((await search({ text: 'GRÖSSEN strase' })).corrected).toBe('grosse strasse');
+    });
+
+    it('orders by the field that matches and how, then by deprecation, length, and name', async () => {
+      const group = 'order.example.com';
+      const mark = { at: '2030-01-01T00:00:00.000Z', by: 'someone', reason: 'old' };
+      // In the expected order, though every name is before the one above it.
+      const samples = [
+        { kind: 'Zip' },
+        { kind: 'ZipIt' },
+        { kind: 'Zippers' },
+        { kind: 'ZipFolders', deprecated: mark },
+        { kind: 'XZip' },
+        { kind: 'WZipAll' },
+        { kind: 'VZipper' },
+        { kind: 'Tagged', tags: ['zip'] },
+        { kind: 'Tagged2', tags: ['zipper'] },
+        { kind: 'Described', description: 'Can zip.' },
+        { kind: 'Described2', description: 'A zipper.' },
+        { kind: 'AZip', allYanked: true },
+      ];
+      for (const sample of samples) await store().commitFunction(changeOf({ group, ...sample }));
+      expect(await kinds({ text: 'zip' })).toEqual(samples.map(({ kind }) => kind));
+      expect((await kinds({ text: `${group}/VZipper` }))[0]).toBe('VZipper');
+    });
+
     it('finds a function by the name of a release', async () => {
       const { items } = await search({ text: `example.com/SetLabels@1.0.0` });
       expect(items[0]).toMatchObject({ kind: 'SetLabels' });

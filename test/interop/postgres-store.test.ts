@@ -75,6 +75,12 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
         ({ store } = await openStore({ url }, options));
         return store;
       },
+      join: async () => {
+        const paths = { ...options.paths, searchIndex: path.join(folder, 'other.db') };
+        const other = await openStore({ url }, { ...options, paths });
+        await other.store.synchronizeSearch();
+        return other.store;
+      },
       dispose: async () => {
         await store.close();
         await rm(folder, { recursive: true, force: true });

@@ -200,7 +200,8 @@ export const SearchParameters = z.object({
     .default('relevance')
     .openapi({
       description:
-        '`relevance`: best match first, or by group and kind without search words. `name`: by group and kind. ' +
+        '`relevance`: best match first (kind, tags, then other fields), or by group and kind without search words. ' +
+        '`name`: by group and kind. ' +
         '`newest`: by publication time of the displayed release. Functions with only yanked releases come last',
     }),
   limit: limit(REQUEST_LIMITS.defaultSearchLimit, REQUEST_LIMITS.maxSearchLimit),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kindText, splitName, textQuery } from './text.js';
+import { foldCase, kindText, splitName, textQuery } from './text.js';
 
 describe('splitName', () => {
   it.each([
@@ -25,19 +25,41 @@ describe('splitName', () => {
 
 it('indexes a kind by its words, and by these joined', () => {
   expect(kindText('SetNodeLabels')).toBe('SetNodeLabels NodeLabels Set Node Labels');
+  expect(kindText('set-node-labels')).toBe('setnodelabels nodelabels set node labels');
   expect(kindText('Kubeval')).toBe('Kubeval');
   expect(kindText('')).toBe('');
 });
 
+it.each([
+  ['GRÖSSE', 'größe', 'GRÖẞE', 'gro\u0308sse'],
+  ['ΛΌΓΟΣ', 'λόγος', 'λόγοσ'],
+  ['ﬁlter', 'Filter', 'FILTER'],
+  ['ｋｕｂｅ', 'Kube'],
+  ['ıstio', 'ISTIO', 'Istio'],
+])('folds %s and what users write for it to one word', (...spellings) => {
+  expect(new Set(spellings.map(foldCase)).size).toBe(1);
+});
+
 describe('textQuery', () => {
   it('quotes every word', () => {
-    expect(textQuery('a" OR kind:b*')?.match).not.toMatch(/kind:|b\*[^"]*$/);
-    expect(textQuery('NOT')?.match).toBe('("not" OR "not"*)');
+    const { found, whole, start } = textQuery('a" OR kind:b*')!;
+    for (const expression of [found, whole, start]) expect(expression).not.toMatch(/kind:|b\*[^"]*$/);
+    expect(textQuery('NOT')).toEqual({
+      found: '("not"*)',
+      whole: '("not")',
+      start: '^ "not"*',
+      kinds: ['not'],
+    });
   });
 
   it('matches prefixes of the last word and of words with two letters', () => {
-    expect(textQuery('x label')?.match).toBe('(("x") AND ("label" OR "label"*)) OR "xlabel"*');
-    expect(textQuery('x')?.match).toBe('("x" OR "x"*)');
+    expect(textQuery('x label')?.found).toBe('(("x") AND ("label"*)) OR "xlabel"*');
+    expect(textQuery('ex label')?.found).toBe('(("ex"*) AND ("label"*)) OR "exlabel"*');
+    expect(textQuery('x')?.found).toBe('("x"*)');
+  });
+
+  it('names a kind by its words, joined or with hyphens', () => {
+    expect(textQuery('Set labels')?.kinds).toEqual(['setlabels', 'set-labels']);
   });
 
   it.each([
@@ -45,12 +67,12 @@ describe('textQuery', () => {
     ['policies', '"policy"'],
     ['patches', '"patch"'],
   ])('matches the singular of %s', (plural, singular) => {
-    expect(textQuery(plural)?.match).toContain(singular);
+    expect(textQuery(plural)?.found).toContain(singular);
   });
 
   it('limits the length of the query', () => {
-    expect(textQuery('ab '.repeat(1_000))!.match.length).toBeLessThan(2_000);
-    expect(textQuery('Ab'.repeat(1_000))!.match.length).toBeLessThan(2_000);
+    expect(textQuery('ab '.repeat(1_000))!.found.length).toBeLessThan(2_000);
+    expect(textQuery('Ab'.repeat(1_000))!.found.length).toBeLessThan(2_000);
     expect(textQuery('  "*" ')).toBeUndefined();
   });
 });

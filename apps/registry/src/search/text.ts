@@ -16,57 +16,85 @@ export function splitName(name: string): string[] {
 
 /**
  * Returns the searchable text of a kind: its words, and the words joined from each one on, so that `node`,
- * `nodelabels`, and `setnodelabels` find `SetNodeLabels`.
+ * `nodelabels`, and `setnodelabels` find `SetNodeLabels`. The whole kind is first.
  */
 export function kindText(kind: string): string {
-  return (kind.match(WORD) ?? [])
-    .flatMap((word) => {
-      const parts = splitName(word).slice(0, MAX_QUERY_WORDS);
-      return [...parts.slice(0, -1).map((_, at) => parts.slice(at).join('')), ...parts];
-    })
-    .join(' ');
+  const parts = (kind.match(WORD) ?? []).flatMap(splitName).slice(0, MAX_QUERY_WORDS);
+  return [...parts.slice(0, -1).map((_, at) => parts.slice(at).join('')), ...parts].join(' ');
 }
 
+/**
+ * Folds case as Unicode does for comparisons, and what NFKC makes equal: `GRÖSSE` and `größe` are the same word. The
+ * index and queries use it. FTS5 also removes diacritics, but folds single characters only.
+ */
+export function foldCase(text: string): string {
+  return (
+    text
+      .normalize('NFKC')
+      // Upper case has the long form (ß is SS), and joins letters with one upper case (ı and i); ẞ needs ß first.
+      .toLowerCase()
+      .toUpperCase()
+      .toLowerCase()
+      .replaceAll('ς', 'σ')
+  );
+}
+
+/** FTS5 expressions. */
 export interface TextQuery {
-  /** FTS5 expression that selects the results. */
+  /** Selects the results: words, their beginnings, and singulars. */
   found: string;
-  /** Expression with the same results, for the weights of bm25. */
-  match: string;
-  /** The query as one lower-case word, to compare with an exact kind. */
-  joined: string;
+  /** Selects the results that have every word as it is. */
+  whole: string;
+  /** Selects a column that begins with the words. */
+  start: string;
+  /** The query as a kind in lower case: joined, and with hyphens. */
+  kinds: string[];
 }
 
 /** Returns the words of a query that are searched for. */
 export function queryWords(text: string): string[] {
-  return ([...text].slice(0, MAX_QUERY_LENGTH).join('').match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
+  const cut = (one: string) => [...one].slice(0, MAX_QUERY_LENGTH).join('');
+  return (cut(cut(text).normalize('NFKC')).match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
 }
 
 /** Returns undefined if the text contains no searchable word. */
 export function textQuery(text: string): TextQuery | undefined {
   const words = queryWords(text);
   if (words.length === 0) return undefined;
-  const joined = words.join('').toLowerCase();
-  const expression = (weighed: boolean): string => {
-    const all = words.map((word, at) => wordExpression(word, at === words.length - 1, weighed)).join(' AND ');
-    return words.length === 1 ? all : `(${all}) OR ${prefix(joined)}`;
+  const folded = words.map(foldCase);
+  const joined = folded.join('');
+  const last = words.length - 1;
+  const every = (expressions: string[], together: string): string =>
+    words.length === 1 ? expressions[0]! : `(${expressions.join(' AND ')}) OR ${together}`;
+  return {
+    found: every(
+      words.map((word, at) => anyOf(foundWord(word, at === last))),
+      prefix(joined),
+    ),
+    whole: every(
+      words.map((word) => anyOf([quote(foldCase(word)), ...nameParts(word, quote)])),
+      quote(joined),
+    ),
+    start: `^ ${prefix(joined)}`,
+    kinds: [...new Set([joined, folded.join('-')])],
   };
-  return { found: expression(false), match: expression(true), joined };
 }
 
-/** Matches a word, its prefix, its singular, and its parts if it is a name. */
-function wordExpression(word: string, last: boolean, weighed: boolean): string {
-  const lower = word.toLowerCase();
-  const begins = last || [...lower].length >= 2;
-  const alternatives: string[] = [];
-  // The whole word next to its prefix finds nothing more, but counts twice: `name` ranks above `namespace`.
-  if (weighed || !begins) alternatives.push(quote(lower));
-  if (begins) alternatives.push(prefix(lower));
-  alternatives.push(...singulars(lower).map(quote));
-  const parts = splitName(word).slice(0, MAX_QUERY_WORDS);
-  if (parts.length > 1) {
-    const inner = parts.map((part, at) => (at === parts.length - 1 ? prefix(part) : quote(part)));
-    alternatives.push(`(${inner.join(' AND ')})`);
-  }
+/** Matches a word, its beginning, its singular, and its parts if it is a name. */
+function foundWord(word: string, isLast: boolean): string[] {
+  const folded = foldCase(word);
+  const begins = isLast || [...folded].length >= 2;
+  return [(begins ? prefix : quote)(folded), ...singulars(folded).map(quote), ...nameParts(word, prefix)];
+}
+
+/** Matches the parts of a name, the last one with `end`. */
+function nameParts(word: string, end: (part: string) => string): string[] {
+  const parts = splitName(word).slice(0, MAX_QUERY_WORDS).map(foldCase);
+  if (parts.length < 2) return [];
+  return [`(${parts.map((part, at) => (at === parts.length - 1 ? end : quote)(part)).join(' AND ')})`];
+}
+
+function anyOf(alternatives: string[]): string {
   return `(${alternatives.join(' OR ')})`;
 }
 

@@ -7,6 +7,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { foldCase, kindText } from '../../search/text.js';
 import { refuseMoved, sqliteMark } from '../copy/move-mark.js';
 import { type PendingWrite, type WriteOptions, writeQueue } from '../sql/write-queue.js';
 import { Database } from './driver.js';
@@ -88,8 +89,10 @@ export function openConnection(file: string, { isMove = false } = {}): Connectio
   }
 }
 
-/** Adds the SQL functions that migrations use: facts that only this program can read from a definition. */
+/** Adds the SQL functions that migrations use: what only this program can derive from a row. */
 function prepareMigrations(client: BetterSqlite3.Database): void {
+  client.function('kind_text', { deterministic: true }, (kind) => kindText(String(kind)));
+  client.function('fold_case', { deterministic: true }, (text) => foldCase(String(text)));
   client.function('runtime_fact', { deterministic: true }, (definition, fact) => {
     if (typeof definition !== 'string') return 0;
     return Number(runtimeFacts(JSON.parse(definition))[fact as keyof RuntimeFacts]);

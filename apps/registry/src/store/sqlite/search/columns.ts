@@ -54,6 +54,7 @@ export interface SearchColumns {
   ranksUpTo(group: string, kind: string): number;
   /** Returns the kinds that differ from this one by case only. */
   spellings(kind: string): readonly string[];
+  kindOf(id: number): string;
   /** Returns the names of all functions in order. */
   names(): readonly { group: string; kind: string }[];
 }
@@ -197,6 +198,10 @@ export class Columns implements SearchColumns {
     const known = this.#spellings.get(folded);
     if (known === undefined) this.#spellings.set(folded, [kind]);
     else if (!known.includes(kind)) known.push(kind);
+  }
+
+  kindOf(id: number): string {
+    return this.#ordered[this.rank[id]!]!.kind;
   }
 
   names(): readonly Name[] {

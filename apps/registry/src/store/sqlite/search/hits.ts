@@ -1,34 +1,48 @@
+import type { FunctionName } from '@krmhub/schema';
 import type { TextQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { FINDABLE } from './rows.js';
 
-/** bm25 weights of the columns of function_text: kind, tags, description, group, publisher. */
-const WEIGHTS = '10, 5, 2, 1, 1';
-
 /**
- * Largest number of hits that bm25 ranks. Ranking costs ten times as much as finding, and has no visible
- * effect with more hits: matches of the kind or tags come on the first pages.
+ * Where the words of a query match, and how: the order of results by relevance. It depends on the function and the
+ * query alone, so that pages fit together, whatever is published between them and whichever process serves them.
+ * docs/use.md explains it to users.
  */
-const MAX_WEIGHED = 1_000;
+export const TIER = {
+  /** The query is the kind of a function of this registry, or its name. */
+  kind: 0,
+  /** The same, of an upstream function. */
+  upstreamKind: 1,
+  /** The kind begins with the query. */
+  kindStart: 2,
+  /** All words are words of the kind. */
+  kindWords: 3,
+  /** All words are beginnings, or plurals, of words of the kind. */
+  kindBeginnings: 4,
+  /** All words are words of the kind or tags. */
+  tagWords: 5,
+  tagBeginnings: 6,
+  /** All words are words of any field. */
+  words: 7,
+  beginnings: 8,
+} as const;
 
 export interface TextHits {
   /** Ids, ascending. */
   ids: Uint32Array;
-  /**
-   * Where the words match: 0 the whole kind of a function of this registry, 1 the whole kind of an upstream function,
-   * 2 words of the kind, 3 kind and tags, 4 anything. Before `readTags`, 4 includes 3.
-   */
+  /** Returns a `TIER`: exact up to `exactTier`, and `beginnings` for all others. */
   tier(id: number): number;
-  /** Rounded bm25, so that similar hits are equal. Lower is better; 0 for all if there are too many hits. */
-  weight(id: number): number;
-  readTags(): void;
+  /** The last exact tier; -1 at first. Often there are enough matches in kinds, so others need not be read. */
+  exactTier(): number;
+  /** Reads the next tiers. */
+  readTiers(): void;
 }
 
 /** Finds functions in the full-text index. Call it in the transaction of the search. */
 export function textHits({
   client,
-}: Pick<Connection, 'client'>): (text: TextQuery, weighed?: boolean) => TextHits {
+}: Pick<Connection, 'client'>): (text: TextQuery, name?: FunctionName) => TextHits {
   // One value for all ids: a row for each would cost more than finding it.
   const matching = prepared(() =>
     client
@@ -37,40 +51,59 @@ export function textHits({
       )
       .pluck(),
   );
-  const weights = prepared(() =>
-    client
-      .prepare<[string], [number, number]>(
-        `SELECT rowid, CAST(printf('%.1e', bm25(function_text, ${WEIGHTS})) AS REAL)
-       FROM function_text WHERE function_text MATCH ?`,
-      )
-      .raw(),
-  );
   const named = prepared(() =>
-    client
-      .prepare<[string], [id: number, isOurs: 0 | 1]>(
-        `SELECT id, release IS NOT NULL FROM ${FINDABLE} WHERE kind_folded = ?`,
-      )
-      .raw(),
+    client.prepare<[string], { id: number; group: string; isOurs: 0 | 1 }>(
+      `SELECT id, group_name AS "group", release IS NOT NULL AS isOurs FROM ${FINDABLE} WHERE kind_folded = ?`,
+    ),
   );
   const idsMatching = (expression: string): Uint32Array => {
     const list = matching.get(expression);
     return list == null ? new Uint32Array() : readList(list);
   };
 
-  return ({ match, found, joined }, weighed) => {
+  return ({ found, whole, start, kinds }, name) => {
     const ids = idsMatching(found);
-    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(4);
-    for (const id of idsMatching(`{kind} : (${found})`)) tiers[id] = 2;
-    for (const [id, isOurs] of named.all(joined)) {
-      if (id < tiers.length) tiers[id] = isOurs === 1 ? 0 : 1;
-    }
-    const weightOf = (weighed ?? ids.length <= MAX_WEIGHED) ? new Map(weights.all(match)) : undefined;
+    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.beginnings);
+    /** Improves tiers. */
+    const put = (tier: number, found: Iterable<number>): void => {
+      for (const id of found) if (id < tiers.length && tiers[id]! > tier) tiers[id] = tier;
+    };
+    const putNamed = (kind: string, group?: string): void => {
+      for (const row of named.all(kind)) {
+        if (group === undefined || row.group === group) {
+          put(row.isOurs === 1 ? TIER.kind : TIER.upstreamKind, [row.id]);
+        }
+      }
+    };
+    const stages: [exact: number, read: () => void][] = [
+      [
+        TIER.kindBeginnings,
+        () => {
+          for (const kind of kinds) putNamed(kind);
+          if (name !== undefined) putNamed(name.kind.toLowerCase(), name.group);
+          put(TIER.kindStart, idsMatching(`{kind} : ${start}`));
+          put(TIER.kindWords, idsMatching(`{kind} : (${whole})`));
+          put(TIER.kindBeginnings, idsMatching(`{kind} : (${found})`));
+        },
+      ],
+      [
+        TIER.tagBeginnings,
+        () => {
+          put(TIER.tagWords, idsMatching(`{kind tags} : (${whole})`));
+          put(TIER.tagBeginnings, idsMatching(`{kind tags} : (${found})`));
+        },
+      ],
+      [TIER.beginnings, () => put(TIER.words, idsMatching(whole))],
+    ];
+    let exact = -1;
     return {
       ids,
       tier: (id) => tiers[id]!,
-      weight: (id) => weightOf?.get(id) ?? 0,
-      readTags: () => {
-        for (const id of idsMatching(`{kind tags} : (${found})`)) if (tiers[id] === 4) tiers[id] = 3;
+      exactTier: () => exact,
+      readTiers: () => {
+        const [tier, read] = stages.shift() ?? [exact, () => undefined];
+        read();
+        exact = tier;
       },
     };
   };

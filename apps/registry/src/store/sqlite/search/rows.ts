@@ -1,5 +1,5 @@
 import type { SearchDocument } from '@krmhub/catalog';
-import { kindText } from '../../../search/text.js';
+import { foldCase, kindText } from '../../../search/text.js';
 import { text, type Work } from '../../sql/statement.js';
 
 type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
@@ -30,7 +30,7 @@ export function searchText({
   description,
   publisher,
 }: TextDocument): [string, string, string, string, string] {
-  return [kindText(kind), tags.join(' '), description, group, publisher];
+  return [kindText(kind), foldCase(tags.join(' ')), foldCase(description), group, foldCase(publisher)];
 }
 
 /** SQL condition: the newest snapshot of a catalog that is not deleted contains the catalog_function row `place`. */

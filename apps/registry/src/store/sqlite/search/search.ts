@@ -19,14 +19,14 @@ import type {
 } from '@krmhub/catalog';
 import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
-import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
+import { type Position, type Reading, readCursor, writeCursor } from '../../../search/cursor.js';
 import { readSearchText } from '../../../search/search-text.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { upstreamEntryRows } from '../snapshots/served-entries.js';
 import { FACETS, type Facet, type SearchColumns } from './columns.js';
-import { type TextHits, textHits } from './hits.js';
+import { type TextHits, TIER, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
 import { searchColumns } from './read-columns.js';
 import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
@@ -113,55 +113,56 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     return filters;
   };
 
-  /** Returns the ids of the functions that run an image; undefined if the text is not such a reference. */
-  const running = (text: string, columns: SearchColumns): Uint32Array | undefined => {
+  /** Returns the ids of the functions that run the image that a text names. */
+  const running = (text: string, columns: SearchColumns): Uint32Array => {
     const { repository } = readSearchText(text);
-    if (repository === undefined) return undefined;
+    if (repository === undefined) return new Uint32Array();
     const matching = columns.images.matching([repository], 'any');
     const { numbers } = columns.images;
-    const ids = columns.order.filter((id) => matching[numbers[id]!] === 1);
-    return ids.length === 0 ? undefined : ids;
+    return columns.order.filter((id) => matching[numbers[id]!] === 1);
   };
 
   /** A pasted image reference finds what runs it. Otherwise, words that nothing has are corrected. */
   const page = (query: SearchQuery): SearchPage => {
-    const { text: given = '', ...others } = query;
-    if (given.trim() === '') return foundPage(query);
-    const ids = running(given, currentColumns());
-    if (ids !== undefined) return foundPage(others, ids);
-    const wanted = { ...others, text: readSearchText(given).words };
+    const { text = '', cursor } = query;
+    if (cursor !== undefined) {
+      const { reading, position } = readCursor(query, cursor, (reading) => countKeys(query, reading));
+      return foundPage(query, reading, position);
+    }
+    if (text.trim() === '') return foundPage(query, 'words');
+    if (running(text, currentColumns()).length > 0) return foundPage(query, 'image');
+    const found = foundPage(query, 'words');
     // A first page with results needs no second look at the words.
-    const first = query.cursor === undefined ? foundPage(wanted) : undefined;
-    if (first !== undefined && first.total > 0) return first;
-    const corrected = hasWords(wanted.text) ? undefined : correct(wanted.text);
-    if (corrected === undefined) return first ?? foundPage(wanted);
-    return { ...foundPage({ ...wanted, text: corrected }), corrected };
+    if (found.total > 0) return found;
+    const { words } = readSearchText(text);
+    const corrected = hasWords(words) ? undefined : correct(words);
+    return corrected === undefined ? found : foundPage(query, { corrected });
   };
 
   const hasWords = (text: string): boolean => {
     const words = textQuery(text);
-    return words === undefined || findText(words, false).ids.length > 0;
+    return words === undefined || findText(words).ids.length > 0;
   };
 
-  const foundPage = (query: SearchQuery, among?: Uint32Array): SearchPage => {
-    const words = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
-    const after = query.cursor === undefined ? undefined : readCursor(query, query.cursor, countKeys(query));
-    if (words === undefined && (query.text ?? '').trim() !== '') {
+  const foundPage = (query: SearchQuery, reading: Reading, after?: Position): SearchPage => {
+    const given = (query.text ?? '').trim();
+    const corrected = typeof reading === 'object' ? reading : undefined;
+    const { words, name } = readSearchText(corrected?.corrected ?? given);
+    const sought = given === '' || reading === 'image' ? undefined : textQuery(words);
+    if (given !== '' && reading !== 'image' && sought === undefined) {
       return { total: 0, items: [], facets: noFacets() };
     }
 
     const columns = currentColumns();
-    const everything =
-      isUnfiltered(query) && among === undefined ? `${query.sort} ${query.limit}` : undefined;
+    const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
     if (cached.state !== columns.state)
       cached = { state: columns.state, pages: new Map(), facets: new Map() };
     const known = everything === undefined ? undefined : cached.pages.get(everything);
     if (known !== undefined) return known;
-    // Ranked weights are never 0, so the previous page shows whether weights were used, whatever was published since.
-    const weighed = isRanked(query) ? after && after[2] !== 0 : false;
-    const text = words && findText(words, weighed);
-    const order = resultOrder(query, columns, text);
-    const some = among ?? text?.ids;
+    const text = sought && findText(sought, name);
+    const rankedText = isRanked(query, reading) ? text : undefined;
+    const order = resultOrder(query, columns, rankedText);
+    const some = reading === 'image' ? running(given, columns) : text?.ids;
     const { hits, facets } = scan(
       columns,
       some ?? columns.order,
@@ -169,16 +170,18 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
       some === undefined ? countsOfAll(columns) : undefined,
     );
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
-    const rankedText = isRanked(query) ? text : undefined;
     const ids = readPage(hits, limit + 1, { columns, order, text: rankedText, after });
     const rows = ids.slice(0, limit).map((id) => item.get(id)!);
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
     const found: SearchPage = {
+      ...corrected,
       total: hits.length,
       items: rows.map((row) => foundFunction(row, originsOf)),
       facets,
-      ...(more && { next: writeCursor(query, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]) }),
+      ...(more && {
+        next: writeCursor(query, reading, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]),
+      }),
     };
     if (everything !== undefined && cached.pages.size < MAX_REMEMBERED) {
       cached.pages.set(everything, found);
@@ -218,14 +221,18 @@ function readPage(
   const { columns, order, text, after } = wanted;
   const { rank, yanked } = columns;
   const compare = (a: number, b: number): number => order.compare(a, b) || rank[a]! - rank[b]!;
-  const candidates = after === undefined ? hits : hits.filter(isAfter(after, columns, order));
-  if (text !== undefined) {
-    // Often there are enough matches in kinds, so matches in tags need not be read.
-    const inKind = candidates.filter((id) => text.tier(id) <= 2 && yanked[id] === 0);
-    if (inKind.length >= limit) return firstBy(inKind, limit, compare);
-    text.readTags();
+  const first = (ids: Uint32Array): number[] => firstBy(ids, limit, compare);
+  const candidates = () => (after === undefined ? hits : hits.filter(isAfter(after, columns, order)));
+  if (text === undefined) return first(candidates());
+  for (;;) {
+    text.readTiers();
+    const exact = text.exactTier();
+    if (exact === TIER.beginnings) return first(candidates());
+    // A position that is not exact yet would come before the functions of its own tier.
+    if (after !== undefined && (after[0] !== 0 || (after[1] as number) > exact)) continue;
+    const ids = candidates().filter((id) => text.tier(id) <= exact && yanked[id] === 0);
+    if (ids.length >= limit) return first(ids);
   }
-  return firstBy(candidates, limit, compare);
 }
 
 function isAfter(
@@ -233,7 +240,7 @@ function isAfter(
   { rank, ranksUpTo }: SearchColumns,
   order: ResultOrder,
 ): (id: number) => boolean {
-  const ranks = ranksUpTo(...(position.slice(order.keys) as [string, string]));
+  const ranks = ranksUpTo(...(position.slice(-2) as [string, string]));
   return (id) => {
     const differs = order.compareTo(id, position);
     return differs === 0 ? rank[id]! >= ranks : differs > 0;

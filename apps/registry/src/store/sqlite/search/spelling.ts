@@ -1,5 +1,5 @@
 import { editDistance } from '@krmhub/schema/suggest';
-import { queryWords, textQuery } from '../../../search/text.js';
+import { foldCase, queryWords, type TextQuery, textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import type { TextHits } from './hits.js';
@@ -28,7 +28,7 @@ interface Word {
  */
 export function spelling(
   { client }: Pick<Connection, 'client'>,
-  findText: (text: NonNullable<ReturnType<typeof textQuery>>, weighed: boolean) => TextHits,
+  findText: (text: TextQuery) => TextHits,
 ): (text: string) => string | undefined {
   const words = prepared(() =>
     client.prepare<[from: string, to: string], Word>(
@@ -37,7 +37,7 @@ export function spelling(
   );
   const isKnown = (word: string): boolean => {
     const query = textQuery(word);
-    return query !== undefined && findText(query, false).ids.length > 0;
+    return query !== undefined && findText(query).ids.length > 0;
   };
   const nearest = (word: string): string | undefined => {
     const length = [...word].length;
@@ -64,7 +64,7 @@ export function spelling(
     const corrected = queryWords(text).map((word) => {
       if (tried >= SPELLING_LIMITS.maxWords || isKnown(word)) return word;
       tried += 1;
-      const near = nearest(word.toLowerCase());
+      const near = nearest(foldCase(word));
       changed ||= near !== undefined;
       return near ?? word;
     });

@@ -8,7 +8,7 @@ import { attempt, isDamaged, translateSqliteError } from '../../errors.js';
 import { type SyncSql, withSql } from '../../sqlite-sql.js';
 
 /** Version of the tables, and of what is written to them. A file of another version is built again. */
-const INDEX_VERSION = 1;
+const INDEX_VERSION = 2;
 
 /**
  * Tables and views have the names and columns of the registry's database as far as searches read them, so that the same
