@@ -4,6 +4,7 @@ import {
   checkPipeline,
   cleanPath,
   configMapText,
+  KPTFILE,
   type Kptfile,
   type PackageNode,
   type PipelineFunction,
@@ -14,6 +15,7 @@ import {
 } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
 import { requirePackageExec } from './exec-function.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import type { FnStep } from './progress.js';
@@ -86,6 +88,11 @@ async function planPackages(name: string, files: Package, session: FnSession): P
     const kptfile = kptfiles.get(node.path)!;
     return { node, kptfile, display: displayOf(node.path), resources: own.get(node.path)!, steps: [] };
   });
+  for (const { kptfile, display } of packages) {
+    for (const text of kptfile.warnings) {
+      session.progress.print(escapeControls(`warning: ${path.posix.join(display, KPTFILE)}:${text}`));
+    }
+  }
   for (const one of packages) {
     checkPipeline(
       one.kptfile,

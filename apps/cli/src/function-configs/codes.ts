@@ -83,6 +83,11 @@ export const LAYER_CODES = {
     summary: 'A reference to a catalog is not valid.',
     fix: 'Use a path, https://…, git::…, or oci://….',
   },
+  'layer/unknown-field': {
+    severity: 'warning',
+    summary: 'A Kptfile has a field that krmhub does not know, and that has no effect here.',
+    fix: 'Correct the name of the field, or update krmhub if it is of a newer kpt.',
+  },
   'layer/pipeline': {
     severity: 'error',
     summary: 'An entry of the pipeline of a Kptfile is not valid.',

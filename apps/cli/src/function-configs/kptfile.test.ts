@@ -83,21 +83,36 @@ describe('a Kptfile', () => {
     expect((await pack.inspect('app', { type: 'kptfile' })).functions).toEqual(functions);
   });
 
+  it('warns about unknown fields, and lists the others', async () => {
+    const files = {
+      'app/Kptfile': kptfile('  mutators: [{image: a, whn: b}]\nstatus: {renderStatus: {new: 1}}\n'),
+    };
+    const { functions, problems } = await read(files);
+    expect(functions).toEqual(['mutators ConfigMap app/Kptfile:6:14']);
+    expect(problems).toEqual([
+      'layer/unknown-field app/Kptfile:6:25 unknown field "whn" has no effect: krmhub knows the fields of kpt 1.0; did you mean "when"?',
+    ]);
+  });
+
   it.each<[what: string, files: Record<string, string>, problem: RegExp]>([
-    ['another kind', { 'app/Kptfile': 'kind: ConfigMap\n' }, /^layer\/kind app\/Kptfile:1:7/],
+    [
+      'another kind',
+      { 'app/Kptfile': 'kind: ConfigMap\n' },
+      /^layer\/kind app\/Kptfile:1:7 .*Kind=ConfigMap/,
+    ],
     [
       'an image and an executable',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, exec: b}]\n') },
-      /^layer\/pipeline app\/Kptfile:6:14 the entry has both `image` and `exec`/,
+      /^layer\/pipeline app\/Kptfile:6:14 must not specify both `image` and `exec`/,
     ],
     [
       'two configurations',
-      { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b, configMap: {}}]\n') },
-      /`configPath` and `configMap`/,
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b, configMap: {a: b}}]\n') },
+      /`configMap` and `configPath`/,
     ],
     [
       'an image that is not a string',
-      { 'app/Kptfile': kptfile('  mutators: [{image: 1}]\n') },
+      { 'app/Kptfile': kptfile('  mutators: [{image: [1]}]\n') },
       /`image` is not a string/,
     ],
     [
@@ -107,6 +122,16 @@ describe('a Kptfile', () => {
     ],
     ['a list that is none', { 'app/Kptfile': kptfile('  validators: {}\n') }, /^layer\/wrong-type/],
     [
+      'an old version',
+      { 'app/Kptfile': kptfile('').replace('v1', 'v1alpha2') },
+      /^layer\/kind app\/Kptfile:2:7 Kptfile at "app\/Kptfile" has an old version/,
+    ],
+    [
+      'an expression that is not valid',
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, resourceFileRegexp: "("}]\n') },
+      /^layer\/pipeline app\/Kptfile:6:45 invalid regular expression/,
+    ],
+    [
       'a missing file',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n') },
       /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml/,
@@ -114,7 +139,7 @@ describe('a Kptfile', () => {
     [
       'a file outside',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: ../b.yaml}]\n'), 'b.yaml': '' },
-      /^layer\/outside/,
+      /^layer\/pipeline app\/Kptfile:6:37 path must not be outside the package/,
     ],
     [
       'two functionConfigs in a file',

@@ -1,21 +1,18 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { CATALOGS_ANNOTATION, entryProblem, KPTFILE, type PipelineFunction } from '@krmhub/functions/plan';
 import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declared-runtime';
-import type { JsonValue } from '@krmhub/schema/definition';
-import type { Path } from '@krmhub/schema/diagnostic';
-import { field, isObject } from '@krmhub/schema/json/access';
+import { type KptfileSource, parseKptfile, unknownField } from '@krmhub/functions/plan/kptfile';
+import { formatPath, type Path } from '@krmhub/schema/diagnostic';
 import type { CatalogReference } from '../resolve/resolution.js';
-import { type EntryText, KPTFILE, type LayerFile, readLayerFile } from './kustomization-file.js';
+import type { EntryText } from './kustomization-file.js';
 import { catalogReferences, emptyLayer, type LayerContext } from './layer-context.js';
 import { findLocal, type LayerReader, type ProblemPlace } from './layer-reader.js';
 import type { Layer, LayerUse, ListedFunction } from './layers.js';
 import { LAYER_LIMITS } from './limits.js';
 import { type ConfigUse, listConfigs } from './list-configs.js';
 
-/** In the metadata of a Kptfile: references of catalogs, one per line. kpt itself has no field for them. */
-export const CATALOGS_ANNOTATION = 'krmhub.dev/catalogs';
-const LISTS = ['mutators', 'validators'] as const;
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 
 /**
@@ -30,16 +27,20 @@ export async function readKptfile(
   const { reader } = context;
   const file = path.join(folder, KPTFILE);
   if (!reader.countLayer({ file })) return undefined;
-  const read = await readLayerFile(reader, file, ['pipeline']);
-  if (read === undefined) return undefined;
-  const kind = read.text('kind');
-  if (kind !== 'Kptfile') {
-    reader.report('layer/kind', `the kind is ${kind ?? 'missing'}, expected Kptfile`, read.place(['kind']));
+  const bytes = await reader.readFile(file);
+  if (bytes === undefined) return undefined;
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  const source = parseKptfile(text, reader.displayName(file));
+  if (!('kptfile' in source)) {
+    if (source.diagnostics !== undefined) reader.diagnostics.push(...source.diagnostics);
+    else reader.report('layer/kind', source.message, { file, range: source.range }, source.hint);
     return undefined;
   }
+  for (const problem of source.problems) reportField(reader, file, problem);
   const layer = emptyLayer(context, { folder, file, type: 'kptfile', use });
-  layer.catalogs = annotatedCatalogs(context, read, folder);
-  for (const list of LISTS) layer.functions.push(...(await readPipeline(context, read, layer, list)));
+  layer.catalogs = annotatedCatalogs(context, source, layer);
+  const at = new StepReader(reader, source, layer);
+  for (const step of source.kptfile.pipeline) layer.functions.push(...(await at.functionsOf(step)));
   for (const below of await subpackages(reader, folder)) {
     const sub = await readKptfile(context, below, 'subpackage');
     if (sub !== undefined) layer.layers.push(sub);
@@ -47,106 +48,102 @@ export async function readKptfile(
   return layer;
 }
 
-function annotatedCatalogs(context: LayerContext, read: LayerFile, folder: string): CatalogReference[] {
-  const value = field(field(read.value.metadata, 'annotations'), CATALOGS_ANNOTATION);
-  if (value === undefined || value === null) return [];
-  const place = read.place(['metadata', 'annotations', CATALOGS_ANNOTATION]);
-  if (typeof value !== 'string') {
-    context.reader.report('layer/wrong-type', `the annotation ${CATALOGS_ANNOTATION} is not a string`, place);
-    return [];
-  }
-  const lines = value.split('\n').map((line) => line.trim());
-  const entries = lines.flatMap((text, index): EntryText[] =>
-    text === '' ? [] : [{ index, text, place, range: place.range }],
-  );
-  return catalogReferences(context, folder, entries);
+function reportField(reader: LayerReader, file: string, problem: KptfileSource['problems'][number]): void {
+  const { path: at, range, isUnknown, expected } = problem;
+  const place = { file, range, path: formatPath(at) };
+  const name = at.at(-1);
+  const what = typeof name === 'string' ? `\`${name}\`` : 'the entry';
+  if (isUnknown) reader.report('layer/unknown-field', unknownField(problem), place);
+  else reader.report('layer/wrong-type', `${what} is not a ${expected}`, place);
 }
 
-async function readPipeline(
-  { reader }: LayerContext,
-  read: LayerFile,
-  layer: Layer,
-  list: (typeof LISTS)[number],
-): Promise<ListedFunction[]> {
-  const items = field(field(read.value, 'pipeline'), list) ?? [];
-  if (!Array.isArray(items)) {
-    reader.report('layer/wrong-type', `\`${list}\` is not a list`, read.place(['pipeline', list]));
-    return [];
+function annotatedCatalogs(
+  context: LayerContext,
+  { kptfile, locate }: KptfileSource,
+  { folder, file }: Layer,
+): CatalogReference[] {
+  const at = ['metadata', 'annotations', CATALOGS_ANNOTATION];
+  const range = locate(at);
+  const place = { file, range, path: formatPath(at) };
+  return catalogReferences(
+    context,
+    folder,
+    kptfile.catalogs.map((text, index): EntryText => ({ index, text, place, range })),
+  );
+}
+
+/** Lists the functions of a pipeline. */
+class StepReader {
+  readonly #reader: LayerReader;
+  readonly #source: KptfileSource;
+  readonly #layer: Layer;
+
+  constructor(reader: LayerReader, source: KptfileSource, layer: Layer) {
+    this.#reader = reader;
+    this.#source = source;
+    this.#layer = layer;
   }
-  const functions: ListedFunction[] = [];
-  for (const [index, item] of items.entries()) {
-    const at: Path = ['pipeline', list, index];
-    const step = readStep(item);
-    if (typeof step === 'string') {
-      reader.report('layer/pipeline', step, read.place(at));
-      continue;
+
+  /** Returns the function of a step; none if a problem of it is reported. */
+  async functionsOf(step: PipelineFunction): Promise<ListedFunction[]> {
+    const at: Path = ['pipeline', step.field, step.index];
+    const isBelow = (path: Path) => at.every((segment, index) => path[index] === segment);
+    if (this.#source.problems.some(({ path, isUnknown }) => !isUnknown && isBelow(path))) return [];
+    const problem = entryProblem(step);
+    // `kpt sync` says what is missing in a step that says nothing.
+    const { image, exec, configRef } = step;
+    const isEmpty = [image, exec, step.configPath, configRef].every((one) => one === undefined);
+    if (problem !== undefined && !isEmpty) {
+      const field = problem.field.slice(1);
+      this.#reader.report('layer/pipeline', problem.reason, this.#place(field === '' ? at : [...at, field]));
+      return [];
     }
-    const { configPath } = step;
-    const use = { layer: layer.folder, catalogs: layer.catalogs, field: list };
-    const entry = { index, text: configPath ?? '' };
+    const { folder, catalogs } = this.#layer;
+    const { configPath, field, index } = step;
+    const use = { layer: folder, catalogs, field, entry: { index, text: configPath ?? '' } };
     const found =
       configPath === undefined
-        ? stepWithoutFile(reader, read, at, step, { ...use, entry })
-        : await readConfigFile(reader, configPath, read.place([...at, 'configPath']), { ...use, entry });
-    if (found === undefined) continue;
-    functions.push({ ...found, ...(step.written === undefined ? {} : { written: step.written }) });
+        ? this.#withoutFile(step, at, use)
+        : await readConfigFile(this.#reader, configPath, this.#place([...at, 'configPath']), use);
+    if (found === undefined) return [];
+    const written = writtenRuntime(step);
+    return [{ ...found, ...(written === undefined ? {} : { written }) }];
   }
-  return functions;
-}
 
-interface Step {
-  configPath?: string;
-  name?: string;
-  /** What the Kptfile runs now; kpt requires it, but `kpt sync` fills it in. */
-  written?: InlineRuntime;
-}
-
-/** An entry of the pipeline, or what is wrong with it. */
-function readStep(item: JsonValue): Step | string {
-  if (!isObject(item)) return 'the entry is not a mapping';
-  const { configPath, configMap, image, exec, name } = item;
-  if (image !== undefined && exec !== undefined) return 'the entry has both `image` and `exec`';
-  if (configPath !== undefined && configMap !== undefined)
-    return 'the entry has both `configPath` and `configMap`';
-  for (const [field, value] of Object.entries({ configPath, image, exec })) {
-    if (value !== undefined && (typeof value !== 'string' || value === ''))
-      return `\`${field}\` is not a string`;
+  /** A function whose configuration is not a file, so that no catalog can know what it is. */
+  #withoutFile(
+    step: PipelineFunction,
+    at: Path,
+    { catalogs, ...use }: Required<Omit<ConfigUse, 'ignoresAnnotations'>>,
+  ): ListedFunction | undefined {
+    const place = this.#place(at);
+    if (!this.#reader.countFunction(place)) return undefined;
+    const { name, configRef } = step;
+    const written = writtenRuntime(step);
+    const { apiVersion = 'v1', kind = 'ConfigMap' } = configRef ?? {};
+    const request = { apiVersion, kind, catalogs };
+    return {
+      request: written === undefined ? request : { ...request, inline: written },
+      ...(name === undefined ? {} : { name }),
+      file: this.#layer.file,
+      line: place.range?.start.line ?? 1,
+      column: place.range?.start.column ?? 1,
+      document: 0,
+      path: at,
+      inline: false,
+      ...use,
+    };
   }
-  const written: InlineRuntime | undefined =
-    typeof image === 'string'
-      ? imageRuntime(image)
-      : typeof exec === 'string'
-        ? { type: 'exec', path: exec, args: [], envs: [] }
-        : undefined;
-  return {
-    ...(typeof configPath === 'string' ? { configPath } : {}),
-    ...(typeof name === 'string' ? { name } : {}),
-    ...(written === undefined ? {} : { written }),
-  };
+
+  #place(at: Path): ProblemPlace {
+    return { file: this.#layer.file, range: this.#source.locate(at), path: formatPath(at) };
+  }
 }
 
-/** A function whose configuration is a ConfigMap in the Kptfile, or nothing: no catalog can know what it is. */
-function stepWithoutFile(
-  reader: LayerReader,
-  read: LayerFile,
-  at: Path,
-  { name, written }: Step,
-  { catalogs, ...use }: Required<Omit<ConfigUse, 'ignoresAnnotations'>>,
-): ListedFunction | undefined {
-  const place = read.place(at);
-  if (!reader.countFunction(place)) return undefined;
-  const request = { apiVersion: 'v1', kind: 'ConfigMap', catalogs };
-  return {
-    request: written === undefined ? request : { ...request, inline: written },
-    ...(name === undefined ? {} : { name }),
-    file: read.file,
-    line: place.range?.start.line ?? 1,
-    column: place.range?.start.column ?? 1,
-    document: read.document.index,
-    path: at,
-    inline: false,
-    ...use,
-  };
+/** What the Kptfile runs now; kpt requires it, but `kpt sync` fills it in. */
+function writtenRuntime({ image, exec }: PipelineFunction): InlineRuntime | undefined {
+  if (image !== undefined) return imageRuntime(image);
+  return exec === undefined ? undefined : { type: 'exec', path: exec, args: [], envs: [] };
 }
 
 async function readConfigFile(

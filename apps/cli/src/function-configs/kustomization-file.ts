@@ -10,7 +10,6 @@ import { findLocal, type LayerReader, type ProblemPlace } from './layer-reader.j
 export const KUSTOMIZATION_FILES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const;
 /** Of a Composition (KEP-2299, "Proposal"). */
 export const COMPOSITION_FILES = ['composition.yaml', 'composition.yml'] as const;
-export const KPTFILE = 'Kptfile';
 
 /** Returns the paths of those files that the folder has. */
 export async function existingFiles(folder: string, names: readonly string[]): Promise<string[]> {

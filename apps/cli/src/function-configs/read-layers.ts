@@ -1,13 +1,15 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { KPTFILE } from '@krmhub/functions/plan';
 import { compareDiagnostics, type Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
+import { printWarning } from '../io/print.js';
 import { plural, shellWord } from '../io/text.js';
 import { readComposition } from './composition.js';
 import { readFolder } from './kustomization.js';
-import { COMPOSITION_FILES, existingFiles, KPTFILE, KUSTOMIZATION_FILES } from './kustomization-file.js';
+import { COMPOSITION_FILES, existingFiles, KUSTOMIZATION_FILES } from './kustomization-file.js';
 import type { LayerContext } from './layer-context.js';
 import { LayerReader } from './layer-reader.js';
 import type { Layer, ReadLayersOptions } from './layers.js';
@@ -16,22 +18,33 @@ import type { Layer, ReadLayersOptions } from './layers.js';
 export interface InspectedLayers {
   /** Absent where the file of the package itself cannot be read. */
   layer?: Layer;
-  /** Errors, in the order of the files. */
+  /** In the order of the files. */
   diagnostics: Diagnostic[];
 }
 
 /**
  * Lists the functionConfigs of a kustomization, Composition, Kptfile, file or folder, with all layers that it is built
- * on. Throws one `invalid-document` error with every problem, or `not-found` if the path does not exist.
+ * on. Prints warnings. Throws one `invalid-document` error with every problem, or `not-found` if the path does not exist.
  */
 export async function readLayers(io: Io, target: string, options: ReadLayersOptions = {}): Promise<Layer> {
-  const { layer, diagnostics } = await inspectLayers(io, target, options);
-  if (layer !== undefined && diagnostics.length === 0) return layer;
+  const inspected = await inspectLayers(io, target, options);
+  const { layer } = inspected;
+  const diagnostics = inspected.diagnostics.filter(({ severity }) => severity === 'error');
+  if (layer !== undefined && diagnostics.length === 0) {
+    await printWarnings(io, inspected.diagnostics);
+    return layer;
+  }
   throw new KrmhubError(
     'invalid-document',
     `cannot list the functions of ${target}: ${plural(diagnostics.length, 'problem')}`,
     { diagnostics, hint: `List every problem with its position: krmhub explain ${shellWord(target)}` },
   );
+}
+
+async function printWarnings(io: Io, warnings: readonly Diagnostic[]): Promise<void> {
+  if (warnings.length === 0) return;
+  const { diagnosticLine } = await import('../io/error.js');
+  for (const one of warnings) await printWarning(io, diagnosticLine(one));
 }
 
 /** As `readLayers`, but gives what was found beside the problems. */

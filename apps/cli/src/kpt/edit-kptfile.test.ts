@@ -1,7 +1,7 @@
+import { type KptfileSource, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { KrmhubError } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { type EntryRuntime, editKptfile } from './edit-kptfile.js';
-import { readKptfile } from './kptfile.js';
 import { applyEdits } from './text-edits.js';
 
 const IMAGE = `registry.example.com/fn/set-owner@sha256:${'0f'.repeat(32)}`;
@@ -9,10 +9,13 @@ const EXEC = `krmhub kpt exec linux/amd64=https://example.com/a,b#sha256=${'0f'.
 
 /** Edits every entry with a configPath. */
 function edit(text: string, runtime: EntryRuntime = { field: 'image', value: IMAGE }): string {
-  const kptfile = readKptfile(Buffer.from(text), 'Kptfile');
-  const entries = kptfile.entries.filter(({ configPath }) => configPath !== undefined);
+  const kptfile = parseKptfile(text, 'Kptfile') as KptfileSource;
+  const entries = kptfile.kptfile.pipeline.filter(({ configPath }) => configPath !== undefined);
   expect(entries.length).toBeGreaterThan(0);
-  return applyEdits(kptfile.text, editKptfile(kptfile, new Map(entries.map((entry) => [entry, runtime]))));
+  return applyEdits(
+    kptfile.text,
+    editKptfile(kptfile, 'Kptfile', new Map(entries.map((entry) => [entry, runtime]))),
+  );
 }
 
 const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app # the app\n';
@@ -55,6 +58,11 @@ describe('editing a Kptfile', () => {
       `pipeline:\n  mutators:\n  - image: ${IMAGE}\n    configPath: fn.yaml\n`,
     ],
     [
+      'empties a tag, which would replace the digest',
+      `pipeline:\n  mutators:\n  - image: 'old'\n    tag: ~0.2 # ours\n    configPath: fn.yaml\n`,
+      `pipeline:\n  mutators:\n  - image: '${IMAGE}'\n    tag: "" # ours\n    configPath: fn.yaml\n`,
+    ],
+    [
       'edits the last line without a line end',
       `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image: old:v1`,
       `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image: ${IMAGE}`,
@@ -82,24 +90,5 @@ describe('editing a Kptfile', () => {
   ])('refuses %s instead of breaking it', (_, pipeline) => {
     expect(() => edit(head + pipeline)).toThrow(KrmhubError);
     expect(() => edit(head + pipeline)).toThrow('layout is not supported');
-  });
-});
-
-describe('reading a Kptfile', () => {
-  it.each([
-    ['another kind', 'kind: ConfigMap\n', 'its kind is not Kptfile'],
-    ['two documents', `${head}---\n${head}`, 'it must have one document'],
-    ['a list of texts', `${head}pipeline:\n  mutators: [a]\n`, 'pipeline.mutators[0] is not a mapping'],
-    ['a pipeline that is a list', `${head}pipeline: []\n`, 'its pipeline is not a mapping'],
-    ['an image that is a number', `${head}pipeline: {mutators: [{image: 1}]}\n`, 'image is not a string'],
-    ['two runtimes', `${head}pipeline: {mutators: [{image: a, exec: b}]}\n`, 'has both image and exec'],
-    ['broken YAML', `${head}pipeline: [\n`, 'cannot read Kptfile'],
-  ])('refuses %s', (_, text, message) => {
-    expect(() => readKptfile(Buffer.from(text), 'Kptfile')).toThrow(message);
-  });
-
-  it('reads a pipeline without functions', () => {
-    for (const pipeline of ['', 'pipeline:\n', 'pipeline: {mutators: []}\n', 'pipeline:\n  mutators:\n'])
-      expect(readKptfile(Buffer.from(head + pipeline), 'Kptfile').entries).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { PipelineFunction } from '@krmhub/functions/plan';
+import { type KptfileSource, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type JsonObject, KrmhubError } from '@krmhub/schema';
-import { isObject, type Kptfile, type PipelineEntry, readKptfile } from './kptfile.js';
 import { applyEdits, type TextEdit } from './text-edits.js';
 
 /** What runs a function of a pipeline: an image, or a command line. */
@@ -9,10 +10,10 @@ export interface EntryRuntime {
   value: string;
 }
 
-/** Reports whether an entry already has this runtime. */
-export function hasRuntime(entry: PipelineEntry, { field, value }: EntryRuntime): boolean {
+/** Reports whether an entry already runs this: a tag would replace the digest of an image. */
+export function hasRuntime(entry: PipelineFunction, { field, value }: EntryRuntime): boolean {
   const other = field === 'image' ? entry.exec : entry.image;
-  return entry[field] === value && other === undefined;
+  return entry[field] === value && other === undefined && entry.tag === undefined;
 }
 
 /**
@@ -20,23 +21,26 @@ export function hasRuntime(entry: PipelineEntry, { field, value }: EntryRuntime)
  * Throws `invalid-document` for a notation that cannot be edited.
  */
 export function editKptfile(
-  kptfile: Kptfile,
-  runtimes: ReadonlyMap<PipelineEntry, EntryRuntime>,
+  kptfile: KptfileSource,
+  /** Its name, for messages. */
+  file: string,
+  runtimes: ReadonlyMap<PipelineFunction, EntryRuntime>,
 ): TextEdit[] {
   const edits = [...runtimes]
     .filter(([entry, runtime]) => !hasRuntime(entry, runtime))
     .flatMap(([entry, runtime]) => entryEdits(kptfile, entry, runtime))
     .sort((a, b) => a.start - b.start);
-  if (edits.length > 0) checkResult(kptfile, runtimes, edits);
+  if (edits.length > 0) checkResult(kptfile, file, runtimes, edits);
   return edits;
 }
 
-function entryEdits(kptfile: Kptfile, entry: PipelineEntry, runtime: EntryRuntime): TextEdit[] {
+function entryEdits(kptfile: KptfileSource, entry: PipelineFunction, runtime: EntryRuntime): TextEdit[] {
   const path = ['pipeline', entry.field, entry.index];
-  const written = writtenField(entry);
-  if (written === undefined) return [insertion(kptfile, path, runtime)];
-  const key = kptfile.offsets([...path, written], 'key');
   const edits: TextEdit[] = [];
+  if (entry.tag !== undefined) edits.push({ ...kptfile.offsets([...path, 'tag']), text: '""' });
+  const written = writtenField(kptfile, entry);
+  if (written === undefined) return [...edits, insertion(kptfile, path, runtime)];
+  const key = kptfile.offsets([...path, written], 'key');
   if (written !== runtime.field)
     edits.push({ ...key, text: quoteLike(kptfile.text.slice(key.start, key.end), runtime.field) });
   const value = kptfile.offsets([...path, written]);
@@ -51,14 +55,18 @@ function entryEdits(kptfile: Kptfile, entry: PipelineEntry, runtime: EntryRuntim
 }
 
 /** Returns the key of the runtime; a key without a value counts only if there is no other. */
-function writtenField({ image, exec }: PipelineEntry): EntryRuntime['field'] | undefined {
-  if (typeof exec === 'string') return 'exec';
-  return image !== undefined ? 'image' : exec !== undefined ? 'exec' : undefined;
+function writtenField(
+  { value }: KptfileSource,
+  { exec, field, index }: PipelineFunction,
+): EntryRuntime['field'] | undefined {
+  if (exec !== undefined) return 'exec';
+  const entry = ((value.pipeline as JsonObject)[field] as JsonObject[])[index]!;
+  return (['image', 'exec'] as const).find((name) => Object.hasOwn(entry, name));
 }
 
 /** The runtime becomes the first key of the entry, as kpt writes it. */
 function insertion(
-  kptfile: Kptfile,
+  kptfile: KptfileSource,
   path: readonly (string | number)[],
   { field, value }: EntryRuntime,
 ): TextEdit {
@@ -84,8 +92,9 @@ function insertion(
 
 /** Reads the result again: it must be the same document but for the runtimes. */
 function checkResult(
-  kptfile: Kptfile,
-  runtimes: ReadonlyMap<PipelineEntry, EntryRuntime>,
+  kptfile: KptfileSource,
+  file: string,
+  runtimes: ReadonlyMap<PipelineFunction, EntryRuntime>,
   edits: readonly TextEdit[],
 ): void {
   const expected = structuredClone(kptfile.value);
@@ -93,18 +102,14 @@ function checkResult(
     const entry = ((expected.pipeline as JsonObject)[field] as JsonObject[])[index]!;
     delete entry[runtime.field === 'image' ? 'exec' : 'image'];
     entry[runtime.field] = runtime.value;
+    if (entry.tag) entry.tag = '';
   }
-  let found: JsonObject | undefined;
-  try {
-    found = readKptfile(Buffer.from(applyEdits(kptfile.text, edits)), kptfile.file).value;
-  } catch (error) {
-    if (!(error instanceof KrmhubError)) throw error;
-  }
-  if (found !== undefined && isObject(found) && isDeepStrictEqual(found, expected)) return;
+  const found = parseKptfile(applyEdits(kptfile.text, edits), file);
+  if ('value' in found && isDeepStrictEqual(found.value, expected)) return;
   const lines = [...runtimes].map(
     ([{ field, index }, { field: key, value }]) => `pipeline.${field}[${index}].${key}: ${value}`,
   );
-  throw new KrmhubError('invalid-document', `cannot edit ${kptfile.file}: its layout is not supported`, {
+  throw new KrmhubError('invalid-document', `cannot edit ${file}: its layout is not supported`, {
     hint: `Use block style for each function of the pipeline, or set it manually: ${lines.join(', ')}`,
   });
 }

@@ -1,5 +1,7 @@
 import path from 'node:path';
+import type { PipelineFunction } from '@krmhub/functions/plan';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { type KptfileSource, noKptfileError, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
@@ -7,9 +9,8 @@ import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
-import { editKptfile } from './edit-kptfile.js';
+import { editKptfile, hasRuntime } from './edit-kptfile.js';
 import { entryRuntime, type FilledRuntime, qualified } from './entry-runtime.js';
-import { type Kptfile, type PipelineEntry, readKptfile } from './kptfile.js';
 import type { TextEdit } from './text-edits.js';
 
 /** What a sync does with one function of a pipeline. */
@@ -62,11 +63,13 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
       'too-large',
       `cannot read ${name}: more than ${DOCUMENT_LIMITS.maxSourceBytes} bytes`,
     );
-  const kptfile = readKptfile(bytes, name);
-  const runtimes = new Map<PipelineEntry, FilledRuntime>();
+  const kptfile = parseKptfile(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), name);
+  // Its layer was read from the same file.
+  if (!('kptfile' in kptfile)) throw noKptfileError(kptfile);
+  const runtimes = new Map<PipelineFunction, FilledRuntime>();
   const entries: EntryPlan[] = [];
   const failures: KrmhubError[] = [];
-  for (const entry of kptfile.entries) {
+  for (const entry of kptfile.kptfile.pipeline) {
     const listed = context.functions.find(
       (one) => one.layer === layer.folder && one.field === entry.field && one.entry?.index === entry.index,
     );
@@ -76,19 +79,19 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
       entries.push(plan);
     } catch (error) {
       if (!(error instanceof KrmhubError)) throw error;
-      failures.push(inEntry(kptfile, entry, error));
+      failures.push(inEntry(name, kptfile, entry, error));
     }
   }
   if (failures.length > 0) throw combined(failures);
-  return { file: layer.file, name, text: kptfile.text, edits: editKptfile(kptfile, runtimes), entries };
+  return { file: layer.file, name, text: kptfile.text, edits: editKptfile(kptfile, name, runtimes), entries };
 }
 
 async function planEntry(
-  entry: PipelineEntry,
+  entry: PipelineFunction,
   listed: ListedFunction | undefined,
   context: PlanContext,
 ): Promise<{ plan: EntryPlan; runtime?: FilledRuntime }> {
-  const written = entry.image ?? entry.exec ?? undefined;
+  const written = entry.image ?? entry.exec;
   const name = `pipeline.${entry.field}[${entry.index}]`;
   if (entry.configPath === undefined || listed === undefined) {
     if (written === undefined) {
@@ -122,7 +125,7 @@ async function planEntry(
   }
   const runtime = entryRuntime(resolution);
   const { field, value, warnings } = runtime;
-  const isUnchanged = entry[field] === value;
+  const isUnchanged = hasRuntime(entry, runtime);
   const plan: EntryPlan = {
     entry: name,
     apiVersion,
@@ -139,11 +142,11 @@ async function planEntry(
 
 /** kpt does not read the runtime that a functionConfig names itself: an image is filled in as it is written there. */
 function planInline(
-  entry: PipelineEntry,
+  entry: PipelineFunction,
   name: string,
   { apiVersion, kind, inline }: { apiVersion: string; kind: string; inline: InlineRuntime },
 ): { plan: EntryPlan; runtime?: FilledRuntime } {
-  const written = entry.image ?? entry.exec ?? undefined;
+  const written = entry.image ?? entry.exec;
   const plan = { entry: name, apiVersion, kind, warnings: [] };
   if (inline.type !== 'container') {
     const reason = 'its functionConfig has its own runtime';
@@ -153,23 +156,25 @@ function planInline(
     });
   }
   const runtime: FilledRuntime = { field: 'image', value: qualified(inline.image), warnings: [] };
-  const isUnchanged = entry.image === runtime.value;
+  const isUnchanged = hasRuntime(entry, runtime);
   const outcome = isUnchanged ? 'unchanged' : written === undefined ? 'filled' : 'replaced';
   const before = isUnchanged || written === undefined ? {} : { before: written };
   return { plan: { ...plan, outcome, image: runtime.value, ...before }, runtime };
 }
 
-function runtimeFields({ image, exec }: PipelineEntry): Pick<EntryPlan, 'image' | 'exec'> {
+function runtimeFields({ image, exec }: PipelineFunction): Pick<EntryPlan, 'image' | 'exec'> {
   return { ...(image ? { image } : {}), ...(exec ? { exec } : {}) };
 }
 
 function inEntry(
-  { file }: Kptfile,
-  { field, index, position }: PipelineEntry,
+  file: string,
+  { locate }: KptfileSource,
+  { field, index }: PipelineFunction,
   error: KrmhubError,
 ): KrmhubError {
   const { code, hint, diagnostics } = error;
-  const place = `${file}:${position.line}: pipeline.${field}[${index}]`;
+  const line = locate(['pipeline', field, index])?.start.line ?? 1;
+  const place = `${file}:${line}: pipeline.${field}[${index}]`;
   return new KrmhubError(code, `${place}: ${error.message}`, {
     ...(hint === undefined ? {} : { hint }),
     diagnostics,

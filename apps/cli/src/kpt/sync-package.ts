@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
@@ -13,7 +14,6 @@ import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
-import { KPTFILE } from './kptfile.js';
 import { type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits, unifiedDiff } from './text-edits.js';
 

@@ -1,6 +1,7 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
-import type { Diagnostic, KrmhubError } from '@krmhub/schema';
+import type { KrmhubError } from '@krmhub/schema';
+import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { inspectLayers } from '../function-configs/read-layers.js';
@@ -63,7 +64,7 @@ async function resolveAll(
 function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly Diagnostic[]): number {
   return worstExitCode(
     resolved.flatMap(({ error }) => error ?? []),
-    diagnostics.length > 0,
+    hasErrors(diagnostics),
   );
 }
 

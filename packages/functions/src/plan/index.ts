@@ -9,12 +9,21 @@ export {
   readConfigArguments,
   typedConfigText,
 } from './config-arguments.js';
-export { CATALOGS_ANNOTATION, KPTFILE, type Kptfile, type PipelineFunction } from './kptfile-content.js';
+export {
+  CATALOGS_ANNOTATION,
+  KPTFILE,
+  type Kptfile,
+  PIPELINE_FIELDS,
+  type PipelineField,
+  type PipelineFunction,
+  type ResourceReference,
+} from './kptfile-content.js';
 export { type PackageNode, packageOf, packageTree, renderOrder } from './package-tree.js';
 export {
   type ConfigCandidate,
   checkPipeline,
   cleanPath,
+  entryProblem,
   missingField,
 } from './pipeline-rules.js';
 export { readPlainKptfile } from './plain-kptfile.js';
@@ -25,5 +34,5 @@ export {
   resultValue,
   summaryLines,
 } from './results-document.js';
-export { type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
+export { fileMatcher, type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
 export { fullImage, IMAGE_PREFIX, isFunctionImage, type StepImage, stepImage } from './step-image.js';

@@ -10,6 +10,17 @@ export type PipelineField = (typeof PIPELINE_FIELDS)[number];
 
 /** Annotation of a Kptfile: references of catalogs, one per line. */
 export const CATALOGS_ANNOTATION = 'krmhub.dev/catalogs';
+/** Annotations of a root Kptfile (kpt.dev/v1): the order of packages, and what a failed render writes. */
+const BREADTH_FIRST = 'kpt.dev/bfs-rendering';
+const SAVE_FAILURE = 'kpt.dev/save-on-render-failure';
+
+/** A resource of the package (kpt.dev/v1, "configRef"). */
+export interface ResourceReference {
+  apiVersion?: string;
+  kind?: string;
+  name?: string;
+  namespace?: string;
+}
 
 /** One function of a pipeline (kpt.dev/v1, "pipeline"). */
 export interface PipelineFunction {
@@ -21,7 +32,14 @@ export interface PipelineFunction {
   /** File of the functionConfig, relative to the Kptfile. */
   configPath?: string;
   configMap?: Readonly<Record<string, string>>;
+  configRef?: ResourceReference;
   name?: string;
+  /** Replaces the tag of `image`: a tag, or a constraint on versions. */
+  tag?: string;
+  /** CEL over `resources`: the step is skipped where it is false. */
+  when?: string;
+  /** RE2: the step gets only resources of files whose path in the root package has a match. */
+  resourceFileRegexp?: string;
   selectors: readonly Selector[];
   exclude: readonly Selector[];
 }
@@ -35,6 +53,12 @@ export interface Kptfile {
   catalogs: readonly string[];
   /** Mutators, then validators. */
   pipeline: readonly PipelineFunction[];
+  /** The pipeline of a package runs before those of its subpackages. */
+  isBreadthFirst: boolean;
+  /** What was rendered before a failure is written. */
+  savesFailure: boolean;
+  /** `LINE:COLUMN: …` */
+  warnings: string[];
 }
 
 /** Returns the text of a scalar at a path. */
@@ -43,10 +67,12 @@ export type SourceReader = (path: Path, value: JsonValue) => string;
 /** Returns the content of a Kptfile whose fields have been checked. */
 export function kptfileOf(value: JsonObject, folder: string, source: SourceReader): Kptfile {
   const metadata = mapping(value.metadata);
+  const annotation = (name: string) => textOf(mapping(metadata.annotations)[name]);
+  const isSet = (name: string) => annotation(name)?.toLowerCase() === 'true';
   return {
     folder,
     name: textOf(metadata.name) ?? '',
-    catalogs: (textOf(mapping(metadata.annotations)[CATALOGS_ANNOTATION]) ?? '')
+    catalogs: (annotation(CATALOGS_ANNOTATION) ?? '')
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== ''),
@@ -55,6 +81,9 @@ export function kptfileOf(value: JsonObject, folder: string, source: SourceReade
         readFunction(mapping(item), field, index, source),
       ),
     ),
+    isBreadthFirst: isSet(BREADTH_FIRST),
+    savesFailure: isSet(SAVE_FAILURE),
+    warnings: [],
   };
 }
 
@@ -64,7 +93,7 @@ function readFunction(
   index: number,
   source: SourceReader,
 ): PipelineFunction {
-  const { configMap } = item;
+  const { configMap, configRef } = item;
   const at: Path = ['pipeline', field, index];
   const texts = (value: JsonObject, path: Path) =>
     Object.fromEntries(Object.entries(value).map(([key, held]) => [key, source([...path, key], held)]));
@@ -79,6 +108,19 @@ function readFunction(
     ...filled('exec', item.exec),
     ...filled('configPath', item.configPath),
     ...filled('name', item.name),
+    ...filled('tag', item.tag, source([...at, 'tag'], item.tag ?? '')),
+    ...filled('when', item.when),
+    ...filled('resourceFileRegexp', item.resourceFileRegexp),
+    ...(isMapping(configRef)
+      ? {
+          configRef: {
+            ...filled('apiVersion', configRef.apiVersion),
+            ...filled('kind', configRef.kind),
+            ...filled('name', configRef.name),
+            ...filled('namespace', configRef.namespace),
+          },
+        }
+      : {}),
     ...(isMapping(configMap) && Object.keys(configMap).length > 0
       ? { configMap: texts(configMap, [...at, 'configMap']) }
       : {}),
@@ -98,6 +140,7 @@ function readSelector(
     ...filled('kind', value.kind),
     ...filled('name', value.name),
     ...filled('namespace', value.namespace),
+    ...filled('resourceFileRegexp', value.resourceFileRegexp),
     ...(isMapping(value.labels) ? { labels: texts(value.labels, [...at, 'labels']) } : {}),
     ...(isMapping(value.annotations)
       ? { annotations: texts(value.annotations, [...at, 'annotations']) }
@@ -106,8 +149,11 @@ function readSelector(
 }
 
 /** kpt treats an empty string as an absent field. */
-function filled<Name extends string>(name: Name, value: JsonValue | undefined): { [Key in Name]?: string } {
-  const text = textOf(value);
+function filled<Name extends string>(
+  name: Name,
+  value: JsonValue | undefined,
+  text = textOf(value),
+): { [Key in Name]?: string } {
   return text === undefined || text === '' ? {} : ({ [name]: text } as { [Key in Name]?: string });
 }
 

@@ -16,6 +16,9 @@ const GIT: FieldType = {
   fields: { repo: 'string', directory: 'string', ref: 'string' },
 };
 
+/** The version of kpt whose fields krmhub knows. */
+export const KPT_VERSION = '1.0';
+
 const SELECTOR: FieldType = {
   name: 'v1.Selector',
   fields: {
@@ -27,6 +30,8 @@ const SELECTOR: FieldType = {
     namespace: 'string',
     labels: TEXTS,
     annotations: TEXTS,
+    // Of a step in kpt 1.0.0, and then of a selector.
+    resourceFileRegexp: 'string',
   },
 };
 
@@ -37,7 +42,14 @@ const FUNCTION: FieldType = {
     exec: 'string',
     configPath: 'string',
     configMap: TEXTS,
+    configRef: {
+      name: 'v1.ResourceReference',
+      fields: { apiVersion: 'string', kind: 'string', name: 'string', namespace: 'string' },
+    },
     name: 'string',
+    tag: 'string',
+    when: 'string',
+    resourceFileRegexp: 'string',
     selectors: { list: SELECTOR },
     exclude: { list: SELECTOR },
   },
@@ -48,7 +60,7 @@ const CONDITION: FieldType = {
   fields: { type: 'string', status: 'string', reason: 'string', message: 'string' },
 };
 
-/** The fields of a Kptfile (kpt.dev/v1), by the names of kpt's types. kpt rejects all others, and so does krmhub. */
+/** The fields of a Kptfile (kpt.dev/v1), by the names of kpt's types. kpt rejects all others. */
 export const KPTFILE_FIELDS: FieldType = {
   name: 'v1.KptFile',
   fields: {
@@ -58,7 +70,10 @@ export const KPTFILE_FIELDS: FieldType = {
       name: 'yaml.ObjectMeta',
       fields: { name: 'string', namespace: 'string', labels: TEXTS, annotations: TEXTS },
     },
-    upstream: { name: 'v1.Upstream', fields: { type: 'string', git: GIT, updateStrategy: 'string' } },
+    upstream: {
+      name: 'v1.Upstream',
+      fields: { type: 'string', git: GIT, updateStrategy: 'string', preserveExplicitNull: 'any' },
+    },
     upstreamLock: {
       name: 'v1.UpstreamLock',
       fields: {
@@ -66,6 +81,10 @@ export const KPTFILE_FIELDS: FieldType = {
         git: {
           name: 'v1.GitLock',
           fields: { repo: 'string', directory: 'string', ref: 'string', commit: 'string' },
+        },
+        generic: {
+          name: 'v1.GenericLock',
+          fields: { storeID: 'string', resourceID: 'string', resourceVersion: 'string' },
         },
       },
     },
@@ -75,6 +94,7 @@ export const KPTFILE_FIELDS: FieldType = {
         site: 'string',
         email: 'string',
         emails: { list: 'string' },
+        license: 'string',
         licenseFile: 'string',
         documentPath: 'string',
         description: 'string',
@@ -97,7 +117,8 @@ export const KPTFILE_FIELDS: FieldType = {
         annotations: TEXTS,
       },
     },
-    status: { name: 'v1.Status', fields: { conditions: { list: CONDITION } } },
+    // What a render did, which each render replaces.
+    status: { name: 'v1.Status', fields: { conditions: { list: CONDITION }, renderStatus: 'any' } },
   },
 };
 
@@ -107,14 +128,21 @@ export interface FieldProblem {
   target: 'key' | 'value';
   /** In the words of kpt. */
   message: string;
+  /** What the value should be; absent for an unknown field. */
+  expected?: 'string' | 'list' | 'mapping';
+  isUnknown: boolean;
+  /** Of an unknown field: the fields in its place. */
+  known: readonly string[];
 }
 
 /** Compares a value with its type, as kpt's strict decoder does. */
 export function checkFields(value: JsonValue | undefined, type: FieldType, path: Path = []): FieldProblem[] {
   if (value === undefined || value === null || type === 'any') return [];
-  const wrong = (): FieldProblem[] => [
-    { path, target: 'value', message: `cannot unmarshal ${describe(value)} into ${typeName(type)}` },
-  ];
+  const wrong = (): FieldProblem[] => {
+    const message = `cannot unmarshal ${describe(value)} into ${typeName(type)}`;
+    const expected = type === 'string' ? 'string' : 'list' in type ? 'list' : 'mapping';
+    return [{ path, target: 'value', message, expected, isUnknown: false, known: [] }];
+  };
   if (type === 'string') return typeof value === 'object' ? wrong() : [];
   if ('list' in type) {
     if (!Array.isArray(value)) return wrong();
@@ -124,7 +152,10 @@ export function checkFields(value: JsonValue | undefined, type: FieldType, path:
   return Object.entries(value).flatMap(([key, held]): FieldProblem[] => {
     if ('values' in type) return checkFields(held, type.values, [...path, key]);
     if (Object.hasOwn(type.fields, key)) return checkFields(held, type.fields[key]!, [...path, key]);
-    return [{ path: [...path, key], target: 'key', message: `field ${key} not found in type ${type.name}` }];
+    const message = `field ${key} not found in type ${type.name}`;
+    return [
+      { path: [...path, key], target: 'key', message, isUnknown: true, known: Object.keys(type.fields) },
+    ];
   });
 }
 

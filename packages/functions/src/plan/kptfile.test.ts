@@ -78,6 +78,55 @@ mutators:
     expect(read(text).catalogs).toEqual(['catalog.yaml', 'https://krm.example.com/c']);
   });
 
+  it('can have every field of kpt 1.0', () => {
+    const text = `${HEAD}  annotations: {kpt.dev/bfs-rendering: "True", kpt.dev/save-on-render-failure: "true"}
+upstream: {type: git, git: {repo: a, directory: b, ref: c}, updateStrategy: resource-merge, preserveExplicitNull: true}
+upstreamLock: {type: generic, generic: {storeID: a, resourceID: b, resourceVersion: c}}
+info: {license: MIT}
+pipeline:
+  mutators:
+    - image: set-labels:v0.1@sha256:${'0'.repeat(64)}
+      tag: 1.10
+      when: resources.size() > 0
+      configRef: {apiVersion: v1, kind: ConfigMap, name: a, namespace: b}
+      resourceFileRegexp: vol.*.yaml
+      selectors: [{resourceFileRegexp: a/b}]
+status:
+  conditions: [{type: Rendered, status: "True", reason: RenderSuccess, message: a}]
+  renderStatus:
+    mutationSteps: [{exec: a, exitCode: 0, skipped: true, when: a}]
+`;
+    const { pipeline: steps, isBreadthFirst, savesFailure, warnings } = read(text);
+    expect({ isBreadthFirst, savesFailure, warnings }).toEqual({
+      isBreadthFirst: true,
+      savesFailure: true,
+      warnings: [],
+    });
+    expect(steps).toEqual([
+      {
+        field: 'mutators',
+        index: 0,
+        image: `set-labels:v0.1@sha256:${'0'.repeat(64)}`,
+        tag: '1.10',
+        when: 'resources.size() > 0',
+        configRef: { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', namespace: 'b' },
+        resourceFileRegexp: 'vol.*.yaml',
+        selectors: [{ resourceFileRegexp: 'a/b' }],
+        exclude: [],
+      },
+    ]);
+  });
+
+  it('warns about fields that krmhub does not know', () => {
+    const text = `${HEAD}foo: 1\npipeline:\n  mutators:\n  - image: a\n    selector: []\n    whn: a\n`;
+    expect(read(text).pipeline).toHaveLength(1);
+    expect(read(text).warnings).toEqual([
+      '5:1: unknown field "foo" has no effect: krmhub knows the fields of kpt 1.0',
+      '9:5: unknown field "selector" has no effect: krmhub knows the fields of kpt 1.0; did you mean "selectors"?',
+      '10:5: unknown field "whn" has no effect: krmhub knows the fields of kpt 1.0; did you mean "when"?',
+    ]);
+  });
+
   it.each([
     ['v1alpha1', 'Kptfile at "app" has an old version ("v1alpha1") of the Kptfile schema'],
     ['v1alpha2', 'Kptfile at "app" has an old version ("v1alpha2") of the Kptfile schema'],
@@ -88,10 +137,6 @@ mutators:
 
   it.each([
     ['# Invalid\napiVersion: kpt.dev/v1\nkslsls\n;s;s;s\n', "yaml: line 3: could not find expected ':'"],
-    [
-      `${HEAD}foo: 1\nfoo2: 2\n`,
-      'yaml: unmarshal errors:\n  line 5: field foo not found in type v1.KptFile\n  line 6: field foo2 not found in type v1.KptFile',
-    ],
     [`${HEAD}pipeline: []\n`, 'yaml: unmarshal errors:\n  line 5: cannot unmarshal !!seq into v1.Pipeline'],
     [
       `${HEAD}pipeline:\n  mutators: text\n`,
@@ -104,10 +149,6 @@ mutators:
     [
       `${HEAD}pipeline:\n  mutators:\n  - image: a\n    selectors:\n      kind: A\n`,
       'yaml: unmarshal errors:\n  line 9: cannot unmarshal !!map into []v1.Selector',
-    ],
-    [
-      `${HEAD}pipeline:\n  mutators:\n  - image: a\n    selector: []\n`,
-      'yaml: unmarshal errors:\n  line 8: field selector not found in type v1.Function',
     ],
     ['text\n', 'missing Resource metadata'],
   ])('%j is rejected as in kpt', (text, details) => {
@@ -133,6 +174,8 @@ describe('a pipeline', () => {
     'image: set-labels\nconfigPath: fn.yaml',
     'image: set-labels\nconfigPath: ./dir/../dir/fn.yaml',
     'configPath: dir/fn.yaml',
+    'configRef: {kind: ConfigMap, name: fn}',
+    'image: a\nresourceFileRegexp: "vol.*.yaml"\nselectors: [{resourceFileRegexp: "^a"}]',
   ])('can have %j', (text) => {
     expect(() => check(text)).not.toThrow();
   });
@@ -145,6 +188,17 @@ describe('a pipeline', () => {
       'image: a\nconfigPath: fn.yaml\nconfigMap: {a: b}',
       '',
       'functionConfig must not specify both `configMap` and `configPath` at the same time',
+    ],
+    [
+      'image: a\nconfigPath: fn.yaml\nconfigRef: {kind: a, name: b}',
+      '',
+      'functionConfig must specify at most one of `configMap`, `configPath`, or `configRef`',
+    ],
+    ['image: a\nconfigRef: {name: b}', '.configRef.kind`', 'configRef must specify `kind`'],
+    [
+      'image: a\nselectors: [{kind: A}, {resourceFileRegexp: "(?=a)"}]',
+      '.selectors[1].resourceFileRegexp`\nValue: "(?=a)"',
+      'invalid regular expression: error parsing regexp: invalid or unsupported Perl syntax: `(?=`',
     ],
     ['image: a\nconfigPath: /etc/passwd', '.configPath`\nValue: "/etc/passwd"', 'path must be relative'],
     [

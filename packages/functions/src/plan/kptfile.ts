@@ -1,8 +1,10 @@
-import type { JsonObject } from '@krmhub/schema/definition';
+import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
+import type { Diagnostic, Path, Position, Range, Target } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
+import { suggest } from '@krmhub/schema/suggest';
 import { readYaml, type YamlDocument } from '@krmhub/schema/yaml';
 import { isMapping, KPTFILE, type Kptfile, kptfileOf, type SourceReader, textOf } from './kptfile-content.js';
-import { checkFields, KPTFILE_FIELDS } from './kptfile-fields.js';
+import { checkFields, type FieldProblem, KPT_VERSION, KPTFILE_FIELDS } from './kptfile-fields.js';
 
 /** Scalars that parsers read differently: kpt reads each of them as text. */
 const TOLERATED: ReadonlySet<string> = new Set([
@@ -10,63 +12,132 @@ const TOLERATED: ReadonlySet<string> = new Set([
   'yaml/integer-precision',
   'yaml/not-finite',
 ]);
+const BYTE_ORDER_MARK = '\ufeff';
 
-/**
- * Reads a Kptfile. Throws `invalid-document` in the words of kpt for text that kpt rejects: no YAML, old versions,
- * other kinds, unknown fields, values of the wrong type.
- */
-export function readKptfile(text: string, folder: string): Kptfile {
-  const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file: KPTFILE });
-  const [problem] = diagnostics.filter(({ code, severity }) => severity === 'error' && !TOLERATED.has(code));
+/** A Kptfile, and where its values are in its text. */
+export interface KptfileSource {
+  /** Exactly as in the file, with a byte order mark if it has one. */
+  text: string;
+  value: JsonObject;
+  kptfile: Kptfile;
+  /** Values of the wrong type, which kpt rejects, and unknown fields. */
+  problems: (FieldProblem & { range: Range | undefined })[];
+  locate(path: Path, target?: Target): Range | undefined;
+  /** Returns the offsets in `text` of a key or a value. Throws if it does not exist. */
+  offsets(path: Path, target?: Target): { start: number; end: number };
+}
+
+/** Why a text is no Kptfile, in the words of kpt. `diagnostics` are errors of its YAML. */
+export interface NoKptfile {
+  message: string;
+  hint?: string;
+  range?: Range | undefined;
+  diagnostics?: Diagnostic[];
+}
+
+/** Reads a Kptfile with positions. `file` names it in diagnostics, and `folder` its package. Never throws. */
+export function parseKptfile(text: string, file: string, folder = file): KptfileSource | NoKptfile {
+  const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file });
+  const errors = diagnostics.filter(({ code, severity }) => severity === 'error' && !TOLERATED.has(code));
+  const [problem] = errors;
   if (problem !== undefined) {
     const line = problem.range === undefined ? '' : ` line ${problem.range.start.line}:`;
-    throw unreadable(folder, `yaml:${line} ${syntaxReason(problem.message)}`);
+    return { ...unreadable(folder, `yaml:${line} ${syntaxReason(problem.message)}`), diagnostics: errors };
   }
   const [document] = documents;
   const value = document?.value;
-  if (document === undefined || !isMapping(value)) throw unreadable(folder, 'missing Resource metadata');
-  requireVersion(value, folder);
-  const problems = checkFields(value, KPTFILE_FIELDS);
-  if (problems.length > 0) {
-    const lines = problems.map(({ path, target, message }) => {
-      return `  line ${document.locate(path, target)?.start.line ?? 1}: ${message}`;
-    });
-    throw unreadable(folder, ['yaml: unmarshal errors:', ...lines].join('\n'));
-  }
-  return kptfileOf(value, folder, sourceReader(text, document));
+  if (document === undefined || !isMapping(value)) return unreadable(folder, 'missing Resource metadata');
+  const wrongVersion = versionProblem(value, folder);
+  if (wrongVersion !== undefined) return { ...wrongVersion, range: document.locate(['kind']) };
+  const problems = checkFields(value, KPTFILE_FIELDS).map((one) => {
+    return { ...one, range: document.locate(one.path, one.target) };
+  });
+  const kptfile = kptfileOf(value, folder, sourceReader(text, document));
+  kptfile.warnings = problems
+    .filter(({ isUnknown }) => isUnknown)
+    .map((one) => `${position(one.range)}: ${unknownField(one)}`);
+  return {
+    text,
+    value,
+    kptfile,
+    problems,
+    locate: document.locate.bind(document),
+    ...offsetsIn(text, document),
+  };
 }
 
-function requireVersion({ apiVersion, kind }: JsonObject, folder: string): void {
+/**
+ * Reads a Kptfile. Throws `invalid-document` in the words of kpt for text that kpt rejects: no YAML, old versions,
+ * other kinds, values of the wrong type. Unknown fields are warnings.
+ */
+export function readKptfile(text: string, folder: string): Kptfile {
+  const parsed = parseKptfile(text, KPTFILE, folder);
+  if (!('kptfile' in parsed)) throw noKptfileError(parsed);
+  const wrong = parsed.problems.filter(({ isUnknown }) => !isUnknown);
+  if (wrong.length > 0) {
+    const lines = wrong.map(({ range, message }) => `  line ${range?.start.line ?? 1}: ${message}`);
+    throw noKptfileError(unreadable(folder, ['yaml: unmarshal errors:', ...lines].join('\n')));
+  }
+  return parsed.kptfile;
+}
+
+export function noKptfileError({ message, hint }: NoKptfile): KrmhubError {
+  return new KrmhubError('invalid-document', message, hint === undefined ? {} : { hint });
+}
+
+/** What a warning says about a field that krmhub does not know. */
+export function unknownField({ path, known }: Pick<FieldProblem, 'path' | 'known'>): string {
+  const name = String(path.at(-1));
+  const similar = suggest(name, known);
+  const meant = similar === undefined ? '' : `; did you mean "${similar}"?`;
+  return `unknown field "${name}" has no effect: krmhub knows the fields of kpt ${KPT_VERSION}${meant}`;
+}
+
+function position(range: Range | undefined): string {
+  return range === undefined ? '1:1' : `${range.start.line}:${range.start.column}`;
+}
+
+function versionProblem({ apiVersion, kind }: JsonObject, folder: string): NoKptfile | undefined {
   const [group = '', version = ''] = (textOf(apiVersion) ?? '').split('/');
-  if (group === 'kpt.dev' && version === 'v1' && kind === KPTFILE) return;
+  if (group === 'kpt.dev' && version === 'v1' && kind === KPTFILE) return undefined;
   if (group === 'kpt.dev' && kind === KPTFILE && /^v1alpha[12]$/.test(version)) {
-    throw new KrmhubError(
-      'invalid-document',
-      `Kptfile at "${folder}" has an old version ("${version}") of the Kptfile schema`,
-      {
-        hint:
-          version === 'v1alpha2'
-            ? 'Update the package with the function gcr.io/kpt-fn/fix:v0.2.'
-            : 'Update the package: https://kpt.dev/installation/migration',
-      },
-    );
+    return {
+      message: `Kptfile at "${folder}" has an old version ("${version}") of the Kptfile schema`,
+      hint:
+        version === 'v1alpha2'
+          ? 'Update the package with the function gcr.io/kpt-fn/fix:v0.2.'
+          : 'Update the package: https://kpt.dev/installation/migration',
+    };
   }
   const found = `${group}/${version}, Kind=${textOf(kind) ?? ''}`;
-  throw new KrmhubError(
-    'invalid-document',
-    `Kptfile at "${folder}" has an unknown resource type ("${found}")`,
-    { hint: 'Use apiVersion kpt.dev/v1 and kind Kptfile.' },
-  );
+  return {
+    message: `Kptfile at "${folder}" has an unknown resource type ("${found}")`,
+    hint: 'Use apiVersion kpt.dev/v1 and kind Kptfile.',
+  };
 }
 
 /** kpt reads numbers and booleans as text, exactly as they are written: `1.10` is not `1.1`. */
 function sourceReader(text: string, document: YamlDocument): SourceReader {
-  const lines = text.replace(/^\ufeff/, '').split('\n');
-  return (path, value) => {
+  const lines = text.replace(BYTE_ORDER_MARK, '').split('\n');
+  return (path, value: JsonValue) => {
     if (typeof value === 'string' || value === null) return value ?? '';
     const range = document.locate(path);
     if (range === undefined || range.start.line !== range.end.line) return String(value);
     return lines[range.start.line - 1]!.slice(range.start.column - 1, range.end.column - 1);
+  };
+}
+
+function offsetsIn(text: string, document: YamlDocument): Pick<KptfileSource, 'offsets'> {
+  // Positions do not count a byte order mark.
+  const starts = [text.startsWith(BYTE_ORDER_MARK) ? 1 : 0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  const offset = ({ line, column }: Position) => starts[line - 1]! + column - 1;
+  return {
+    offsets(path, target) {
+      const range = document.locate(path, target);
+      if (range === undefined) throw new TypeError(`the Kptfile has no ${path.join('.')}`);
+      return { start: offset(range.start), end: offset(range.end) };
+    },
   };
 }
 
@@ -77,6 +148,6 @@ function syntaxReason(message: string): string {
     : message;
 }
 
-function unreadable(folder: string, details: string): KrmhubError {
-  return new KrmhubError('invalid-document', `Kptfile at "${folder}" can't be read.\n\nDetails:\n${details}`);
+function unreadable(folder: string, details: string): NoKptfile {
+  return { message: `Kptfile at "${folder}" can't be read.\n\nDetails:\n${details}` };
 }

@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Kptfile, PipelineFunction } from './kptfile-content.js';
+import { fileMatcher } from './selectors.js';
 import { isFunctionImage } from './step-image.js';
 
 /** A resource in a file, for the rules on `configPath`. */
@@ -12,7 +13,8 @@ export interface ConfigCandidate {
 }
 
 /** Why an entry of a pipeline cannot run, in the words of kpt. */
-interface RuleProblem {
+export interface RuleProblem {
+  /** Below the step, for example `.image`; empty for the step itself. */
   field: string;
   value?: string;
   reason: string;
@@ -30,12 +32,13 @@ export function checkPipeline(kptfile: Kptfile, files: readonly ConfigCandidate[
   }
 }
 
-function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
-  const { image, exec, configPath, configMap } = fn;
+/** Returns what is wrong with a step itself, whatever files the package has. */
+export function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
+  const { image, exec, configPath, configMap, configRef } = fn;
   if (image !== undefined && exec !== undefined) {
     return { field: '', reason: 'must not specify both `image` and `exec` at the same time' };
   }
-  if (image === undefined && exec === undefined && configPath === undefined) {
+  if (image === undefined && exec === undefined && configPath === undefined && configRef === undefined) {
     return { field: '', reason: 'must specify a functon (`image` or `exec`) to execute' };
   }
   if (image !== undefined && !isFunctionImage(image)) {
@@ -47,8 +50,39 @@ function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
       reason: 'functionConfig must not specify both `configMap` and `configPath` at the same time',
     };
   }
+  if (configRef !== undefined && (configPath ?? configMap) !== undefined) {
+    const reason = 'functionConfig must specify at most one of `configMap`, `configPath`, or `configRef`';
+    return { field: '', reason };
+  }
+  for (const name of ['kind', 'name'] as const) {
+    if (configRef === undefined || configRef[name] !== undefined) continue;
+    return { field: `.configRef.${name}`, reason: `configRef must specify \`${name}\`` };
+  }
   const reason = configPath === undefined ? undefined : pathProblem(configPath);
-  return reason === undefined ? undefined : { field: '.configPath', value: configPath!, reason };
+  if (reason !== undefined) return { field: '.configPath', value: configPath!, reason };
+  return expressionProblem(fn);
+}
+
+function expressionProblem({
+  resourceFileRegexp,
+  selectors,
+  exclude,
+}: PipelineFunction): RuleProblem | undefined {
+  const written: [field: string, expression: string | undefined][] = [
+    ['.resourceFileRegexp', resourceFileRegexp],
+    ...selectors.map((one, at) => [`.selectors[${at}].resourceFileRegexp`, one.resourceFileRegexp] as const),
+    ...exclude.map((one, at) => [`.exclude[${at}].resourceFileRegexp`, one.resourceFileRegexp] as const),
+  ].map(([field, expression]) => [field!, expression]);
+  for (const [field, expression] of written) {
+    if (expression === undefined) continue;
+    try {
+      fileMatcher(expression);
+    } catch (error) {
+      const reason = `invalid regular expression: ${(error as Error).message}`;
+      return { field, value: expression, reason };
+    }
+  }
+  return undefined;
 }
 
 function pathProblem(configPath: string): string | undefined {

@@ -12,6 +12,7 @@ export function readPlainKptfile(text: string, folder: string): Kptfile | undefi
   const value = documentOf(text);
   if (!isMapping(value)) return undefined;
   if (value.apiVersion !== 'kpt.dev/v1' || value.kind !== KPTFILE) return undefined;
+  // Warnings have positions.
   if (checkFields(value, KPTFILE_FIELDS).length > 0) return undefined;
   // All scalars are text already.
   return kptfileOf(value, folder, (_, scalar) => (scalar === null ? '' : String(scalar)));

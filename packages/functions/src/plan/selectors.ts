@@ -1,3 +1,5 @@
+import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
+
 /** What a selector compares: kpt compares text exactly, and so does krmhub. */
 export interface ResourceIdentity {
   readonly apiVersion: string;
@@ -18,6 +20,8 @@ export interface Selector {
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** RE2, with a match anywhere in the path of the file in the root package. */
+  readonly resourceFileRegexp?: string;
 }
 
 /**
@@ -27,12 +31,22 @@ export interface Selector {
 export function resourceFilter(
   selectors: readonly Selector[],
   exclude: readonly Selector[],
-): ((resource: ResourceIdentity) => boolean) | undefined {
-  const excluding = exclude.filter((selector) => !isEmpty(selector));
+): ResourceFilter | undefined {
   if (selectors.length === 0 && exclude.length === 0) return undefined;
-  return (resource) =>
-    (selectors.length === 0 || selectors.some((selector) => matches(resource, selector))) &&
-    !excluding.some((selector) => matches(resource, selector));
+  const matchers = selectors.map(matcher);
+  const excluding = exclude.filter((selector) => !isEmpty(selector)).map(matcher);
+  return (resource, file) =>
+    (matchers.length === 0 || matchers.some((matches) => matches(resource, file))) &&
+    !excluding.some((matches) => matches(resource, file));
+}
+
+/** Reports whether a function gets a resource of a file; `file` is its path in the root package, with `/`. */
+export type ResourceFilter = (resource: ResourceIdentity, file?: string) => boolean;
+
+/** Returns what reports whether a path has a match of a regular expression (RE2). Throws for one that is not valid. */
+export function fileMatcher(expression: string): (file: string) => boolean {
+  const compiled = loadRe2().compile(expression);
+  return (file) => compiled.matcher(file).find();
 }
 
 /** Reports whether a selector says nothing: it selects everything, and excludes nothing. */
@@ -44,17 +58,18 @@ export function isEmpty({ labels = {}, annotations = {}, ...texts }: Selector): 
   );
 }
 
-function matches(resource: ResourceIdentity, selector: Selector): boolean {
-  const { labels = {}, annotations = {} } = selector;
-  return (
+function matcher(selector: Selector): ResourceFilter {
+  const { labels = {}, annotations = {}, resourceFileRegexp } = selector;
+  const isFile = resourceFileRegexp === undefined ? () => true : fileMatcher(resourceFileRegexp);
+  return (resource, file = '') =>
+    isFile(file) &&
     isWanted(selector.apiVersion, resource.apiVersion) &&
     isWanted(selector.group, groupOf(resource.apiVersion)) &&
     isWanted(selector.kind, resource.kind) &&
     isWanted(selector.name, resource.name) &&
     isWanted(selector.namespace, resource.namespace) &&
     hasAll(resource.labels, labels) &&
-    hasAll(resource.annotations, annotations)
-  );
+    hasAll(resource.annotations, annotations);
 }
 
 function isWanted(wanted: string | undefined, found: string): boolean {

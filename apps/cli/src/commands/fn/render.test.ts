@@ -167,6 +167,27 @@ describe('krmhub fn render', () => {
     expect(pack.read('app/deployment.yaml')).toContain('replicas: 4');
   });
 
+  it('warns about fields that it does not know, and renders', async () => {
+    pack = await fnPackage({
+      'app/Kptfile': pipeline(
+        '  mutators:\n  - exec: cat\n    whn: a\nstatus: {renderStatus: {newer: {}}}\n',
+      ),
+      'app/sub/Kptfile': `${KPTFILE}foo: 1\n`,
+      'app/deployment.yaml': DEPLOYMENT,
+    });
+    const io = await pack.fn(['render', 'app', '--allow-package-exec']);
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(
+      io
+        .err()
+        .split('\n')
+        .filter((line) => line.startsWith('warning: ')),
+    ).toEqual([
+      'warning: app/sub/Kptfile:5:1: unknown field "foo" has no effect: krmhub knows the fields of kpt 1.0',
+      'warning: app/Kptfile:8:5: unknown field "whn" has no effect: krmhub knows the fields of kpt 1.0; did you mean "when"?',
+    ]);
+  });
+
   it('reports a Kptfile that kpt rejects, in its words', async () => {
     pack = await fnPackage({
       'app/Kptfile': pipeline('  mutators:\n  - image: a/b\n    configPath: ../x.yaml\n'),
