@@ -171,6 +171,7 @@ async function renderConfiguration() {
     '| `KRMHUB_TRUSTED_ROOT` | file with the trusted root of a sigstore instance |',
     '| `KRMHUB_FULCIO_URL`, `KRMHUB_REKOR_URL`, `KRMHUB_TIMESTAMP_URL` | services of that instance |',
     '| `KRMHUB_CACHE` | folder of the cache of catalogs; the default is `krmhub` in `XDG_CACHE_HOME`, else in `~/.cache` |',
+    '| `KRMHUB_OFFICIAL_CATALOG` | catalog to search before all others, and to trust, without `--official` |',
     '| `KRMHUB_TRUST` | trust file; the default is `trust.yaml` next to the credentials of `krmhub login` |',
     '| `KRMHUB_TOKEN_SERVICES` | token services on other hosts that are allowed to get OCI credentials: `REGISTRY=ORIGIN`, separated by commas |',
     '| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | proxy to use, also for catalogs, executables, and bases over HTTP, OCI, and git with HTTP |',

@@ -52,6 +52,11 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'apps/cli/src/commands/pinned-catalog.test.ts': [
       'refuses an older snapshot at another address: it is kept by key and name',
     ],
+    'apps/cli/src/commands/snapshot-limits.test.ts': [
+      'refuses an older snapshot than --min-serial, and an older signature than --max-age',
+      'refuses them by the trust file, without an option',
+      'of an older snapshot is refused, also if nothing but it is read',
+    ],
   },
   'A pinned catalog is read by another command, URL, or format': {
     'apps/cli/src/commands/pinned-catalog.test.ts': [

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { hasColor, type Io, terminalWidth } from './io/io.js';
+import { hasColor, type Io, type SnapshotLimits, terminalWidth } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -124,6 +124,13 @@ signed in or not allowed. With -o json, an error is also JSON on stdout.`,
     );
   program.hook('preAction', (_, command) => {
     io.jsonErrors = command.opts().output === 'json';
+    const { minSerial, maxAge } = command.opts<SnapshotLimits>();
+    if (minSerial !== undefined || maxAge !== undefined) {
+      io.snapshotLimits = {
+        ...(minSerial === undefined ? {} : { minSerial }),
+        ...(maxAge === undefined ? {} : { maxAge }),
+      };
+    }
     if (command.optsWithGlobals().color === false) io.noColor = true;
   });
   for (const [heading, commands] of Object.entries(COMMANDS)) {

@@ -6,7 +6,8 @@ import { sizeText } from '../io/size-text.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
-import { verifyPinnedArtifact } from '../trust/pinned-artifact.js';
+import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
+import { requireNoLimits } from '../trust/require-snapshot.js';
 
 export interface CopyOptions extends ArtifactOptions {
   referrers: boolean;
@@ -26,7 +27,8 @@ export async function copyReferences(
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
   const { digest: named } = await client.manifest(from);
-  await verifyPinnedArtifact(io, client, from, named).finally(() => progress.clear());
+  const pinned = await verifyPinnedArtifact(io, client, from, named).finally(() => progress.clear());
+  if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(from));
   const copied = await copyArtifact(client, {
     // By its digest: the tag may move after the verification.
     from: { ...from, digest: named },

@@ -38,13 +38,12 @@ import {
   requireVerdict,
 } from '../signatures/trust/judge-artifact.js';
 import type { OpenArtifact } from '../signatures/trust/read-subject.js';
-import type { SnapshotLimits } from '../trust/judge-snapshot.js';
 import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
 import { NOT_PINNED, requireNoLimits } from '../trust/require-snapshot.js';
 import type { TrustStore } from '../trust/trust-file.js';
 import { isPlainFileName } from './artifact-source.js';
 
-export interface PullOptions extends SnapshotLimits, ArtifactOptions {
+export interface PullOptions extends ArtifactOptions {
   out: string;
   platform?: Platform;
   overwrite?: boolean;
@@ -166,8 +165,8 @@ async function judgePulled(
 ): Promise<{ judged: JudgedArtifact; verification: PullVerification }> {
   const { reference, named, type } = artifact;
   const name = formatReference(reference);
-  const pinned = await verifyPinnedArtifact(io, client, reference, named.digest, options);
-  if (pinned === undefined) requireNoLimits(name, repositoryUrl(reference), options);
+  const pinned = await verifyPinnedArtifact(io, client, reference, named.digest);
+  if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(reference));
   else if (options.policy === undefined) {
     const { key: fingerprint, ...snapshot } = pinned;
     return {

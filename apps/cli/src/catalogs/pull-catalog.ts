@@ -8,7 +8,6 @@ import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
-import type { SnapshotLimits } from '../trust/judge-snapshot.js';
 import { openPinnedCatalog, type PinnedCatalogReader, reportUnverified } from '../trust/registry-snapshot.js';
 
 // As the schema package has them, which loads too much for a help text.
@@ -16,7 +15,7 @@ export const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
 
 export const FORMATS = ['yaml', 'json'] as const;
 
-export interface PullOptions extends SnapshotLimits {
+export interface PullOptions {
   snapshot?: string;
   kind: (typeof KINDS)[number];
   format: (typeof FORMATS)[number];

@@ -1,9 +1,14 @@
+import type { RegistryClient } from '@krmhub/api/client';
 import type { CatalogDetail, Source } from '@krmhub/api/model';
+import { sha256 } from '@krmhub/schema/digest';
 import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData } from '../io/print.js';
 import { escapeControls, oneLine, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
+import { CHANGED } from '../trust/judge-snapshot.js';
+import { catalogUrl, openPinnedCatalog } from '../trust/registry-snapshot.js';
+import { untrustedCatalog } from '../trust/require-snapshot.js';
 import { type CatalogAddresses, catalogAddresses } from './catalog-addresses.js';
 
 /** Prints the newest snapshot, the URLs and the recipe of a catalog. */
@@ -13,12 +18,44 @@ export async function showCatalog(
   options: { registry?: string; output: OutputFormat },
 ): Promise<void> {
   const client = await connect(io, options.registry);
-  const catalog = await client.catalog(name);
+  const { catalog, verified } = await readShown(io, client, name);
   const addresses = catalogAddresses(client.url, catalog);
-  await printData(io, options.output, { ...catalog, addresses }, async () => {
+  await printData(io, options.output, { ...catalog, addresses, verified }, async () => {
     const { sources } = await client.sources(name);
     await printCatalog(io, catalog, addresses, sources);
   });
+}
+
+/**
+ * Reads what the registry says of a catalog. The newest snapshot of a pinned catalog is the one that its key signed.
+ * Throws `untrusted`.
+ */
+async function readShown(
+  io: Io,
+  client: RegistryClient,
+  name: string,
+): Promise<{ catalog: CatalogDetail; verified: boolean }> {
+  const pinned = await openPinnedCatalog(io, client, name);
+  const catalog = await client.catalog(name);
+  if (pinned === undefined) return { catalog, verified: false };
+  const { serial, files } = await pinned.read(async (at) => ({
+    'catalog.yaml': (await client.catalogDocument(name, { snapshot: at, kind: 'Catalog', format: 'yaml' }))
+      .bytes,
+  }));
+  // A snapshot may have been built since the description was read.
+  const described = catalog.newest?.serial === serial ? catalog : await client.catalog(name);
+  const digest = sha256(files['catalog.yaml']);
+  if (described.newest?.serial === serial && described.newest.digest === digest) {
+    return { catalog: described, verified: true };
+  }
+  const { newest } = described;
+  const said =
+    newest === undefined ? 'no snapshot' : `snapshot ${newest.serial} with the digest ${newest.digest}`;
+  throw untrustedCatalog(
+    catalogUrl(client.url, name),
+    `the registry describes ${said}, but signed snapshot ${serial} with the digest ${digest}`,
+    CHANGED,
+  );
 }
 
 async function printCatalog(

@@ -48,7 +48,7 @@ Examples:
     .action(async (folder: string, args: string[], options: BuildCommandOptions) => {
       const { buildKustomization } = await import('../kustomize/build/build-kustomization.js');
       await buildKustomization(io, folder, {
-        resolution: readResolution(options),
+        resolution: await readResolution(io, options),
         permissions: readRunning(options, io.cwd),
         frozen: options.frozen === true,
         arguments: args,

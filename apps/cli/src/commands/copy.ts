@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { CopyOptions } from '../artifacts/copy-references.js';
 import type { Io } from '../io/io.js';
-import { withArtifact, withOutput } from './options.js';
+import { withArtifact, withOutput, withSnapshotLimits } from './options.js';
 
 export function registerCopy(program: Command, io: Io): void {
-  withOutput(withArtifact(program.command('copy')))
+  withOutput(withSnapshotLimits(withArtifact(program.command('copy'))))
     .summary('Copy an artifact between registries.')
     .description('Copy an artifact and its signatures between OCI registries, with the same digest.')
     .argument('<from>', 'GROUP/KIND[@RELEASE], HOST/REPOSITORY:TAG, or HOST/REPOSITORY@DIGEST.')

@@ -40,7 +40,7 @@ Examples:
       const { explainPackage } = await import('../lock/explain-package.js');
       const { all = false, output, lock, frozen = false } = options;
       await explainPackage(io, target, {
-        ...readResolution(options),
+        ...(await readResolution(io, options)),
         all,
         output,
         frozen,

@@ -44,7 +44,7 @@ Examples:
       const { syncPackage } = await import('../kpt/sync-package.js');
       const { lock, frozen = false, check = false, output } = options;
       await syncPackage(io, folder, {
-        resolution: readResolution(options),
+        resolution: await readResolution(io, options),
         ...(lock === undefined ? {} : { lock }),
         frozen,
         check,

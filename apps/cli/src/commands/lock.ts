@@ -44,7 +44,7 @@ Examples:
       const { lockPackage } = await import('../lock/lock-package.js');
       const { check = false, upgrade, output, lock } = options;
       await lockPackage(io, target, {
-        ...readResolution(options),
+        ...(await readResolution(io, options)),
         check,
         output,
         ...(upgrade === undefined ? {} : { upgrade: upgrade === true ? [] : upgrade }),

@@ -1,7 +1,9 @@
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import { isCatalogName } from '../registry/catalog-name.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
@@ -26,7 +28,7 @@ export function withOutput(command: Command): Command {
 
 /** For commands that look functions up in catalogs. */
 export function withResolution(command: Command): Command {
-  return command
+  return withSnapshotLimits(command)
     .option(
       '-c, --catalog <catalog>',
       'Search this catalog first, and trust it: a file, an https URL, git::…, oci://…, or a name. Repeatable.',
@@ -37,7 +39,10 @@ export function withResolution(command: Command): Command {
       'Trust this catalog if a package uses it; with @sha256:…, trust only this content. Repeatable.',
       collect,
     )
-    .option('--official <catalog>', 'Search this catalog before all other catalogs, and trust it.')
+    .option(
+      '--official <catalog>',
+      'Search this catalog before all other catalogs, and trust it. Default: KRMHUB_OFFICIAL_CATALOG, else `official` in the trust file.',
+    )
     .addOption(new Option('--runtime <kind>', 'Use this kind of runtime.').choices(RUNTIME_KINDS))
     .option('--lock <file>', 'Use this lock file. Default: krmhub.lock, if it exists.')
     .option(
@@ -58,13 +63,26 @@ export interface ResolutionOptions {
   offline?: boolean;
 }
 
-/** Returns the options of a resolver, without the lock file. */
-export function readResolution(options: ResolutionOptions): ResolverOptions {
-  const { catalog = [], trustedCatalog = [], official, runtime, offline = false, frozen = false } = options;
+/**
+ * Returns the options of a resolver, without the lock file. What no option names comes from the environment and the
+ * trust file. Throws `usage`, and `untrusted` if the trust file cannot be read.
+ */
+export async function readResolution(io: Io, options: ResolutionOptions): Promise<ResolverOptions> {
+  const { catalog = [], trustedCatalog = [], runtime, offline = false, frozen = false } = options;
+  if (frozen && io.snapshotLimits?.maxAge !== undefined) {
+    throw new KrmhubError('usage', '--max-age cannot be combined with --frozen', {
+      hint: 'A lock file has no time of a signature. Run `krmhub lock` with --max-age, and review the changes.',
+    });
+  }
+  const { readStandingCatalogs } = await import('../trust/standing-catalogs.js');
+  const standing = await readStandingCatalogs(io);
+  const official =
+    options.official === undefined ? standing.official : { reference: options.official, by: '--official' };
   return {
     catalogs: catalog,
     trustedCatalogs: trustedCatalog,
-    ...(official === undefined ? {} : { official }),
+    ...(official === undefined ? {} : { official: official.reference, officialBy: official.by }),
+    standingCatalogs: standing.catalogs,
     offline: offline || frozen,
     ...(runtime === undefined ? {} : { runtime }),
   };
@@ -192,10 +210,14 @@ export function parseSerial(value: string): number {
 /** For commands that read a catalog: what a machine without an earlier verification can require. */
 export function withSnapshotLimits(command: Command): Command {
   return command
-    .option('--min-serial <serial>', 'Reject older snapshots of a pinned catalog.', parseSerial)
+    .option(
+      '--min-serial <serial>',
+      'Reject older snapshots. Rejects every catalog that is not pinned.',
+      parseSerial,
+    )
     .option(
       '--max-age <duration>',
-      'Reject older signatures of a pinned catalog, for example 30d.',
+      'Reject older signatures, for example 30d. Rejects every catalog that is not pinned.',
       parseDuration,
     );
 }
@@ -203,7 +225,7 @@ export function withSnapshotLimits(command: Command): Command {
 const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
 /** Parses a duration as recipes have it, in seconds. */
-function parseDuration(value: string): number {
+export function parseDuration(value: string): number {
   const [, count, unit] = /^([1-9]\d{0,8})([dhms])$/.exec(value) ?? [];
   if (count !== undefined) return Number(count) * SECONDS[unit as keyof typeof SECONDS];
   throw new InvalidArgumentError('Use an integer and a unit, for example 30d, 12h, or 90m.');

@@ -11,6 +11,7 @@ import {
   withOutput,
   withResolution,
   withRunning,
+  withSnapshotLimits,
 } from './options.js';
 
 export function registerPlugins(program: Command, io: Io): void {
@@ -76,7 +77,7 @@ Examples:
       const { installPlugins } = await import('../kustomize/plugins/install-plugins.js');
       const { lock, frozen = false, kind, dir, force = false, output } = options;
       await installPlugins(io, {
-        search: readResolution(options),
+        search: await readResolution(io, options),
         permissions: readRunning(options, io.cwd),
         lock: { frozen, ...(lock === undefined ? {} : { file: lock }) },
         force,
@@ -107,7 +108,7 @@ type UpdateOptions = RunningOptions & {
 };
 
 function registerUpdate(parent: Command, io: Io): void {
-  withOutput(withFolder(withRunning(parent.command('update'))))
+  withOutput(withFolder(withRunning(withSnapshotLimits(parent.command('update')))))
     .summary('Update plugins from their catalogs.')
     .description('Resolve the kinds of installed plugins again, and install the current functions.')
     .argument('[names...]', 'Plugins, as in the output of `krmhub plugins list`. Default: all.')

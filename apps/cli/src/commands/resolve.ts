@@ -39,7 +39,12 @@ Examples:
         await resolveFunction(
           io,
           { apiVersion, kind },
-          { ...readResolution(options), ...(lock === undefined ? {} : { lock }), output, platforms },
+          {
+            ...(await readResolution(io, options)),
+            ...(lock === undefined ? {} : { lock }),
+            output,
+            platforms,
+          },
         );
       },
     );

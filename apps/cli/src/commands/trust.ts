@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import type { AddOptions } from '../signatures/trust/edit-trust.js';
-import { collect, collectList, withOutput } from './options.js';
+import { collect, collectList, parseDuration, parseSerial, withOutput } from './options.js';
 
 export function registerTrust(program: Command, io: Io): void {
   const trust = program
@@ -13,9 +13,10 @@ export function registerTrust(program: Command, io: Io): void {
       'after',
       `
 krmhub stores the signers in trust.yaml, in the folder of \`krmhub login\`, or in
-the file that KRMHUB_TRUST sets. The file contains SigningPolicy and
-TrustedCatalog documents, and you can edit it. If krmhub cannot read the file,
-it trusts no signer.
+the file that KRMHUB_TRUST sets. The file contains SigningPolicy, TrustedCatalog,
+and CatalogTrust documents, and you can edit it. A CatalogTrust lists catalogs
+that commands use without --official and --trusted-catalog. If krmhub cannot
+read the file, it trusts no signer.
 
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
@@ -44,6 +45,12 @@ function registerAdd(parent: Command, io: Io): void {
       '--catalog <name>',
       'Name of the catalog in its signature. Default: NAME of a URL with /catalogs/NAME.',
     )
+    .option('--min-serial <serial>', 'Oldest snapshot of the catalog to accept.', parseSerial)
+    .option(
+      '--max-age <duration>',
+      'Longest time since the newest snapshot of the catalog was signed, for example 30d.',
+      parseDuration,
+    )
     .option('--replace', 'Replace an existing entry.')
     .addHelpText(
       'after',
@@ -54,11 +61,15 @@ A registry signs all its catalogs with one key. For a URL that does not contain
 the name of the catalog, such as a mirror, set it with --catalog. Without it,
 krmhub accepts every catalog that the key signs at this URL.
 
+--min-serial and --max-age apply to every command that reads the catalog, also
+on a machine that has verified no snapshot of it.
+
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
   krmhub trust add example --group '*.example.com' --key krmhub.pub --releases '>=1.0.0'
   krmhub trust add ci --group example.com --issuer https://accounts.example.com --identity ci@example.com
   krmhub trust add https://krm.example.com/catalogs/default --key registry.pub
+  krmhub trust add https://krm.example.com/catalogs/default --key registry.pub --max-age 30d
   krmhub trust add https://mirror.example.com/krm --catalog default --key registry.pub
   krmhub trust add policies.yaml`,
     )

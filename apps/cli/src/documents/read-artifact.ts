@@ -3,7 +3,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { createOciClient } from '../registry/connect-oci.js';
 import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
-import { reportNotPinned } from '../trust/require-snapshot.js';
+import { reportNotPinned, requireNoLimits } from '../trust/require-snapshot.js';
 
 /**
  * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a
@@ -24,6 +24,7 @@ export async function readArtifact(io: Io, name: string, maxBytes: number): Prom
     );
   }
   const pinned = await verifyPinnedArtifact(io, client, reference, digest);
+  if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(reference));
   const layer = mainLayer(manifest.image, type);
   if (layer.size > maxBytes) {
     throw new KrmhubError(

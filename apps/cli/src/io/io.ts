@@ -18,6 +18,13 @@ export interface Output extends Writable {
   hasOutput?: boolean;
 }
 
+/** What a user asks of a snapshot besides its signature, for a machine that has verified no snapshot before. */
+export interface SnapshotLimits {
+  minSerial?: number;
+  /** In seconds. */
+  maxAge?: number;
+}
+
 /** The environment of a command, except files and the network. */
 export interface Io {
   stdin: Input;
@@ -29,6 +36,8 @@ export interface Io {
   noColor?: boolean;
   /** Set by `-o json`: an error goes to stdout, too, unless stdout already has output. */
   jsonErrors?: boolean;
+  /** Set by `--min-serial` and `--max-age`: what every catalog that the command reads must satisfy. */
+  snapshotLimits?: SnapshotLimits;
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
   now(): Date;

@@ -13,6 +13,10 @@ export interface ResolverOptions {
   trustedCatalogs: readonly string[];
   /** `--official`: searched before all others, and trusted. */
   official?: string;
+  /** Who named `official`, in words. Default: `--official`. */
+  officialBy?: string;
+  /** Catalogs of the trust file: trusted where a request names them. */
+  standingCatalogs?: readonly string[];
   /** Use the cache only. */
   offline: boolean;
   /**

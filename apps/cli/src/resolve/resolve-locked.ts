@@ -2,6 +2,7 @@ import type { LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock'
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
+import type { CatalogPin } from '../trust/pinned-catalogs.js';
 import { checkFrozen, checkLocked, checkSearchedBefore } from './locked/check-locked.js';
 import { type Located, registryRelease } from './locked/locked-entry.js';
 import { type OptionTrust, requireTrust, type TrustGrant, withKey } from './open/catalog-trust.js';
@@ -118,7 +119,9 @@ async function requireLockedTrust(
   grants: readonly TrustGrant[],
   { catalog, state }: Pick<Located, 'catalog' | 'state'>,
 ): Promise<string> {
-  const pinned = await pinnedKeys(io, catalog);
+  const pin = await findLockedPin(io, catalog);
+  requireLockedSerial(io, { catalog, state }, pin);
+  const pinned = pin?.keys.map(({ fingerprint }): string => fingerprint);
   const key = state.key !== undefined && pinned?.includes(state.key) === true ? state.key : undefined;
   if (grants.length === 0 && pinned !== undefined && key === undefined) {
     const reason =
@@ -138,8 +141,26 @@ async function requireLockedTrust(
   });
 }
 
-/** Fingerprints of the keys that are pinned for a catalog; undefined if none is. */
-async function pinnedKeys(io: SearchContext['io'], { address }: NamedCatalog): Promise<string[] | undefined> {
+/** Throws `untrusted` if the locked snapshot is older than the user accepts. */
+function requireLockedSerial(
+  io: SearchContext['io'],
+  { catalog: { reference }, state: { serial = 0 } }: Pick<Located, 'catalog' | 'state'>,
+  pin: CatalogPin | undefined,
+): void {
+  const minSerial = Math.max(io.snapshotLimits?.minSerial ?? 0, pin?.limits.minSerial ?? 0);
+  if (serial >= minSerial) return;
+  const locked = serial === 0 ? 'no snapshot' : `snapshot ${serial}`;
+  throw new KrmhubError(
+    'untrusted',
+    `catalog ${describeReference(reference)} is not trusted: min-serial: the lock file has ${locked} of it, expected at least ${minSerial}`,
+    { hint: 'Lock the functions again: krmhub lock --upgrade' },
+  );
+}
+
+async function findLockedPin(
+  io: SearchContext['io'],
+  { address }: NamedCatalog,
+): Promise<CatalogPin | undefined> {
   if (!(await hasTrustFile(io))) return undefined;
   const { findPin } = await import('../trust/pinned-catalogs.js');
   const { repositoryUrl } = await import('../trust/pinned-artifact.js');
@@ -150,8 +171,7 @@ async function pinnedKeys(io: SearchContext['io'], { address }: NamedCatalog): P
       : address.type === 'oci'
         ? repositoryUrl(parseReference(address.reference))
         : undefined;
-  const pin = place === undefined ? undefined : await findPin(io, place);
-  return pin?.keys.map(({ fingerprint }) => fingerprint);
+  return place === undefined ? undefined : findPin(io, place);
 }
 
 async function releaseWarnings(

@@ -1,5 +1,6 @@
 import type { PublicKey } from '@krmhub/schema';
 import { type VerifiedSnapshot, verifySnapshot } from '@krmhub/signing/verify-snapshot';
+import type { SnapshotLimits } from '../io/io.js';
 import { type SeenCatalogs, seenKey } from './seen-catalogs.js';
 
 /** Decides whether a bundle is the signature of the requested snapshot of a catalog, without I/O. */
@@ -11,22 +12,7 @@ export interface CatalogCheck {
   message: string;
 }
 
-/** What a user asks of a snapshot besides its signature, for a machine that has verified no snapshot before. */
-export interface SnapshotLimits {
-  minSerial?: number;
-  /** In seconds. */
-  maxAge?: number;
-}
-
-/** Returns only the limits of the options of a command. */
-export function pickLimits({ minSerial, maxAge }: SnapshotLimits): SnapshotLimits {
-  return {
-    ...(minSerial === undefined ? {} : { minSerial }),
-    ...(maxAge === undefined ? {} : { maxAge }),
-  };
-}
-
-export interface ExpectedSnapshot extends SnapshotLimits {
+export interface ExpectedSnapshot {
   /** URL or reference of the catalog, for messages. */
   url: string;
   /** URL of the registry, if the catalog is read from one. */
@@ -35,13 +21,19 @@ export interface ExpectedSnapshot extends SnapshotLimits {
   name?: string;
   /** The requested snapshot; absent for the newest. */
   serial?: number;
-  /** True if the user named the exact snapshot, which then can be of any age. */
+  /** True if the user named the exact snapshot, which then can be of any age, and offline. */
   anyAge?: boolean;
+  /** True if the snapshot is the newest one that is cached. */
+  offline?: boolean;
 }
 
 export interface JudgeInput {
   expected: ExpectedSnapshot;
   keys: readonly PublicKey[];
+  /** Of the options of the command. */
+  limits?: SnapshotLimits | undefined;
+  /** Of the catalog in the trust file. */
+  pinned?: SnapshotLimits | undefined;
   now: Date;
   seen: SeenCatalogs;
   /** Path of seen-catalogs.json. */
@@ -164,9 +156,10 @@ function judgeRollback(
 }
 
 function judgeMinimum(
-  { expected: { minSerial } }: JudgeInput,
+  { limits, pinned }: JudgeInput,
   { claim: { serial } }: SignedSnapshot,
 ): Judgement | undefined {
+  const minSerial = most(Math.max, limits?.minSerial, pinned?.minSerial);
   if (minSerial === undefined) return undefined;
   return {
     check: 'min-serial',
@@ -177,9 +170,12 @@ function judgeMinimum(
 }
 
 function judgeAge(
-  { expected: { maxAge }, now }: JudgeInput,
+  { expected: { anyAge = false, offline = false }, limits, pinned, now }: JudgeInput,
   { claim: { signedAt } }: SignedSnapshot,
 ): Judgement | undefined {
+  // Registries renew only the signature of the newest snapshot.
+  const asked = anyAge && !offline ? undefined : limits?.maxAge;
+  const maxAge = most(Math.min, asked, anyAge ? undefined : pinned?.maxAge);
   if (maxAge === undefined) return undefined;
   const tooOld = signedAt === undefined || now.getTime() - Date.parse(signedAt) > maxAge * 1_000;
   return {
@@ -190,8 +186,17 @@ function judgeAge(
         ? 'the signature does not contain its signing time'
         : `signed at ${signedAt}, the time is ${now.toISOString()}`,
     found: `signed at ${signedAt}`,
-    fix: 'Use a longer --max-age, or ask the operator. The registry renews a signature after half of its validity.',
+    fix: 'Use a longer --max-age, or `maxAge` in the trust file, or ask the operator. The registry renews a signature after half of its validity.',
   };
+}
+
+/** Returns the stricter of two limits; undefined if there is none. */
+function most(
+  choose: (...values: number[]) => number,
+  ...values: (number | undefined)[]
+): number | undefined {
+  const given = values.filter((value) => value !== undefined);
+  return given.length === 0 ? undefined : choose(...given);
 }
 
 const DELIBERATELY = 'To use an old snapshot, set its serial, for example with --snapshot SERIAL.';

@@ -7,7 +7,7 @@ import {
 } from '@krmhub/oci';
 import { SOURCE_LIMITS } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
-import { type ExpectedSnapshot, pickLimits, type SnapshotLimits } from './judge-snapshot.js';
+import type { ExpectedSnapshot } from './judge-snapshot.js';
 import { type CatalogPin, findPin } from './pinned-catalogs.js';
 import { acceptSnapshot, type PinnedSnapshot, requireSnapshot } from './require-snapshot.js';
 
@@ -25,37 +25,25 @@ export async function verifyPinnedArtifact(
   client: OciClient,
   reference: Reference,
   digest: OciDigest,
-  limits: SnapshotLimits = {},
 ): Promise<PinnedSnapshot | undefined> {
   const pin = await findPin(io, repositoryUrl(reference));
   if (pin === undefined) return undefined;
   const url = formatReference(reference);
   const bundles = await readReferrerBundles(client, reference, digest, SOURCE_LIMITS);
-  const signed = await requireSnapshot(
-    io,
-    pin,
-    expectedSnapshot(reference, url, pin, limits),
-    bundles,
-    (one) =>
-      one.digests.get('manifest') === digest
-        ? undefined
-        : `the signed manifest is ${one.digests.get('manifest') ?? '(nothing)'}, got ${digest}`,
+  const signed = await requireSnapshot(io, pin, expectedSnapshot(reference, url, pin), bundles, (one) =>
+    one.digests.get('manifest') === digest
+      ? undefined
+      : `the signed manifest is ${one.digests.get('manifest') ?? '(nothing)'}, got ${digest}`,
   );
   return acceptSnapshot(io, url, pin, signed);
 }
 
-function expectedSnapshot(
-  { tag, digest }: Reference,
-  url: string,
-  { name }: CatalogPin,
-  limits: SnapshotLimits,
-): ExpectedSnapshot {
+function expectedSnapshot({ tag, digest }: Reference, url: string, { name }: CatalogPin): ExpectedSnapshot {
   const serial = tag !== undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : undefined;
   return {
     url,
     ...(name === undefined ? {} : { name }),
     ...(serial === undefined ? {} : { serial }),
     ...(serial === undefined && digest === undefined ? {} : { anyAge: true }),
-    ...pickLimits(limits),
   };
 }

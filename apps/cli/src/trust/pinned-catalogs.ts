@@ -1,10 +1,10 @@
 import type { PinnedKey, TrustedCatalog } from '@krmhub/catalog';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { Io, SnapshotLimits } from '../io/io.js';
 import { requireTrustStore } from './trust-file.js';
 
-export type TrustIo = Pick<Io, 'env' | 'cwd' | 'now'>;
+export type TrustIo = Pick<Io, 'env' | 'cwd' | 'now' | 'snapshotLimits'>;
 
 /** The keys that a user pinned for a catalog. */
 export interface CatalogPin {
@@ -16,6 +16,8 @@ export interface CatalogPin {
   name?: string;
   /** At least one, all valid now. */
   keys: PublicKey[];
+  /** Which snapshots to accept. */
+  limits: SnapshotLimits;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function allPins(io: TrustIo): Promise<CatalogPin[]> {
 }
 
 function validPin(
-  { name: entry, url, keys }: TrustedCatalog,
+  { name: entry, url, keys, minSerial, maxAge }: TrustedCatalog,
   now: Date,
   name: string | undefined,
 ): CatalogPin {
@@ -55,6 +57,10 @@ function validPin(
     url,
     ...(name === undefined ? {} : { name }),
     keys: keys.filter((key) => isValidAt(key, at)).map(({ key }) => readPublicKey(key, entry)),
+    limits: {
+      ...(minSerial === undefined ? {} : { minSerial }),
+      ...(maxAge === undefined ? {} : { maxAge }),
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import type { Io } from '../io/io.js';
 import type { ExpectedSnapshot, SignedSnapshot } from './judge-snapshot.js';
 import { repositoryUrl } from './pinned-artifact.js';
 import { allPins, type CatalogPin, findPin } from './pinned-catalogs.js';
-import { acceptSnapshot, type PinnedSnapshot, requireSnapshot } from './require-snapshot.js';
+import { acceptSnapshot, type PinnedSnapshot, requireNoLimits, requireSnapshot } from './require-snapshot.js';
 
 /** A fetched catalog and the bundles beside it, none of which is verified. */
 export interface FetchedSource {
@@ -37,7 +37,10 @@ export async function findSourcePin(
   const reference = address.type === 'oci' ? parseReference(address.reference) : undefined;
   const place = address.type === 'http' ? address.url : repositoryUrl(reference!);
   const pin = await findPin(io, place);
-  if (pin === undefined) return undefined;
+  if (pin === undefined) {
+    requireNoLimits(io, url, place);
+    return undefined;
+  }
   const { name } = pin;
   const snapshot = reference === undefined ? locateCatalog(place)?.snapshot : reference.tag;
   const serial = snapshot !== undefined && /^[1-9]\d{0,14}$/.test(snapshot) ? Number(snapshot) : undefined;
@@ -66,7 +69,10 @@ export async function verifyPinnedSource(
 ): Promise<PinnedSnapshot | undefined> {
   const { bundles, digest, manifest } = source;
   const pin = byBundle ? await signingPin(io, bundles) : known;
-  if (pin === undefined) return undefined;
+  if (pin === undefined) {
+    requireNoLimits(io, expected.url);
+    return undefined;
+  }
   const signed = await requireSnapshot(io, pin, expected, bundles, (one) =>
     covers(one, digest, manifest)
       ? undefined

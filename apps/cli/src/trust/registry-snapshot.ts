@@ -2,7 +2,7 @@ import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/
 import { fillPath } from '@krmhub/api/paths';
 import { sha256 } from '@krmhub/schema/digest';
 import type { Io } from '../io/io.js';
-import { CHANGED, pickLimits, type SignedSnapshot, type SnapshotLimits } from './judge-snapshot.js';
+import { CHANGED, type SignedSnapshot } from './judge-snapshot.js';
 import { type CatalogPin, findPin } from './pinned-catalogs.js';
 import {
   acceptSnapshot,
@@ -15,7 +15,7 @@ import {
 /** Attempts to read files and a signature of one snapshot, while the registry makes others. */
 const ATTEMPTS = 3;
 
-export interface ReadOptions extends SnapshotLimits {
+export interface ReadOptions {
   /** Serial, or digest of catalog.yaml. Default: the newest. */
   snapshot?: string;
 }
@@ -105,7 +105,6 @@ export class PinnedCatalogReader {
       name: this.#pin.name ?? this.#name,
       ...(snapshot === undefined ? {} : { anyAge: true }),
       ...(snapshot === undefined || digest !== undefined ? {} : { serial: Number(snapshot) }),
-      ...pickLimits(this.#options),
     };
     return requireSnapshot(this.#io, this.#pin, expected, [bundle], ({ digests }) =>
       digest === undefined || digests.get('catalog.yaml') === digest
@@ -128,7 +127,7 @@ export async function openPinnedCatalog(
   const address = catalogUrl(client.url, name);
   const pin = await findPin(io, address);
   if (pin !== undefined) return new PinnedCatalogReader(io, client, name, pin, options);
-  requireNoLimits(`catalog ${name}`, address, options);
+  requireNoLimits(io, `catalog ${name}`, address);
   return undefined;
 }
 

@@ -7,7 +7,6 @@ import {
   type ExpectedSnapshot,
   judgeSnapshot,
   type SignedSnapshot,
-  type SnapshotLimits,
   type SnapshotVerdict,
 } from './judge-snapshot.js';
 import type { CatalogPin } from './pinned-catalogs.js';
@@ -29,8 +28,8 @@ export interface PinnedSnapshot {
  * the bundle that passed most checks. `problemOf` returns why the signed digests do not cover what was read.
  */
 export async function requireSnapshot(
-  io: Pick<Io, 'env' | 'now'>,
-  pin: Pick<CatalogPin, 'keys'>,
+  io: Pick<Io, 'env' | 'now' | 'snapshotLimits'>,
+  pin: Pick<CatalogPin, 'keys' | 'limits'>,
   expected: ExpectedSnapshot,
   bundles: readonly Uint8Array[],
   problemOf: (signed: SignedSnapshot) => string | undefined = () => undefined,
@@ -38,6 +37,8 @@ export async function requireSnapshot(
   const input = {
     expected,
     keys: pin.keys,
+    limits: io.snapshotLimits,
+    pinned: pin.limits,
     now: io.now(),
     seen: await seenCatalogs(io),
     seenFile: seenCatalogsFile(io),
@@ -117,11 +118,24 @@ export async function reportNotPinned(io: Io, name: string, address: string): Pr
   );
 }
 
-/** Throws `untrusted` if the user asked for what only a signature can show. */
-export function requireNoLimits(name: string, address: string, { minSerial, maxAge }: SnapshotLimits): void {
-  if (minSerial === undefined && maxAge === undefined) return;
-  const option = minSerial === undefined ? '--max-age' : '--min-serial';
-  const hint = escapeControls(`Pin the key of its registry: ${pinCommand(address)}`);
+/**
+ * Throws `untrusted` for a catalog without a pin if the user asked for what only a signature can show. `address` is the
+ * URL to pin, if there is one.
+ */
+export function requireNoLimits(
+  { snapshotLimits }: Pick<Io, 'snapshotLimits'>,
+  name: string,
+  address?: string,
+): void {
+  if (snapshotLimits === undefined) return;
+  const option = snapshotLimits.minSerial === undefined ? '--max-age' : '--min-serial';
+  const pin =
+    address === undefined
+      ? 'Use a copy with its signature: krmhub catalog verify URL --out FOLDER.'
+      : `Pin the key of its registry: ${pinCommand(address)}.`;
+  const hint = escapeControls(
+    `${pin} To limit only some catalogs, set \`minSerial\` or \`maxAge\` in the trust file.`,
+  );
   throw untrustedCatalog(name, `${NOT_PINNED}, and ${option} is set`, hint);
 }
 

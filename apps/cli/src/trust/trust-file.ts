@@ -11,6 +11,7 @@ import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { configurationFolder } from '../registry/credentials.js';
 
+const NO_TRUST: Trust = { policies: [], catalogs: [], catalogTrust: [] };
 const UNREADABLE_HINT = 'Restore the file, or make it readable for the current user.';
 
 type TrustLocation = Pick<Io, 'env' | 'cwd'>;
@@ -36,7 +37,7 @@ export async function readTrustStore(io: TrustLocation): Promise<TrustStore> {
   const file = trustFilePath(io);
   if (!(await fileExists(file))) {
     if ((io.env.KRMHUB_TRUST ?? '') === '') {
-      return { file, text: undefined, trust: { policies: [], catalogs: [] } };
+      return { file, text: undefined, trust: NO_TRUST };
     }
     throw trustFileError(`trust file ${file} of KRMHUB_TRUST does not exist`, {
       hint: 'Create it with `krmhub trust add`, or unset KRMHUB_TRUST to use the default file.',
@@ -94,7 +95,7 @@ export async function updateTrustStore(
   return withLock(file, async () => {
     const store = (await fileExists(named))
       ? await readTrustStore(io)
-      : { file: named, text: undefined, trust: { policies: [], catalogs: [] } };
+      : { file: named, text: undefined, trust: NO_TRUST };
     const text = change(store);
     if (text === undefined) return store;
     const bytes = new TextEncoder().encode(text);

@@ -63,6 +63,12 @@ export const POLICY_CODES = {
       'The URL of a trusted catalog is not an http or https URL, or another trusted catalog has the same URL.',
     fix: 'Use the URL of the catalog, `https://HOST/catalogs/NAME`, without a password.',
   },
+  'policy/catalog-reference': {
+    severity: 'error',
+    summary:
+      'A catalog of a CatalogTrust is not a URL, a git or OCI reference, or an absolute path, or a second one is official.',
+    fix: 'Use a reference as for `--trusted-catalog`, for example `https://HOST/catalogs/NAME`.',
+  },
   'policy/catalog-name': {
     severity: 'error',
     summary: 'The name of a trusted catalog is not a DNS label.',

@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { type Digest, publicKey, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseSignature, Signer } from '../ports/records.js';
+import { trustDocument } from '../trust/trust.js';
 import { readSigningPolicies } from './read-signing-policies.js';
 import { evaluateSignatures, policyKeys, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
-import { trustDocument } from './trust.js';
 
 const NAME = { group: 'example.com', kind: 'SetLabels', release: '1.2.0' };
 const FINGERPRINT: Digest = sha256('a key');

@@ -16,6 +16,8 @@ export const POLICY_LIMITS = {
   maxGroups: 100,
   /** Signers of one policy. */
   maxSigners: 100,
+  /** Catalogs of one CatalogTrust: each of them is compared with every reference. */
+  maxCatalogs: 100,
   /** Subject patterns of all policies. The slowest pattern takes some milliseconds to compile. */
   maxPatterns: 100,
   /** Length of a subject pattern, in UTF-16 code units. */

@@ -11,6 +11,7 @@ import { plural } from '../../io/text.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
 import { catalogUrl, PinnedCatalogReader, reportUnverified } from '../../trust/registry-snapshot.js';
+import { requireNoLimits } from '../../trust/require-snapshot.js';
 import { InputsFolder } from './inputs-folder.js';
 
 export interface ExportOptions {
@@ -39,6 +40,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   const client = await connect(io, options.registry);
   const exporter = await connectExport(io, options.registry);
   const pin = await findPin(io, catalogUrl(client.url, name));
+  if (pin === undefined) requireNoLimits(io, `catalog ${name}`, catalogUrl(client.url, name));
   const folder = new InputsFolder(path.resolve(io.cwd, options.out));
   const progress = new Progress(io);
   const readSnapshot = async (serial: number): Promise<Uint8Array | undefined> => {

@@ -76,6 +76,7 @@ async function readFiles(io: Io, before: string, after: string): Promise<Sides> 
 
 async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
   const { connect } = await import('../../registry/connection.js');
+  const { requireNoLimits } = await import('../../trust/require-snapshot.js');
   const { findPin } = await import('../../trust/pinned-catalogs.js');
   const { catalogUrl, PinnedCatalogReader, reportUnverified } = await import(
     '../../trust/registry-snapshot.js'
@@ -83,16 +84,19 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   const { chooseSnapshots, readSnapshot } = await import('./snapshot-sides.js');
   const client = await connect(io, options.registry);
   const pin = await findPin(io, catalogUrl(client.url, name));
-  const readerOf = (snapshot: string | undefined) =>
-    pin && new PinnedCatalogReader(io, client, name, pin, snapshot === undefined ? {} : { snapshot });
+  if (pin === undefined) requireNoLimits(io, `catalog ${name}`, catalogUrl(client.url, name));
+  // Of two snapshots, the limits are about the newer one.
+  const { snapshotLimits: _, ...unlimited } = io;
+  const readerOf = (snapshot: string | undefined, by: Io) =>
+    pin && new PinnedCatalogReader(by, client, name, pin, snapshot === undefined ? {} : { snapshot });
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.skipped.length > 0) {
     await printLine(io, `skipped withdrawn snapshots: ${chosen.skipped.join(', ')}`);
   }
   const sides = {
-    before: await readSnapshot(client, name, chosen.from, readerOf(chosen.from)),
+    before: await readSnapshot(client, name, chosen.from, readerOf(chosen.from, unlimited)),
     // The list of snapshots is not signed: that the newest one is the newest, only its signature says.
-    after: await readSnapshot(client, name, chosen.to, readerOf(to)),
+    after: await readSnapshot(client, name, chosen.to, readerOf(to, io)),
   };
   if (pin === undefined) await reportUnverified(io, client, name);
   return sides;

@@ -12,6 +12,7 @@ import {
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
+import { requireNoLimits } from '../../trust/require-snapshot.js';
 
 /** Diagnostics that do not concern functions. */
 const IGNORED_CODES = ['dialect/catalog-name', 'dialect/catalog-labels', 'dialect/unknown-field'];
@@ -21,6 +22,7 @@ const MAX_PROBLEMS = 5;
 /** Reads the functions of a file, an OCI artifact or stdin. */
 export async function readCatalogFile(io: Io, name: string): Promise<FunctionDefinition[]> {
   const maxBytes = DOCUMENT_LIMITS.maxCatalogBytes;
+  if (!name.startsWith(OCI_SCHEME)) requireNoLimits(io, name);
   if (name === '-') return parseFunctions(await readStdin(io, maxBytes), STDIN_NAME);
   if (!name.startsWith(OCI_SCHEME)) return parseFunctions(await readFileUpTo(io, name, maxBytes), name);
   const { readArtifact } = await import('../../documents/read-artifact.js');

@@ -3,19 +3,18 @@ import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
-import { type Io, paint } from '../../io/io.js';
+import { type Io, paint, type SnapshotLimits } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
 import { registryUrl } from '../../registry/registry-url.js';
-import { pickLimits, type SnapshotLimits } from '../../trust/judge-snapshot.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
 import { rememberSnapshot, seenCatalogs, seenCatalogsFile, seenKey } from '../../trust/seen-catalogs.js';
 import { type CatalogAddress, catalogAddress } from './address.js';
 import { BUNDLE, folderFiles, registryFiles, SIGNED_FILES, type SnapshotFiles } from './snapshot-files.js';
 import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
 
-export interface VerifyOptions extends SnapshotLimits {
+export interface VerifyOptions {
   key?: string[];
   snapshot?: number;
   registry?: string;
@@ -32,11 +31,12 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
     });
   }
   const address = catalogAddress(target, registryUrl(io, options.registry), options.snapshot);
-  const { keys, name: catalog = address.name } = await findKeys(io, address, options);
+  const { keys, name: catalog = address.name, limits: pinned } = await findKeys(io, address, options);
   const verdict = await verifyCatalog({
     expected: { ...address, name: catalog },
     keys,
-    limits: pickLimits(options),
+    limits: io.snapshotLimits,
+    pinned,
     files: await snapshotFiles(io, address, options),
     now: io.now(),
     seen: await seenCatalogs(io),
@@ -84,7 +84,7 @@ async function findKeys(
   io: Io,
   { url }: CatalogAddress,
   { key = [] }: VerifyOptions,
-): Promise<{ keys: PublicKey[]; name?: string }> {
+): Promise<{ keys: PublicKey[]; name?: string; limits?: SnapshotLimits }> {
   if (key.length > 0) return { keys: await Promise.all(key.map((file) => readKey(io, file))) };
   const pin = await findPin(io, url);
   if (pin !== undefined) return pin;

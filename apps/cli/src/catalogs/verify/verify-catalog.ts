@@ -7,7 +7,6 @@ import {
   judgeSnapshot,
   type Refusal,
   refusedVerdict,
-  type SnapshotLimits,
 } from '../../trust/judge-snapshot.js';
 import type { CatalogAddress } from './address.js';
 import { SIGNED_FILES, type SignedFile, type SnapshotFiles } from './snapshot-files.js';
@@ -29,11 +28,10 @@ export interface CatalogVerdict {
   };
 }
 
-export interface VerifyInput extends Pick<JudgeInput, 'now' | 'seen' | 'seenFile'> {
+export interface VerifyInput extends Pick<JudgeInput, 'limits' | 'pinned' | 'now' | 'seen' | 'seenFile'> {
   /** The address, with the name that the signature must have. */
   expected: CatalogAddress;
   keys: readonly PublicKey[];
-  limits: SnapshotLimits;
   files: SnapshotFiles;
 }
 
@@ -41,7 +39,6 @@ export interface VerifyInput extends Pick<JudgeInput, 'now' | 'seen' | 'seenFile
 export async function verifyCatalog({
   expected: address,
   keys,
-  limits,
   files,
   ...memory
 }: VerifyInput): Promise<CatalogVerdict> {
@@ -50,7 +47,6 @@ export async function verifyCatalog({
   const { serial: requested, ...place } = address;
   const expected = {
     ...place,
-    ...limits,
     ...(requested === undefined ? {} : { serial: requested, anyAge: true }),
   };
   const { checks, signed, refusal } = judgeSnapshot(bundle, { expected, keys, ...memory });

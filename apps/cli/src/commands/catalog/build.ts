@@ -2,14 +2,14 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, Option } from 'commander';
 import type { BuildOptions } from '../../catalogs/build/run-build.js';
 import type { Io } from '../../io/io.js';
-import { withOutput, withRegistry } from '../options.js';
+import { withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
 const FORMATS = ['yaml', 'json'] as const;
 
 export function registerCatalogBuild(parent: Command, io: Io): void {
-  withOutput(withRegistry(parent.command('build')))
+  withOutput(withSnapshotLimits(withRegistry(parent.command('build'))))
     .summary('Build a catalog from a recipe.')
     .description('Build a catalog from a recipe, without a server.')
     .argument('[recipe]', 'File with a CatalogRecipe, or - for stdin.')
@@ -30,7 +30,8 @@ requires. It contacts the registry only if a source has \`functions:\`.
 
 If a source fails, the build fails and writes nothing. A build has no history:
 it cannot reject older snapshots of a source, and it does not support
-minimumAge. The serial in the report and in the snapshot is 0.
+minimumAge. For a source with a pinned key, use --min-serial or --max-age. The
+serial in the report and in the snapshot is 0.
 
 With --inputs, the build uses the exact inputs of the registry. If the result
 differs from the snapshot of the registry, the command fails and writes nothing.
@@ -46,6 +47,11 @@ Examples:
   krmhub catalog build --inputs platform --out catalog.yaml`,
     )
     .action(async (file: string | undefined, { inputs, ...options }: BuildOptions & { inputs?: string }) => {
+      if (inputs !== undefined && io.snapshotLimits !== undefined) {
+        throw new KrmhubError('usage', '--inputs cannot be combined with --min-serial or --max-age', {
+          hint: 'Set them when you export the inputs: krmhub catalog inputs NAME --max-age 20d --out FOLDER',
+        });
+      }
       if ((file === undefined) === (inputs === undefined)) {
         throw new KrmhubError('usage', 'cannot build a catalog: either a recipe or --inputs is required', {
           hint: 'Use one of them, for example: krmhub catalog build recipe.yaml --out catalog.yaml',

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { DiffOptions } from '../../catalogs/diff/diff-catalogs.js';
 import type { Io } from '../../io/io.js';
-import { collectList, withOutput, withRegistry } from '../options.js';
+import { collectList, withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 export function registerCatalogDiff(parent: Command, io: Io): void {
-  withOutput(withRegistry(parent.command('diff')))
+  withOutput(withSnapshotLimits(withRegistry(parent.command('diff'))))
     .summary('Compare two snapshots or files.')
     .description('Show what changed between two snapshots of a catalog, or between two files.')
     .argument('<catalog>', 'Name of the catalog, or the older file.')

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { ExportOptions } from '../../catalogs/build/export-inputs.js';
 import type { Io } from '../../io/io.js';
-import { withCatalogName, withOutput, withRegistry } from '../options.js';
+import { withCatalogName, withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 export function registerCatalogInputs(parent: Command, io: Io): void {
-  withOutput(withRegistry(withCatalogName(parent.command('inputs'))))
+  withOutput(withSnapshotLimits(withRegistry(withCatalogName(parent.command('inputs')))))
     .summary('Export the inputs of a catalog (admin).')
     .description('Export the inputs of a catalog, to reproduce its build without a registry (admin).')
     .requiredOption('--out <folder>', 'Folder for the export. Replaces an earlier export. Required.')

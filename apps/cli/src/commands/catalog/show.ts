@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { Io } from '../../io/io.js';
 import type { OutputFormat } from '../../io/print.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
-import { withOutput, withRegistry } from '../options.js';
+import { withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 export function registerCatalogShow(parent: Command, io: Io): void {
-  withOutput(withRegistry(parent.command('show')))
+  withOutput(withSnapshotLimits(withRegistry(parent.command('show'))))
     .summary('Show a catalog.')
     .description('Show a catalog of the registry, or any other catalog before you trust it.')
     .argument('<catalog>', 'Name in the registry, URL, file, or oci://….')

@@ -20,7 +20,7 @@ catalogs or snapshots, and bytes that differ from the signed bytes. It also
 rejects a snapshot that is older than one that you verified before. For this
 check, it stores the highest serial of each catalog and key in
 seen-catalogs.json, in the folder of \`krmhub login\`. On a new machine, use
---min-serial or --max-age.
+--min-serial or --max-age, or set them with \`krmhub trust add URL\`.
 
 Without --key, the command uses the keys that you pinned with
 \`krmhub trust add URL\`. Get the fingerprint of the key from the operator of the

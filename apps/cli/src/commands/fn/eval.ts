@@ -66,7 +66,7 @@ Examples:
       await withKptErrors(io, 'error', async () => {
         const { evalPackage } = await import('../../fn/eval-package.js');
         await evalPackage(io, own[0] ?? '.', {
-          settings: readFnSettings(options, io.cwd),
+          settings: await readFnSettings(io, options),
           ...(image === undefined ? {} : { image }),
           ...(exec === undefined ? {} : { exec }),
           ...(type === undefined ? {} : { function: type }),

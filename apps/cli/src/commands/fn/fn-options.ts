@@ -2,6 +2,7 @@ import { PULL_POLICIES, type PullPolicy } from '@krmhub/functions/containers/con
 import type { Selector } from '@krmhub/functions/plan';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type FnSettings, readOutput } from '../../fn/settings.js';
+import type { Io } from '../../io/io.js';
 import {
   collect,
   type ResolutionOptions,
@@ -65,12 +66,12 @@ export function withFunctionRuns(command: Command): Command {
 }
 
 /** Returns what `withFunctionRuns` parses. Throws `usage`. */
-export function readFnSettings(options: FnCommandOptions, folder: string): FnSettings {
+export async function readFnSettings(io: Io, options: FnCommandOptions): Promise<FnSettings> {
   const { lock, frozen = false, resultsDir, allowNetwork = false, enableExec = false } = options;
   const { allowPackageExec = false } = options;
-  const permissions = readRunning(options, folder);
+  const permissions = readRunning(options, io.cwd);
   return {
-    resolution: readResolution(options),
+    resolution: await readResolution(io, options),
     ...(lock === undefined ? {} : { lock }),
     frozen,
     permissions: {

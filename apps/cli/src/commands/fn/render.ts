@@ -29,7 +29,7 @@ Examples:
       const { withKptErrors } = await import('../../fn/print-error.js');
       await withKptErrors(io, 'Error', async () => {
         const { renderPackage } = await import('../../fn/render-package.js');
-        await renderPackage(io, folder, readFnSettings(options, io.cwd));
+        await renderPackage(io, folder, await readFnSettings(io, options));
       });
     });
 }

@@ -53,7 +53,7 @@ Examples:
       await withKptErrors(io, 'error', async () => {
         const { runPackage } = await import('../../fn/run-package.js');
         await runPackage(io, own[0] ?? '.', {
-          settings: readFnSettings(options, io.cwd),
+          settings: await readFnSettings(io, options),
           ...(image === undefined ? {} : { image }),
           ...(exec === undefined ? {} : { exec }),
           ...(type === undefined ? {} : { function: type }),

@@ -3,7 +3,7 @@ import { type Diagnostic, type JsonValue, readYaml } from '@krmhub/schema';
 /** API versions of recipes and policies. */
 const OWN_API_VERSION = /^krmhub\.dev\//;
 const RECIPE = 'CatalogRecipe';
-const TRUST = ['SigningPolicy', 'TrustedCatalog'];
+const TRUST = ['SigningPolicy', 'TrustedCatalog', 'CatalogTrust'];
 /** A file without one of these words cannot contain a recipe or a policy. */
 const WORDS = [RECIPE, ...TRUST];
 

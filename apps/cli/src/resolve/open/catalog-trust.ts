@@ -3,6 +3,7 @@ import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls, shellWord } from '../../io/text.js';
+import { TRUST_FILE } from '../../trust/standing-catalogs.js';
 import { describeReference, type NamedCatalog, parseCatalog } from '../references/parse-catalog.js';
 import type { ResolverOptions } from '../resolution.js';
 
@@ -22,20 +23,24 @@ export interface CatalogDigests {
   manifest?: Digest;
 }
 
-/** The catalogs that the options of a command trust. Throws `usage` for an invalid reference. */
+/** The catalogs that the options of a command, the environment, and the trust file trust by their references. Throws `usage` for an invalid reference. */
 export class OptionTrust {
   readonly #trusted: { catalog: NamedCatalog; by: string }[];
 
   constructor(
     io: Pick<Io, 'env' | 'cwd'>,
-    options: Pick<ResolverOptions, 'official' | 'catalogs' | 'trustedCatalogs'>,
+    options: Pick<
+      ResolverOptions,
+      'official' | 'officialBy' | 'catalogs' | 'trustedCatalogs' | 'standingCatalogs'
+    >,
   ) {
     const parse = (texts: readonly string[], by: string) =>
       texts.map((text) => ({ catalog: parseCatalog(io, { text, folder: io.cwd }), by }));
     this.#trusted = [
-      ...parse(options.official === undefined ? [] : [options.official], '--official'),
+      ...parse(options.official === undefined ? [] : [options.official], options.officialBy ?? '--official'),
       ...parse(options.catalogs, '--catalog'),
       ...parse(options.trustedCatalogs, '--trusted-catalog'),
+      ...parse(options.standingCatalogs ?? [], TRUST_FILE),
     ];
   }
 

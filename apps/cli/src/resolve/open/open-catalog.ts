@@ -47,7 +47,7 @@ async function open(
   grants: readonly TrustGrant[],
 ): Promise<OpenedCatalog> {
   const { address, registry } = catalog;
-  const hasPins = await hasTrustFile(context.io);
+  const hasPins = context.io.snapshotLimits !== undefined || (await hasTrustFile(context.io));
   if (registry !== undefined) {
     const pinned = hasPins ? await openPinned(context, catalog, registry, grants) : undefined;
     if (pinned !== undefined) return pinned;
@@ -74,7 +74,11 @@ async function openPinned(
   const { findPin } = await import('../../trust/pinned-catalogs.js');
   const url = `${registry.url}/catalogs/${registry.name}`;
   const pin = await findPin(context.io, url);
-  if (pin === undefined) return undefined;
+  if (pin === undefined) {
+    const { requireNoLimits } = await import('../../trust/require-snapshot.js');
+    requireNoLimits(context.io, `catalog ${catalog.reference.text}`, url);
+    return undefined;
+  }
   const { openPinnedSnapshot } = await import('./pinned-snapshot.js');
   const { WholeCatalog } = await import('../read/whole-catalog.js');
   const open = () => openPinnedSnapshot(context, registry, pin);

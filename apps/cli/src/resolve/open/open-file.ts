@@ -47,7 +47,7 @@ async function verifyFile(
   document: Awaited<ReturnType<typeof openLocalFile>>,
 ): Promise<PinnedSnapshot | undefined> {
   const bundles = await readSiblingBundles(file);
-  if (bundles.length === 0) return undefined;
+  if (bundles.length === 0 && io.snapshotLimits === undefined) return undefined;
   const { findSourcePin, verifyPinnedSource } = await import('../../trust/pinned-source.js');
   const { acceptQuietly } = await import('../../trust/require-snapshot.js');
   const pin = await findSourcePin(io, reference.text, address);

@@ -40,6 +40,7 @@ export async function openPinnedSnapshot(
     ...(snapshot === undefined || byDigest !== undefined ? {} : { serial: Number(snapshot) }),
     // Nothing newer can be known without the network.
     ...(snapshot === undefined && !fetcher.isOffline ? {} : { anyAge: true }),
+    offline: snapshot === undefined && fetcher.isOffline,
   };
   const signed = await requireSnapshot(io, pin, expected, [bundle], ({ digests }) =>
     byDigest === undefined || digests.get('catalog.yaml') === byDigest

@@ -1,8 +1,11 @@
 import {
   describeSigner,
+  formatDuration,
+  isCatalogTrust,
   isTrustedCatalog,
   type PinnedKey,
   type TrustEntry,
+  type TrustedCatalog,
   type TrustedSigner,
 } from '@krmhub/catalog';
 
@@ -13,7 +16,15 @@ export function entryLines(entry: TrustEntry): string[] {
     return [
       `catalog ${url}`,
       ...(catalog === undefined ? [] : [`signed as catalog ${catalog}`]),
+      ...limitLines(entry),
       ...keys.map(signerLine),
+    ];
+  }
+  if (isCatalogTrust(entry)) {
+    const { official, catalogs } = entry;
+    return [
+      ...(official === undefined ? [] : [`official catalog ${official}`]),
+      ...catalogs.map((reference) => `catalog ${reference} without a signature`),
     ];
   }
   const { groups, releases, signers, testers = [] } = entry;
@@ -22,6 +33,14 @@ export function entryLines(entry: TrustEntry): string[] {
     ...(releases === undefined ? [] : [`releases ${releases}`]),
     ...signers.map(signerLine),
     ...testers.map((tester) => `${signerLine(tester)}, for test reports only`),
+  ];
+}
+
+/** Describes which snapshots of a catalog are accepted. */
+export function limitLines({ minSerial, maxAge }: TrustedCatalog): string[] {
+  return [
+    ...(minSerial === undefined ? [] : [`from snapshot ${minSerial}`]),
+    ...(maxAge === undefined ? [] : [`signed within ${formatDuration(maxAge)}`]),
   ];
 }
 

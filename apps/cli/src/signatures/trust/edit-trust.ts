@@ -1,4 +1,12 @@
-import { isTrustedCatalog, locateCatalog, readTrust, type Trust, type TrustEntry } from '@krmhub/catalog';
+import {
+  isCatalogTrust,
+  isTrustedCatalog,
+  locateCatalog,
+  readTrust,
+  type Trust,
+  type TrustEntry,
+  trustEntries,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import type { Io } from '../../io/io.js';
@@ -72,14 +80,10 @@ export async function removeTrust(io: Io, name: string, { output }: { output: Ou
   });
   await printLine(io, escapeControls(`removed ${name}:`));
   for (const line of entryLines(removed!)) await printLine(io, escapeControls(`  ${line}`));
-  if (!isTrustedCatalog(removed!)) {
+  if (!isTrustedCatalog(removed!) && !isCatalogTrust(removed!)) {
     await printLine(io, '`krmhub pull` no longer verifies artifacts that only this entry covered');
   }
   await printData(io, output, { file, removed }, async () => undefined);
-}
-
-export function trustEntries({ policies, catalogs }: Trust): TrustEntry[] {
-  return [...policies, ...catalogs];
 }
 
 /** Returns the text if it parses to the expected entries. Throws for a layout that this command cannot edit safely. */

@@ -1,10 +1,17 @@
-import { isTrustedCatalog, type PinnedKey, type TrustEntry, type TrustedSigner } from '@krmhub/catalog';
+import {
+  type CatalogTrust,
+  isCatalogTrust,
+  isTrustedCatalog,
+  type PinnedKey,
+  type TrustEntry,
+  type TrustedSigner,
+  trustEntries,
+} from '@krmhub/catalog';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { readTrustStore } from '../../trust/trust-file.js';
-import { signerText } from './describe-trust.js';
-import { trustEntries } from './edit-trust.js';
+import { entryLines, limitLines, signerText } from './describe-trust.js';
 
 interface Row {
   name: string;
@@ -52,15 +59,23 @@ function entryRows(entry: TrustEntry, now: Date): Row[] {
     signer: signerText(signer),
     validity: validityText(signer, now),
   });
+  if (isCatalogTrust(entry))
+    return entryLines(entry).map((scope) => ({
+      name: entry.name,
+      scope,
+      signer: 'any',
+      validity: 'no expiry',
+    }));
   const scope = scopeText(entry);
   if (isTrustedCatalog(entry)) return entry.keys.map(row(scope));
   const { signers, testers = [] } = entry;
   return [...signers.map(row(scope)), ...testers.map(row(`test reports of ${scope}`))];
 }
 
-function scopeText(entry: TrustEntry): string {
+function scopeText(entry: Exclude<TrustEntry, CatalogTrust>): string {
   if (isTrustedCatalog(entry)) {
-    return `catalog ${entry.url}${entry.catalog === undefined ? '' : ` as ${entry.catalog}`}`;
+    const named = entry.catalog === undefined ? '' : ` as ${entry.catalog}`;
+    return [`catalog ${entry.url}${named}`, ...limitLines(entry)].join(', ');
   }
   const { groups, releases } = entry;
   return `functions ${groups.join(', ')}${releases === undefined ? '' : `, ${releases}`}`;

@@ -1,11 +1,13 @@
 import {
   canonicalCatalogUrl,
+  formatDuration,
   POLICY_API_VERSION,
   POLICY_KIND,
   readTrust,
   TRUSTED_CATALOG_KIND,
   type TrustEntry,
   toYaml,
+  trustEntries,
 } from '@krmhub/catalog';
 import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
 import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
@@ -27,6 +29,9 @@ export interface EntryOptions {
   validUntil?: string;
   name?: string;
   catalog?: string;
+  minSerial?: number;
+  /** Seconds. */
+  maxAge?: number;
 }
 
 const MAX_NAME_LENGTH = 63;
@@ -37,7 +42,7 @@ export async function createEntries(
   names: readonly string[],
   options: EntryOptions,
 ): Promise<TrustEntry[]> {
-  const { group, name, catalog } = options;
+  const { group, name, catalog, minSerial, maxAge } = options;
   const catalogs = names.filter((one) => /^https?:\/\//i.test(one));
   if (catalogs.length > 0) {
     if (names.length > 1)
@@ -47,9 +52,9 @@ export async function createEntries(
       );
     return [await createTrustedCatalog(io, catalogs[0]!, options)];
   }
-  if (catalog !== undefined)
+  if ([catalog, minSerial, maxAge].some((option) => option !== undefined))
     throw usageError(
-      '--catalog is only for catalog URLs',
+      '--catalog, --min-serial, and --max-age are only for catalog URLs',
       'Give the URL of the catalog: krmhub trust add URL --catalog NAME --key FILE.pub',
     );
   if (name !== undefined)
@@ -149,10 +154,21 @@ function signerProblem({
 }
 
 async function createTrustedCatalog(io: Io, text: string, options: EntryOptions): Promise<TrustEntry> {
-  const { key = [], name, catalog, group, issuer, identity, identityPattern, releases } = options;
+  const {
+    key = [],
+    name,
+    catalog,
+    minSerial,
+    maxAge,
+    group,
+    issuer,
+    identity,
+    identityPattern,
+    releases,
+  } = options;
   if ([group, issuer, identity, identityPattern, releases].some((option) => option !== undefined)) {
     throw usageError(
-      'cannot pin the catalog: only --key, --name, --catalog, --valid-from, and --valid-until apply to a catalog',
+      'cannot pin the catalog: only --key, --name, --catalog, --min-serial, --max-age, --valid-from, and --valid-until apply to a catalog',
       'Pin the key of its registry: krmhub trust add URL --key registry.pub',
     );
   }
@@ -172,8 +188,13 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   }
   const times = validityFields(options);
   const keys = (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
-  const named = catalog === undefined ? {} : { catalog };
-  return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), { url, ...named, keys });
+  return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), {
+    url,
+    ...(catalog === undefined ? {} : { catalog }),
+    ...(minSerial === undefined ? {} : { minSerial }),
+    ...(maxAge === undefined ? {} : { maxAge: formatDuration(maxAge) }),
+    keys,
+  });
 }
 
 async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
@@ -189,12 +210,12 @@ async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
         });
       });
   const name = isStdin ? STDIN_NAME : file;
-  const { policies, catalogs } = parseTrust(bytes, name);
+  const entries = trustEntries(parseTrust(bytes, name));
   const { diagnostics } = readTrust(bytes, name);
   await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
-  if (policies.length + catalogs.length > 0) return [...policies, ...catalogs];
+  if (entries.length > 0) return entries;
   throw new KrmhubError('invalid-document', escapeControls(`${file} contains no policy`), {
-    hint: 'Add SigningPolicy or TrustedCatalog documents to the file.',
+    hint: 'Add SigningPolicy, TrustedCatalog, or CatalogTrust documents to the file.',
   });
 }
 
@@ -211,7 +232,7 @@ async function readKeys(io: Io, files: readonly string[]): Promise<string[]> {
 async function validateEntry(io: Io, kind: string, name: string, spec: JsonObject): Promise<TrustEntry> {
   const document = { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
   const { trust, diagnostics } = readTrust(new TextEncoder().encode(toYaml(document)), 'policy');
-  const [entry] = [...(trust?.policies ?? []), ...(trust?.catalogs ?? [])];
+  const [entry] = trust === undefined ? [] : trustEntries(trust);
   if (entry !== undefined) {
     for (const { message, hint } of diagnostics) {
       await printWarning(io, escapeControls(`${name}: ${message}`));

@@ -1,4 +1,4 @@
-import { readTrust, type TrustEntry, toYaml, trustDocument } from '@krmhub/catalog';
+import { readTrust, type TrustEntry, toYaml, trustDocument, trustEntries } from '@krmhub/catalog';
 
 /**
  * Edits a trust file, or the policies of a registry, as text, so that comments and order stay. A line that starts with
@@ -34,5 +34,5 @@ function joinDocuments(documents: readonly string[]): string {
 
 function documentName(document: string): string | undefined {
   const { trust } = readTrust(new TextEncoder().encode(document), 'document');
-  return [...(trust?.policies ?? []), ...(trust?.catalogs ?? [])][0]?.name;
+  return trust === undefined ? undefined : trustEntries(trust)[0]?.name;
 }

@@ -1,9 +1,16 @@
 import type { Digest, JsonObject } from '@krmhub/schema';
+import { locateCatalog } from '../policy/catalog-url.js';
+import {
+  POLICY_API_VERSION,
+  POLICY_KIND,
+  type SigningPolicy,
+  type TrustedSigner,
+} from '../policy/signing-policy.js';
 import type { Time } from '../ports/records.js';
-import { locateCatalog } from './catalog-url.js';
-import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import { formatDuration } from '../recipe/read-duration.js';
 
 export const TRUSTED_CATALOG_KIND = 'TrustedCatalog';
+export const CATALOG_TRUST_KIND = 'CatalogTrust';
 
 /** A pinned key of a registry that signs a catalog. */
 export interface PinnedKey {
@@ -22,18 +29,42 @@ export interface TrustedCatalog {
   catalog?: string;
   /** The keys. One of them is sufficient; during a key rotation there are two. */
   keys: PinnedKey[];
+  /** The oldest snapshot to accept. */
+  minSerial?: number;
+  /** Seconds since the newest snapshot was signed, at most. */
+  maxAge?: number;
+}
+
+/** The catalogs that commands search and trust without options. */
+export interface CatalogTrust {
+  /** A DNS label. */
+  name: string;
+  /** Searched before all other catalogs, and trusted, as with `--official`. */
+  official?: string;
+  /** Trusted where a package names them, as with `--trusted-catalog`. */
+  catalogs: string[];
 }
 
 /** The trust policies of a user. Names are unique among policies and catalogs. */
 export interface Trust {
   policies: SigningPolicy[];
   catalogs: TrustedCatalog[];
+  catalogTrust: CatalogTrust[];
 }
 
-export type TrustEntry = SigningPolicy | TrustedCatalog;
+export type TrustEntry = SigningPolicy | TrustedCatalog | CatalogTrust;
+
+/** Returns every entry of a trust file: its policies first. */
+export function trustEntries({ policies, catalogs, catalogTrust }: Trust): TrustEntry[] {
+  return [...policies, ...catalogs, ...catalogTrust];
+}
 
 export function isTrustedCatalog(entry: TrustEntry): entry is TrustedCatalog {
   return 'url' in entry;
+}
+
+export function isCatalogTrust(entry: TrustEntry): entry is CatalogTrust {
+  return 'catalogs' in entry;
 }
 
 /** Returns the name that the signature of a pinned catalog must have; undefined if any name is accepted. */
@@ -50,10 +81,23 @@ export function trustDocument(entry: TrustEntry): JsonObject {
   const head = (kind: string) => ({ apiVersion: POLICY_API_VERSION, kind, metadata: { name } });
   if (isTrustedCatalog(entry)) {
     const keys = entry.keys.map(({ fingerprint: _, ...key }) => ({ ...key }));
-    const { url, catalog } = entry;
+    const { url, catalog, minSerial, maxAge } = entry;
     return {
       ...head(TRUSTED_CATALOG_KIND),
-      spec: { url, ...(catalog === undefined ? {} : { catalog }), keys },
+      spec: {
+        url,
+        ...(catalog === undefined ? {} : { catalog }),
+        ...(minSerial === undefined ? {} : { minSerial }),
+        ...(maxAge === undefined ? {} : { maxAge: formatDuration(maxAge) }),
+        keys,
+      },
+    };
+  }
+  if (isCatalogTrust(entry)) {
+    const { official, catalogs } = entry;
+    return {
+      ...head(CATALOG_TRUST_KIND),
+      spec: { ...(official === undefined ? {} : { official }), catalogs: [...catalogs] },
     };
   }
   const { groups, releases, signers, testers } = entry;

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { canonicalCatalogUrl } from '../policy/catalog-url.js';
 import { toYaml } from '../render/to-yaml.js';
-import { canonicalCatalogUrl } from './catalog-url.js';
 import { readTrust } from './read-trust.js';
-import { pinnedCatalogName, trustDocument } from './trust.js';
+import { pinnedCatalogName, trustDocument, trustEntries } from './trust.js';
 
 const pem = String(
   generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey.export({ type: 'spki', format: 'pem' }),
@@ -14,6 +14,13 @@ const catalog = (name = 'default', spec: object = {}) => ({
   kind: 'TrustedCatalog',
   metadata: { name },
   spec: { url: 'https://krm.example.com/catalogs/default', keys: [{ key: pem }], ...spec },
+});
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+const references = (name: string, spec: object) => ({
+  apiVersion,
+  kind: 'CatalogTrust',
+  metadata: { name },
+  spec,
 });
 const policy = (name = 'team') => ({
   apiVersion,
@@ -38,13 +45,23 @@ describe('a trust file', () => {
         catalog(),
         policy(),
         catalog('other', { url: 'http://localhost:8080/catalogs/a' }),
-        catalog('mirror', { url: 'https://mirror.example.com/krm', catalog: 'default' }),
+        catalog('mirror', {
+          url: 'https://mirror.example.com/krm',
+          catalog: 'default',
+          minSerial: 7,
+          maxAge: '20d',
+        }),
+        references('ours', {
+          official: 'https://krm.example.com/catalogs/official',
+          catalogs: [`oci://krm.example.com/a@${DIGEST}`],
+        }),
       ),
     );
     expect(diagnostics).toEqual([]);
-    expect([trust?.policies.length, trust?.catalogs.length]).toEqual([1, 3]);
+    expect([trust?.policies.length, trust?.catalogs.length, trust?.catalogTrust.length]).toEqual([1, 3, 1]);
+    expect(trust?.catalogs[2]).toMatchObject({ minSerial: 7, maxAge: 1_728_000 });
     expect(trust?.catalogs.map(pinnedCatalogName)).toEqual(['default', 'a', 'default']);
-    const again = read(text(...[...trust!.policies, ...trust!.catalogs].map(trustDocument)));
+    const again = read(text(...trustEntries(trust!).map(trustDocument)));
     expect(again.trust).toEqual(trust);
   });
 
@@ -56,7 +73,7 @@ describe('a trust file', () => {
   });
 
   it('can contain only comments', () => {
-    expect(read('# nobody\n---\n').trust).toEqual({ policies: [], catalogs: [] });
+    expect(read('# nobody\n---\n').trust).toEqual({ policies: [], catalogs: [], catalogTrust: [] });
   });
 
   it.each<[string, object[]]>([
@@ -75,6 +92,25 @@ describe('a trust file', () => {
     ['policy/unknown-field', [catalog('default', { keys: [{ key: pem, revoked: 'lost' }] })]],
     ['policy/wrong-type', [catalog('default', { keys: pem })]],
     ['policy/key', [catalog('default', { keys: [{ key: pem.slice(0, 80) }] })]],
+    ['policy/wrong-type', [catalog('default', { minSerial: '7' })]],
+    ['policy/wrong-type', [catalog('default', { minSerial: 0 })]],
+    ['policy/wrong-type', [catalog('default', { maxAge: '1w' })]],
+    ['policy/wrong-type', [catalog('default', { maxAge: '0d' })]],
+    ['policy/missing-field', [references('ours', {})]],
+    ['policy/catalog-reference', [references('ours', { catalogs: ['./catalog.yaml'] })]],
+    ['policy/catalog-reference', [references('ours', { catalogs: ['default'] })]],
+    [
+      'policy/catalog-reference',
+      [references('ours', { official: 'https://user:pw@krm.example.com/c.yaml' })],
+    ],
+    [
+      'policy/catalog-reference',
+      [
+        references('ours', { official: 'https://krm.example.com/a' }),
+        references('theirs', { official: 'https://krm.example.com/b' }),
+      ],
+    ],
+    ['policy/limit', [references('ours', { catalogs: Array(101).fill('https://krm.example.com/a') })]],
     ['policy/time', [catalog('default', { keys: [{ key: pem, validUntil: 'soon' }] })]],
   ])('is refused with %s', (code, documents) => {
     expect(read(text(...documents)).trust).toBeUndefined();
