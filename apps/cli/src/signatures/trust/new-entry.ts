@@ -52,10 +52,12 @@ export async function createEntries(
       );
     return [await createTrustedCatalog(io, catalogs[0]!, options)];
   }
-  if ([catalog, minSerial, maxAge].some((option) => option !== undefined))
+  const ofCatalog = { '--catalog': catalog, '--min-serial': minSerial, '--max-age': maxAge };
+  const [stray] = Object.entries(ofCatalog).find(([, value]) => value !== undefined) ?? [];
+  if (stray !== undefined)
     throw usageError(
-      '--catalog, --min-serial, and --max-age are only for catalog URLs',
-      'Give the URL of the catalog: krmhub trust add URL --catalog NAME --key FILE.pub',
+      `${stray} is only for catalog URLs`,
+      'Give the URL of the catalog: krmhub trust add URL --key FILE.pub',
     );
   if (name !== undefined)
     throw usageError(
