@@ -74,7 +74,7 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
       hint: 'A lock file has no time of a signature. Run `krmhub lock` with --max-age, and review the changes.',
     });
   }
-  const { readStandingCatalogs } = await import('../trust/standing-catalogs.js');
+  const { readStandingCatalogs } = await import('../resolve/open/standing-catalogs.js');
   const standing = await readStandingCatalogs(io);
   const official =
     options.official === undefined ? standing.official : { reference: options.official, by: '--official' };

@@ -3,9 +3,9 @@ import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls, shellWord } from '../../io/text.js';
-import { TRUST_FILE } from '../../trust/standing-catalogs.js';
 import { describeReference, type NamedCatalog, parseCatalog } from '../references/parse-catalog.js';
 import type { ResolverOptions } from '../resolution.js';
+import { TRUST_FILE } from './standing-catalogs.js';
 
 /** Why a catalog may be used. */
 export interface TrustGrant {

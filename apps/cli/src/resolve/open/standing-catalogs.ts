@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
-import { hasTrustFile } from '../resolve/open/pins.js';
+import type { Io } from '../../io/io.js';
+import { hasTrustFile } from './pins.js';
 
 /** The catalogs that commands use without options (KEP-2906, Stories 4 and 5). */
 export interface StandingCatalogs {
@@ -35,7 +35,7 @@ export async function readStandingCatalogs(io: Pick<Io, 'env' | 'cwd'>): Promise
 }
 
 async function readEntries(io: Pick<Io, 'env' | 'cwd'>) {
-  const { requireTrustStore } = await import('./trust-file.js');
+  const { requireTrustStore } = await import('../../trust/trust-file.js');
   return (await requireTrustStore(io)).trust.catalogTrust;
 }
 
