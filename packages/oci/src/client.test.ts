@@ -307,6 +307,19 @@ describe('a faulty registry', () => {
       (_, response) => response.writeHead(400).end('{"errors":[{"code":"X","message":"\\u001b[2Jgone"}]}'),
       { code: 'invalid-request', message: expect.not.stringContaining('\u001b') },
     ],
+    [
+      'the code of a krmhub registry',
+      (_, response) =>
+        response
+          .writeHead(403)
+          .end('{"errors":[{"code":"DENIED","message":"x","detail":{"code":"untrusted"}}]}'),
+      { code: 'untrusted' },
+    ],
+    [
+      'an unknown code',
+      (_, response) => response.writeHead(403).end('{"errors":[{"code":"DENIED","detail":{"code":"fine"}}]}'),
+      { code: 'forbidden' },
+    ],
     ['invalid errors', (_, response) => response.writeHead(403).end('{"errors":7}'), { code: 'forbidden' }],
   ])('fails for a blob with %s', async (_, script, error) => {
     const registry = await serve(script);
@@ -453,6 +466,19 @@ describe('lists of names', () => {
   it('lists the repositories of all pages', async () => {
     const registry = await serve(pages('/v2/_catalog', 'repositories', ['catalogs/default', 'team/x']));
     expect(await clientOf().repositories(registry.host)).toEqual(['catalogs/default', 'team/x']);
+  });
+
+  it.each([
+    ['http://127.0.0.1:9/v2/team/x/tags/list?last=a', 'on another host, 127.0.0.1:9'],
+    ['//127.0.0.1:9/v2/team/x/tags/list', 'on another host, 127.0.0.1:9'],
+    ['http://[', 'at the invalid URL http://['],
+  ])('refuses the next page %s', async (next, where) => {
+    const registry = await serve((_, response) => {
+      response.writeHead(200, { Link: `<${next}>; rel="next"` }).end('{"tags":["a"],"repositories":["a"]}');
+    });
+    const refused = { code: 'unreachable', message: expect.stringContaining(`the next page is ${where}`) };
+    await expect(clientOf().tags(place(registry))).rejects.toMatchObject(refused);
+    await expect(clientOf().repositories(registry.host)).rejects.toMatchObject(refused);
   });
 
   it('asks for a token with the scope of the catalog', async () => {

@@ -223,7 +223,7 @@ export class OciClient {
         if (bytes === undefined) throw new KrmhubError('too-large', `${digest} has too many referrers`);
         const manifest = readManifest(bytes, type);
         if (manifest.kind === 'index') found.push(...manifest.index.manifests);
-        target = nextPage(response);
+        target = nextPage(response, registry);
       }
       return found;
     });
@@ -287,7 +287,7 @@ export class OciClient {
           return undefined;
         }
         const bytes = await this.#body(response.url, readLimited(response.body, MAX_NAME_PAGE_BYTES));
-        return { bytes, next: nextPage(response) };
+        return { bytes, next: nextPage(response, registry) };
       }),
     );
   }
@@ -339,10 +339,18 @@ export class OciClient {
   }
 }
 
-/** Returns the URL of the next page, from the Link header. */
-function nextPage({ headers, url }: Pick<RegistryResponse, 'headers' | 'url'>): URL | undefined {
+/**
+ * Returns the URL of the next page, from the Link header. Throws `unreachable` for a page that the registry does not
+ * serve itself: another host would answer in its name.
+ */
+function nextPage({ headers, url, isOwn }: RegistryResponse, registry: string): URL | undefined {
   const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(headers.link ?? ''))?.[1];
-  return next === undefined ? undefined : parseUrl(next, url);
+  if (next === undefined) return undefined;
+  const page = parseUrl(next, url);
+  if (page !== undefined && isOwn && page.origin === url.origin) return page;
+  const where =
+    page === undefined ? `at the invalid URL ${printable(next)}` : `on another host, ${page.host}`;
+  throw new KrmhubError('unreachable', `unexpected response from ${registry}: the next page is ${where}`);
 }
 
 /** Returns the tag that lists the referrers of a digest (distribution-spec, "Referrers Tag Schema"). */

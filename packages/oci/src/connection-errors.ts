@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { KrmhubError } from '@krmhub/schema/error';
+import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 
 /** A failure that a retry may fix. */
@@ -17,20 +17,52 @@ export const IDLE_TIMEOUT = 'KRMHUB_IDLE';
 const MAX_MESSAGE_LENGTH = 1_000;
 export const TEMPORARY_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
+/** What the error body of a registry says. */
+interface RegistryErrors {
+  messages: string;
+  firstCode?: unknown;
+  /** The code of the same error in the HTTP API, which only krmhub registries send. */
+  krmhubCode?: ErrorCode;
+}
+
 /** Parses the error body of a registry (distribution-spec, "Error Codes"). */
-export function readRegistryErrors(text: string): { messages: string; firstCode?: unknown } {
+export function readRegistryErrors(text: string): RegistryErrors {
   try {
-    const { errors = [] } = JSON.parse(text) as { errors?: { code?: unknown; message?: unknown }[] };
+    const { errors = [] } = JSON.parse(text) as {
+      errors?: { code?: unknown; message?: unknown; detail?: { code?: unknown } | null }[];
+    };
     const messages = errors
       .slice(0, 3)
       .map(({ code, message }) =>
         printable([code, message].filter((part) => typeof part === 'string').join(', '), MAX_MESSAGE_LENGTH),
       )
       .join('; ');
-    return { messages, firstCode: errors[0]?.code };
+    const krmhubCode = ERROR_CODES.find((code) => code === errors[0]?.detail?.code);
+    return { messages, firstCode: errors[0]?.code, ...(krmhubCode && { krmhubCode }) };
   } catch {
     return { messages: '' };
   }
+}
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  410: 'gone',
+  413: 'too-large',
+};
+
+/**
+ * Returns the code of an error response. A krmhub registry names it, so that a push fails with the same exit code as
+ * the same request to the HTTP API.
+ */
+export function failureCode(
+  status: number,
+  { firstCode, krmhubCode }: Omit<RegistryErrors, 'messages'>,
+): ErrorCode {
+  if (status < 400 || status >= 500) return 'unreachable';
+  if (status !== 401 && krmhubCode !== undefined) return krmhubCode;
+  return CODES[status] ?? (firstCode === 'MANIFEST_INVALID' ? 'invalid-document' : 'invalid-request');
 }
 
 export function temporaryFailure(what: string, headers: IncomingHttpHeaders): TemporaryFailure {

@@ -7,7 +7,7 @@ import {
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
+import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import {
@@ -19,6 +19,7 @@ import {
   readToken,
 } from './auth.js';
 import {
+  failureCode,
   IDLE_TIMEOUT,
   loginHint,
   readRegistryErrors,
@@ -292,25 +293,11 @@ export class Connection {
     const text =
       method === 'HEAD' ? '' : await readLimitedText(response.body, MAX_ERROR_BYTES).catch(() => '');
     response.body.destroy();
-    const { messages, firstCode } = readRegistryErrors(text ?? '');
+    const errors = readRegistryErrors(text ?? '');
+    const { messages } = errors;
     const what = `${this.registry} responded with ${status}${messages === '' ? '' : `: ${messages}`}`;
     if (TEMPORARY_STATUSES.has(status)) return temporaryFailure(what, headers);
-    const code: ErrorCode =
-      status === 401
-        ? 'unauthorized'
-        : status === 403
-          ? 'forbidden'
-          : status === 404
-            ? 'not-found'
-            : status === 410
-              ? 'gone'
-              : status === 413
-                ? 'too-large'
-                : firstCode === 'MANIFEST_INVALID'
-                  ? 'invalid-document'
-                  : status >= 400 && status < 500
-                    ? 'invalid-request'
-                    : 'unreachable';
+    const code = failureCode(status, errors);
     // Anonymous access uses tokens too, so look at the credentials.
     const known = (await this.#credentials) !== undefined;
     const hint =

@@ -117,6 +117,21 @@ describe('policy apply and publish', () => {
     expect((await run([...unsigned, '--key', 'other.key'])).exitCode).toBe(4);
   });
 
+  it('has exit code 4 in every command that pushes what the registry does not trust', async () => {
+    await publish();
+    await run(['policy', 'apply', await policyFor('team')]);
+    const repository = `${new URL(registry.url).host}/functions/functions.${domain}/setlabels`;
+    for (const args of [
+      ['publish', '1.0.0.yaml', '--release', '1.0.0', '--allow-breaking'],
+      ['push', '1.0.0.yaml', `${repository}:1.0.0`],
+      ['sign', NAME, '--key', 'other.key'],
+      ['sign', `${repository}:2.0.0`, '--key', 'other.key'],
+    ]) {
+      const io = await run(args);
+      expect([args[0], io.exitCode, io.err()]).toEqual([args[0], 4, expect.any(String)]);
+    }
+  });
+
   it('shows that no signature covers the README of an unsigned release', async () => {
     await put('README.md', '# Labels');
     await publish('--readme', 'README.md');

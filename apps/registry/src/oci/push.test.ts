@@ -241,6 +241,7 @@ describe('an invalid manifest', () => {
         status: 413,
         code: 'SIZE_INVALID',
         message: `the body exceeds ${MAX_MANIFEST_BYTES} bytes`,
+        detail: { code: 'too-large' },
       });
     }
     expect((await client.request('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);

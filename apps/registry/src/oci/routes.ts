@@ -155,7 +155,7 @@ function refusalResponse(c: RegistryContext, failure: unknown): Response {
   const { code, status, message, hint, detail, headers } = asRefusal(failure);
   if (status >= 500) c.set('failure', { code, err: failure });
   const text = hint === undefined ? message : `${message}. ${hint}`;
-  const body = errorBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), detail);
+  const body = errorBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), withErrorCode(failure, detail));
   return c.body(body, status as ContentfulStatusCode, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
@@ -165,6 +165,12 @@ function refusalResponse(c: RegistryContext, failure: unknown): Response {
     ...(status === 413 && { Connection: 'close' }),
     ...headers,
   });
+}
+
+/** Adds the error code of the HTTP API to a detail, for clients of krmhub. */
+function withErrorCode(failure: unknown, detail: unknown): unknown {
+  const error = failure instanceof OciError ? failure.cause : failure;
+  return error instanceof KrmhubError ? { code: error.code, ...(detail as object | undefined) } : detail;
 }
 
 function asRefusal(failure: unknown): OciError {
