@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { hasColor, type Io, type SnapshotLimits, terminalWidth } from './io/io.js';
+import { hasColor, type Io, type SnapshotLimits, terminalWidth, write } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -100,8 +100,8 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
       minWidthToWrap: 30,
     })
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      writeOut: (text) => void write(io.stdout, text),
+      writeErr: (text) => void write(io.stderr, text),
       getOutHasColors: () => hasColor(io, io.stdout),
       getErrHasColors: () => hasColor(io, io.stderr),
       getOutHelpWidth: () => terminalWidth(io.stdout),

@@ -4,9 +4,9 @@ import type { ProfileReport } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
 import { checkOutput } from '../io/check-output.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
+import { plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { openPinnedCatalog, type PinnedCatalogReader, reportUnverified } from '../trust/registry-snapshot.js';
 
@@ -136,7 +136,7 @@ async function writeDocument(
   { out, output }: Pick<PullOptions, 'out' | 'output'>,
 ): Promise<void> {
   if (out === '-') {
-    await printDocument(io, document.bytes);
+    await writeData(io.stdout, document.bytes);
     return;
   }
   const { writeFileAtomically } = await import('../files/write-file.js');
@@ -157,10 +157,4 @@ async function digestProblem(document: Document, digest: string | undefined): Pr
   const { sha256 } = await import('@krmhub/schema/digest');
   const actual = sha256(document.bytes);
   return actual === digest ? undefined : `digest mismatch: expected ${digest}, got ${actual}`;
-}
-
-async function printDocument(io: Io, bytes: Uint8Array): Promise<void> {
-  if (io.stdout.isTTY !== true) return write(io.stdout, bytes);
-  const lines = new TextDecoder().decode(bytes).split('\n');
-  await write(io.stdout, lines.map(escapeControls).join('\n'));
 }

@@ -1,5 +1,5 @@
 import { encodeResourceList } from '@krmhub/functions/fn';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeData } from '../io/io.js';
 import { readConfigFile } from './read-config-file.js';
 import { readPackageFiles } from './read-package-files.js';
 
@@ -14,5 +14,5 @@ export async function sourcePackage(
   const text = isUnwrapped
     ? resources.map((resource) => resource.text()).join('---\n')
     : encodeResourceList(resources, { functionConfig });
-  await write(io.stdout, text);
+  await writeData(io.stdout, text);
 }

@@ -8,7 +8,7 @@ import {
   type Resource,
   writeFolder,
 } from '@krmhub/functions/fn';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeData } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import type { OutputTarget } from './settings.js';
@@ -31,7 +31,7 @@ export interface WriteRequest {
 export async function writeOutput(io: Io, request: WriteRequest): Promise<FileChange[]> {
   const { target, resources, functionConfig, isDryRun, signal } = request;
   if (target.type === 'unwrap') {
-    await write(io.stdout, resources.map((resource) => resource.text()).join('---\n'));
+    await writeData(io.stdout, resources.map((resource) => resource.text()).join('---\n'));
     return [];
   }
   if (target.type === 'folder') {
@@ -44,7 +44,7 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
     return [];
   }
   if (target.type === 'stdout' || request.package === undefined) {
-    await write(io.stdout, encodeResourceList(resources, { functionConfig }));
+    await writeData(io.stdout, encodeResourceList(resources, { functionConfig }));
     return [];
   }
   const plan = planWrite(request.package, resources);
@@ -65,6 +65,6 @@ export async function printChanges(io: Io, changes: readonly FileChange[]): Prom
       `+++ ${change.type === 'delete' ? '/dev/null' : `b/${change.path}`}`,
       ...lineDiff(before, after),
     ];
-    await write(io.stdout, `${lines.map(escapeControls).join('\n')}\n`);
+    await writeData(io.stdout, `${lines.join('\n')}\n`);
   }
 }

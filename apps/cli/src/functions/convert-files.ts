@@ -30,7 +30,7 @@ import { writeFileAtomically } from '../files/write-file.js';
 import { checkOutput } from '../io/check-output.js';
 import { printDiagnostics } from '../io/diagnostics.js';
 import { FINDINGS } from '../io/exit-code.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
@@ -108,7 +108,7 @@ export async function convertFiles(
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
-    for (const { text } of files) await write(io.stdout, separator + text);
+    for (const { text } of files) await writeData(io.stdout, separator + text);
     if (failed !== '') await printLine(io, `converted ${what}${failed}`);
     if (losses !== undefined) await reportUnsupportedFields(io, losses, options.losses);
     return;

@@ -59,7 +59,7 @@ function renderDiagnostic(
   { width, painted, note }: { width: number; painted: Paint; note: string | undefined },
 ): string {
   const { code, severity, message, file, path, range, hint } = diagnostic;
-  const head = `${painted(['bold', COLORS[severity]], `${severity}[${code}]`)}: ${painted('bold', escapeControls(message))}`;
+  const head = `${painted(['bold', COLORS[severity]], escapeControls(`${severity}[${code}]`))}: ${painted('bold', escapeControls(message))}`;
   const position = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
   const source = range === undefined ? undefined : lines[range.start.line - 1];
   const gutter = ' '.repeat(range === undefined ? 1 : String(range.start.line).length);

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeText } from './text.js';
 
 /** The input of a terminal, with what a prompt for a secret needs. */
 export interface Input extends Readable {
@@ -50,10 +51,24 @@ export interface Io {
 }
 
 /**
- * Writes to a stream. Resolves after the write, so that large output does not accumulate in memory. Rejects with
- * `storage-full` or `unavailable`.
+ * Writes text for people. Everything that could control a terminal becomes visible, except line breaks, tabs, and the
+ * colors of `paint`: names, messages, and documents come from files and servers that nobody checked.
  */
-export async function write(stream: Output, text: string | Uint8Array): Promise<void> {
+export async function write(stream: Output, text: string): Promise<void> {
+  await writeRaw(stream, escapeText(text, { colors: stream.isTTY === true }));
+}
+
+/** Writes a document: its exact bytes to a file or program, and as text for people to a terminal. */
+export async function writeData(stream: Output, data: string | Uint8Array): Promise<void> {
+  if (stream.isTTY !== true) return writeRaw(stream, data);
+  await write(stream, typeof data === 'string' ? data : new TextDecoder().decode(data));
+}
+
+/**
+ * Writes to a stream what controls a terminal. Resolves after the write, so that large output does not accumulate in
+ * memory. Rejects with `storage-full` or `unavailable`.
+ */
+export async function writeRaw(stream: Output, text: string | Uint8Array): Promise<void> {
   // A reader such as `head` can close the pipe early.
   if (!stream.writable) return;
   stream.hasOutput = true;

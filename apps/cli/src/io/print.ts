@@ -1,4 +1,4 @@
-import { type Io, paint, terminalWidth, write } from './io.js';
+import { type Io, paint, terminalWidth, write, writeData } from './io.js';
 import { type Column, pipeTable, terminalTable } from './table.js';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -14,7 +14,7 @@ export async function printData(
   if (format === 'table') return table();
   if (format === 'json') return write(io.stdout, jsonText(data));
   const { toYaml } = await import('@krmhub/catalog');
-  await write(io.stdout, toYaml(JSON.parse(JSON.stringify(data))));
+  await writeData(io.stdout, toYaml(JSON.parse(JSON.stringify(data))));
 }
 
 /** Formats JSON. Also escapes the control characters that JSON allows but a terminal interprets. */

@@ -1,4 +1,4 @@
-import { type Io, terminalWidth, write } from './io.js';
+import { type Io, terminalWidth, writeRaw } from './io.js';
 import { oneLine, shorten } from './text.js';
 
 /** A progress line on stderr that is overwritten. Prints nothing if stderr is not a terminal. */
@@ -15,7 +15,10 @@ export class Progress {
 
   async show(line: string): Promise<void> {
     if (!this.#shown) return;
-    await write(this.#io.stderr, `\r\u001b[2K${shorten(oneLine(line), terminalWidth(this.#io.stderr) - 1)}`);
+    await writeRaw(
+      this.#io.stderr,
+      `\r\u001b[2K${shorten(oneLine(line), terminalWidth(this.#io.stderr) - 1)}`,
+    );
   }
 
   /** Shows a line at most ten times a second. */
@@ -29,6 +32,6 @@ export class Progress {
 
   /** Call this before printing anything else. */
   async clear(): Promise<void> {
-    if (this.#shown) await write(this.#io.stderr, '\r\u001b[2K');
+    if (this.#shown) await writeRaw(this.#io.stderr, '\r\u001b[2K');
   }
 }

@@ -5,6 +5,8 @@ const CONTROLS = /[\u0000-\u001f\u007f]/g;
 const HIDDEN =
   /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
+const CONTROL_OR_HIDDEN = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f]|${HIDDEN.source}`, 'u');
+
 /** Replaces control characters by visible ones: ESC by `␛`, hidden characters by `�`. */
 export function escapeControls(text: string): string {
   return text
@@ -13,6 +15,29 @@ export function escapeControls(text: string): string {
       return String.fromCharCode(code === 0x7f ? 0x2421 : 0x2400 + code);
     })
     .replace(HIDDEN, '\ufffd');
+}
+
+/** What `paint` writes: bold, dim, and the eight colors, and their ends. */
+const COLORS = /(\u001b\[(?:[12]|22|3[0-79])m)/;
+
+/** Escapes controls of a text of several lines, except line breaks, tabs, and, with `colors`, the codes of `paint`. */
+export function escapeText(text: string, { colors }: { colors: boolean }): string {
+  if (!CONTROL_OR_HIDDEN.test(text)) return text;
+  const parts = colors ? text.split(COLORS) : [text];
+  return parts
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part
+            .split(/([\n\t])/)
+            .map(escapePart)
+            .join(''),
+    )
+    .join('');
+}
+
+function escapePart(part: string): string {
+  return part === '\n' || part === '\t' ? part : escapeControls(part);
 }
 
 /** Returns one line: collapses white space and removes control characters. */

@@ -2,7 +2,7 @@ import { FunctionFailure } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import { FINDINGS } from '../io/exit-code.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, write, writeData } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
 import { openRunner } from '../run/open-runner.js';
 import { parseExecutable, parseScript } from './exec-line.js';
@@ -31,12 +31,12 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
         : { apiVersion: 'the script', kind: script.reference, runtime: script },
     );
     const { output, stderr, exitCode } = await prepared.run(input, { signal });
-    await write(io.stderr, stderr);
+    await write(io.stderr, new TextDecoder().decode(stderr));
     // kpt reads the results of a function that failed, too.
-    await write(io.stdout, output);
+    await writeData(io.stdout, output);
     if (exitCode !== 0) io.exitCode = FINDINGS;
   } catch (error) {
-    if (error instanceof FunctionFailure) await write(io.stderr, error.stderr);
+    if (error instanceof FunctionFailure) await write(io.stderr, new TextDecoder().decode(error.stderr));
     throw error;
   } finally {
     await runner.close();

@@ -7,7 +7,7 @@ import { writeFileAtomically } from '../files/write-file.js';
 import type { Layer } from '../function-configs/layers.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { openLock } from '../lock/open-lock.js';
@@ -104,7 +104,7 @@ async function printPlans(
   isCheck: boolean,
 ): Promise<void> {
   for (const { name, text, edits, entries } of plans) {
-    if (isCheck) await printDiff(io, unifiedDiff(name, text, edits));
+    if (isCheck) await writeData(io.stdout, unifiedDiff(name, text, edits));
     for (const { entry, apiVersion, kind, outcome, image, exec, release, reason, warnings } of entries) {
       const place = `${name}: ${entry}`;
       const what =
@@ -133,14 +133,4 @@ async function printPlans(
       `updated ${plural(stale.length, 'function')} in ${plural(changed.length, 'Kptfile')}`,
     );
   }
-}
-
-async function printDiff(io: Io, diff: string): Promise<void> {
-  const lines = diff.split('\n').map((line) =>
-    line
-      .split(/([\t\r])/)
-      .map((part) => (/^[\t\r]$/.test(part) ? part : escapeControls(part)))
-      .join(''),
-  );
-  await write(io.stdout, lines.join('\n'));
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { signalGroup } from '@krmhub/functions/process/process-group';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../../io/child-environment.js';
-import { type Io, write } from '../../io/io.js';
+import { type Io, write, writeData } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { BuildFolder } from './build-folder.js';
 import type { Kustomize } from './find-kustomize.js';
@@ -74,7 +74,7 @@ export async function runKustomize(
     const all = await Promise.allSettled([
       orStop(writeGroup()),
       ended,
-      orStop(forward(child.stdout, (chunk) => write(io.stdout, chunk))),
+      orStop(forward(child.stdout, (chunk) => writeData(io.stdout, chunk))),
       orStop(forwardLines(errors, (text) => write(io.stderr, printable(mapPaths(text))))),
     ]);
     for (const one of all) if (one.status === 'rejected') throw one.reason;

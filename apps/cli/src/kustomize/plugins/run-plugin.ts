@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
 import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
-import { type Io, write } from '../../io/io.js';
+import { type Io, writeData } from '../../io/io.js';
 import { watchCaller } from '../../io/watch-caller.js';
 import { LocalRunner } from '../../run/local-runner.js';
 import { formatPlugin } from './plugin-folder.js';
@@ -60,11 +60,11 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
     const prepared = await runner.prepare({ ...record.function, ...pin });
     const result = await prepared.run(resourceList(request), { folder: root, signal });
     if (result.exitCode === 0 && result.stderr.byteLength + result.results.length === 0) {
-      await write(io.stdout, readResponse(result.output, request, name));
+      await writeData(io.stdout, readResponse(result.output, request, name));
       return;
     }
     await printMessages(io, name, result, prepared.notes);
-    if (result.exitCode === 0) await write(io.stdout, readResponse(result.output, request, name));
+    if (result.exitCode === 0) await writeData(io.stdout, readResponse(result.output, request, name));
     else io.exitCode = FINDINGS;
   } finally {
     await runner.close();

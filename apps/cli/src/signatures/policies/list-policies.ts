@@ -1,5 +1,5 @@
 import type { PolicySet } from '@krmhub/api/model';
-import { type Io, write } from '../../io/io.js';
+import { type Io, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { escapeControls, oneLine, plural } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
@@ -16,7 +16,7 @@ type PolicySigner = Policy['signers'][number];
 /** Lists the policies in full: what each covers, what it requires, and its signers by name. */
 export async function listPolicies(io: Io, options: ListPoliciesOptions): Promise<void> {
   const set = await (await connect(io, options.registry)).policies();
-  if (options.text === true) return write(io.stdout, set.text);
+  if (options.text === true) return writeData(io.stdout, set.text);
   await printData(io, options.output, set, () =>
     io.stdout.isTTY === true ? printInFull(io, set.policies) : printRows(io, set.policies),
   );
