@@ -98,7 +98,7 @@ export const POLICY_CODES = {
   'policy/broad-group': {
     severity: 'warning',
     summary:
-      'The last `*` of a glob is not followed by a dot and at least two labels, so it also matches groups of other owners.',
+      'The last `*` of a glob is followed by a public suffix such as `com` or `co.uk`, or not by a dot, so it also matches groups of other owners.',
     fix: 'Use a full domain after the dot: `example.com` and `*.example.com`, as two groups.',
   },
   'policy/literal-wildcard': {
@@ -109,6 +109,11 @@ export const POLICY_CODES = {
   'policy/insecure-issuer': {
     severity: 'warning',
     summary: 'An issuer is an http URL.',
+    fix: 'Use the https URL of the identity provider from the certificate.',
+  },
+  'policy/issuer-url': {
+    severity: 'warning',
+    summary: 'An issuer is not a URL.',
     fix: 'Use the https URL of the identity provider from the certificate.',
   },
   'policy/empty-range': {

@@ -69,6 +69,21 @@ describe('a subject pattern', () => {
     ['^ci@example.*$', 'addresses in other domains, for example ci@example'],
     ['^.*example\\.com$', 'attacker@attacker-example.com'],
     ['^ci@[[:alpha:].]+$', 'addresses in other domains'],
+    [
+      '^https://github\\.com/example/functions(/\\.github/workflows/.*)?.*$',
+      'other repositories of the owner',
+    ],
+    [
+      '^https://github\\.com/example/functions(?:/.*){0,1}[^@]*@refs/heads/main$',
+      'example/functionsattacker/',
+    ],
+    ['^https://github\\.com/example(/functions/.*)*.*$', 'repositories of other owners'],
+    ['^\\w+@gmail\\.com$', 'addresses that everyone can register, for example attacker@gmail.com'],
+    ['^ci-.*@(?:example\\.com|outlook\\.com)$', 'ci-attacker@outlook.com'],
+    ['^[a-z.]+@yahoo\\.co\\.uk$', 'attacker@yahoo.co.uk'],
+    ['^[^@]+@[^@]+\\.co\\.uk$', 'addresses in other domains'],
+    ['^ci@[a-z]+\\.com\\.au$', 'ci@attacker.com.au'],
+    [`^https://[^/]+\\.github\\.io/team/functions/${WORKFLOW}@refs/tags/v1$`, 'subjects on other hosts'],
   ])('%s is warned of, with what else it trusts', (pattern, text) => {
     const [danger] = warnings(pattern);
     expect(danger).toMatchObject({ code: 'policy/broad-pattern' });
@@ -96,6 +111,10 @@ describe('a subject pattern', () => {
     '^https://[^/]+\\.example\\.com/team/functions/release\\.yaml@refs/tags/v1$',
     `^https://github\\.com/example/functions/[^@]+@refs/heads/main$`,
     '^[^@]+@example\\.com$',
+    '^[^@]+@example\\.co\\.uk$',
+    '^jane\\.doe@gmail\\.com$',
+    '^[^@]+@gmail\\.example\\.com$',
+    `^https://github\\.com/example/functions(?:-next)?/${WORKFLOW}@refs/tags/v[0-9.]+$`,
     '^ci@project\\.iam\\.gserviceaccount\\.com$',
     '^[^@]+@project\\.iam\\.gserviceaccount\\.com$',
     '^.*@example\\.com$',
@@ -138,6 +157,9 @@ describe('a policy', () => {
     ['policy/unescaped-dot', signed(`{${issuer}, subjectPattern: "^ci@example.com$"}`)],
     ['policy/literal-wildcard', signed('{issuer: "*", subject: a}')],
     ['policy/literal-wildcard', signed(`{${issuer}, subject: "https://github.com/example/*"}`)],
+    ['policy/issuer-url', signed('{issuer: token.example.com, subject: a}')],
+    ['policy/issuer-url', signed('{issuer: "https:", subject: a}')],
+    ['policy/issuer-url', signed('{issuer: accounts, subject: a}')],
     ['policy/insecure-issuer', signed('{issuer: "http://token.example.com", subject: a}')],
     ['policy/empty-range', signed(`{${issuer}, subject: a}`, ', releases: ">=2.0.0 <1.0.0"')],
     ['policy/broad-group', read(`{groups: ["*example.com"], signers: [{${issuer}, subject: a}]}`)],
@@ -174,11 +196,15 @@ it.each([
   ['*.com', 'attacker.com'],
   ['fn-*.com', 'fn-attacker.com'],
   ['*.*.io', 'attacker.attacker.io'],
+  ['*.co.uk', 'attacker.co.uk'],
+  ['*.fn.*.com.au', 'attacker.fn.attacker.com.au'],
+  ['*.github.io', 'attacker.github.io'],
+  ['*.internal', 'attacker.internal'],
 ])('the group %s is warned of, since it covers %s', (glob, other) => {
   expect(groupDangers(glob)).toMatchObject([{ message: expect.stringContaining(other) }]);
 });
 
-it.each(['*', 'example.com', '*.example.com', 'fn-*.example.com'])(
+it.each(['*', 'example.com', '*.example.com', 'fn-*.example.com', '*.example.co.uk', 'team.github.io'])(
   'the group %s is not warned of',
   (glob) => {
     expect(groupDangers(glob)).toEqual([]);

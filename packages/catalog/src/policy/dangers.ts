@@ -1,3 +1,5 @@
+import { loadPublicSuffixes } from '@krmhub/schema/libraries/lazy-libraries';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import semver from 'semver';
 import type { PolicyCode } from './codes.js';
 import { type PatternPath, patternPaths, sampleText } from './pattern-samples.js';
@@ -17,6 +19,7 @@ const WIDTHS = {
   any: 'every subject of its issuer',
   host: 'subjects on other hosts',
   domain: 'addresses in other domains',
+  address: 'addresses that everyone can register',
   owner: 'repositories of other owners',
   repository: 'other repositories of the owner',
   ref: 'other branches and pull requests',
@@ -114,8 +117,11 @@ function findWideMatch(
  * Returns the part of a subject that the attacker chose; undefined for parts without danger, such as the name of a tag.
  */
 function chosenWidth(subject: string): Width | undefined {
-  const [, address] = /^[^@/\s]+@([^@/\s]+)$/.exec(subject) ?? [];
-  if (address !== undefined) return isChosenDomain(address) ? 'domain' : undefined;
+  const [, local = '', domain] = /^([^@/\s]+)@([^@/\s]+)$/.exec(subject) ?? [];
+  if (domain !== undefined) {
+    if (isChosenDomain(domain)) return 'domain';
+    return local.includes('attacker') && MAIL_PROVIDERS.test(domain) ? 'address' : undefined;
+  }
   const url = /^https?:\/\/([^@/\s]+)\/([^@/\s]+)\/([^@/\s]+)\/[^@\s]*@(\S+)$/.exec(subject);
   if (url === null) return undefined;
   const [, host, owner, repository, ref] = url;
@@ -125,17 +131,23 @@ function chosenWidth(subject: string): Width | undefined {
   return /^refs\/(?:heads\/attacker|pull\/1\/merge)/.test(ref!) ? 'ref' : undefined;
 }
 
-/** Domains with subdomains for everyone. */
+/** Domains in which everyone gets an address: the best-known of thousands. */
+const MAIL_PROVIDERS =
+  /^(?:(?:aol|fastmail|gmail|gmx|googlemail|hotmail|icloud|live|mac|mail|me|msn|naver|outlook|pm|proton|protonmail|tuta|tutanota|web|yahoo|yandex|ymail|zoho|126|163)\.(?:[a-z]{2,3}|com?\.[a-z]{2})|(?:foxmail|qq|hey|duck|rediffmail)\.com|users\.noreply\.github\.com)$/;
+/** Domains with subdomains for everyone that are not in the Public Suffix List. */
 const SHARED_DOMAINS = /\.(?:iam\.gserviceaccount\.com|onmicrosoft\.com)$/;
 
 /** Reports whether an attacker controls the registrable part of a domain, not only a subdomain. */
 function isChosenDomain(domain: string): boolean {
   const own = domain.replace(SHARED_DOMAINS, '');
-  return own
-    .split('.')
-    .slice(own === domain ? -2 : -1)
-    .join('.')
-    .includes('attacker');
+  const registered = own === domain ? registrableDomain(domain) : own.split('.').at(-1);
+  return (registered ?? domain).includes('attacker');
+}
+
+/** Returns the part of a domain that one owner registers; undefined for a public suffix such as `co.uk`. */
+function registrableDomain(domain: string): string | undefined {
+  const options = { allowPrivateDomains: true, validateHostname: false };
+  return loadPublicSuffixes().getDomain(domain, options) ?? undefined;
 }
 
 function findLoneDotMatch(
@@ -152,9 +164,14 @@ function findLoneDotMatch(
 
 /** Finds issuers that do not prove an identity. */
 export function issuerDangers(issuer: string): Danger[] {
-  if (!/^http:/i.test(issuer)) return [];
-  const message = `the issuer ${issuer} is not https: an attacker on its network can sign as any subject`;
-  return [{ code: 'policy/insecure-issuer', message }];
+  if (/^http:/i.test(issuer)) {
+    const message = `the issuer ${issuer} is not https: an attacker on its network can sign as any subject`;
+    return [{ code: 'policy/insecure-issuer', message }];
+  }
+  // `exactDangers` reports a wildcard.
+  if (parseUrl(issuer)?.protocol === 'https:' || issuer.includes('*')) return [];
+  const message = `the issuer ${issuer} is not a URL, so no certificate has it`;
+  return [{ code: 'policy/issuer-url', message }];
 }
 
 /** Finds exact texts that look like patterns. */
@@ -165,13 +182,14 @@ export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[]
 }
 
 /**
- * A glob that also covers domains that others can register: its last `*` does not end at a dot, or only one label
- * follows that dot, as in `*.com`. `*` alone says so itself.
+ * A glob that also covers domains that others can register: its last `*` does not end at a dot, or a public suffix
+ * follows that dot, as in `*.com` and `*.co.uk`. `*` alone says so itself.
  */
 export function groupDangers(glob: string): Danger[] {
   const last = glob.lastIndexOf('*');
   const rest = glob.slice(last + 1);
-  if (last === -1 || glob === '*' || /^\..*\./.test(rest)) return [];
+  if (last === -1 || glob === '*') return [];
+  if (rest.startsWith('.') && registrableDomain(rest.slice(1)) !== undefined) return [];
   const example = glob.replaceAll('*', 'attacker');
   return [{ code: 'policy/broad-group', message: `the group ${glob} also covers ${example}` }];
 }

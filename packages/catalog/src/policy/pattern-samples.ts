@@ -82,10 +82,11 @@ class PatternReader {
     const [min, max] = this.#quantifier();
     if ('paths' in atom) {
       const times = Math.min(max, Math.max(1, min));
-      return atom.paths.map((path) => {
+      const paths = atom.paths.map((path) => {
         if (path.length * times > MAX_PIECES) throw new UnknownSyntax();
         return Array.from({ length: times }, () => path).flat();
       });
+      return min === 0 ? [...paths.slice(0, MAX_PATHS - 1), []] : paths;
     }
     const characters = compile(atom.characters);
     return [

@@ -4,6 +4,7 @@ import type * as CelExtensions from '@bufbuild/cel/ext';
 import type { Ajv } from 'ajv';
 import type { RE2JS } from 're2js';
 import type correctLicense from 'spdx-correct';
+import type * as PublicSuffixes from 'tldts';
 
 /**
  * Libraries that are loaded on first use. Most documents do not need them, and loading takes longer than linting a
@@ -17,6 +18,7 @@ let ajv: typeof Ajv | undefined;
 let re2: typeof RE2JS | undefined;
 let cel: CelLibrary | undefined;
 let correct: typeof correctLicense | undefined;
+let suffixes: typeof PublicSuffixes | undefined;
 
 export function loadAjv(): typeof Ajv {
   ajv ??= (require('ajv') as { Ajv: typeof Ajv }).Ajv;
@@ -34,6 +36,12 @@ export function loadCel(): CelLibrary {
     ...(require('@bufbuild/cel/ext') as typeof CelExtensions),
   };
   return cel;
+}
+
+/** The Public Suffix List. */
+export function loadPublicSuffixes(): typeof PublicSuffixes {
+  suffixes ??= require('tldts') as typeof PublicSuffixes;
+  return suffixes;
 }
 
 export function loadLicenseCorrection(): typeof correctLicense {
