@@ -83,6 +83,12 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
         hint: 'Fix the errors above, or select other kinds with --kind.',
       });
     }
+    if (prepared.length === 0) {
+      const given = [source.official ?? [], source.catalogs].flat();
+      throw new KrmhubError('not-found', escapeControls(`no function with a name in ${given.join(', ')}`), {
+        hint: 'Check the catalog: krmhub lint FILE, or select another one with -c.',
+      });
+    }
     for (const { file, plugin } of prepared) await writePlugin(file, plugin.record, plugin.text);
     const installed = await Promise.all(prepared.map(({ file }) => findPlugin(file)));
     await printPlugins(

@@ -143,6 +143,18 @@ describe('plugins install', () => {
     writeCatalog({ Broken: invalid });
     const none = await run('install', '-c', 'catalog.yaml', '--allow-exec');
     expect([none.exitCode !== 0, none.err()]).toEqual([true, expect.stringContaining('installed none of 1')]);
+    writeCatalog({});
+    const nameless = readFileSync(path.join(cwd, 'catalog.yaml'), 'utf8').replace(
+      '[]',
+      '[{"names":{"kind":7}}]',
+    );
+    writeFileSync(path.join(cwd, 'catalog.yaml'), nameless);
+    const unnamed = await run('install', '-c', 'catalog.yaml', '--allow-exec');
+    expect([unnamed.exitCode, unnamed.err()]).toEqual([
+      3,
+      expect.stringContaining('no function with a name in'),
+    ]);
+    expect(unnamed.err()).not.toContain('installed');
   });
 
   it('writes a plugin and its record for each kind', async () => {

@@ -22,7 +22,7 @@ const NAME = { group: 'example.com', kind: 'SetLabels' };
 const { layer: OWN, artifact: ARTIFACT } = ARTIFACT_MEDIA_TYPES.definition;
 
 interface Layer {
-  text: string;
+  text: string | Uint8Array;
   mediaType?: string;
   size?: number;
   title?: string;
@@ -38,10 +38,12 @@ async function subjectOf(
     artifactType = ARTIFACT,
   }: { repository?: string; tag?: string; version?: string; artifactType?: string } = {},
 ) {
-  const blobs = new Map(layers.map(({ text }) => [computeDigest(Buffer.from(text)), Buffer.from(text)]));
+  const blobs = new Map(
+    layers.map(({ text }) => [computeDigest(Buffer.from(text as string)), Buffer.from(text as string)]),
+  );
   const files: Descriptor[] = layers.map(({ text, mediaType = OWN, size = text.length, title }) => ({
     mediaType,
-    digest: computeDigest(Buffer.from(text)),
+    digest: computeDigest(Buffer.from(text as string)),
     size,
     ...(title === undefined ? {} : { annotations: { [TITLE]: title } }),
   }));
@@ -91,7 +93,7 @@ describe('the subject of an artifact', () => {
     expect(subject.definitions).toEqual([NAME]);
   });
 
-  const disguised = (text: string, more: Partial<Layer> = {}) =>
+  const disguised = (text: string | Uint8Array, more: Partial<Layer> = {}) =>
     subjectOf([{ text, mediaType: 'application/octet-stream', ...more }], {
       artifactType: 'application/x',
     });
@@ -106,6 +108,25 @@ describe('the subject of an artifact', () => {
   ])('is a definition whose kind is written with %s, whatever its type says', async (_, text) => {
     const { subject } = await disguised(text);
     expect(subject.definitions).toEqual([NAME]);
+  });
+
+  const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+  it.each<[string, string | Uint8Array]>([
+    ['a sequence', `- ${DEFINITION.trimEnd().replaceAll('\n', '\n  ')}\n`],
+    ['a sequence in a sequence', `- - ${DEFINITION.trimEnd().replaceAll('\n', '\n    ')}\n`],
+    ['UTF-16 with a mark', utf16(`\ufeff${DEFINITION}`)],
+    ['UTF-16 without a mark', utf16(DEFINITION)],
+    ['big-endian UTF-16', utf16(`\ufeff${DEFINITION}`).swap16()],
+    ['big-endian UTF-16 without a mark', utf16(DEFINITION).swap16()],
+  ])('is a definition in %s, as other tools read it', async (_, text) => {
+    for (const more of [{}, { title: 'definition.yaml' }, { mediaType: OWN }]) {
+      expect((await disguised(text, more)).subject.definitions).toEqual([NAME]);
+    }
+  });
+
+  it('is several definitions in a sequence', async () => {
+    const item = `- ${DEFINITION.trimEnd().replaceAll('\n', '\n  ')}\n`;
+    expect((await disguised(item + item)).subject.definitions).toEqual([NAME, NAME]);
   });
 
   it.each<[string, string]>([

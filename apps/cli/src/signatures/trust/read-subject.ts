@@ -114,8 +114,8 @@ export async function readSubject(
 export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nameless: boolean } {
   // With a line before it, JSON is read as YAML is: with an error for duplicate keys, of which tools see different
   // ones.
-  const text = hasByteOrderMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.byteLength) : bytes;
-  const { documents, diagnostics } = readMachineYaml(Buffer.concat([NEWLINE, text]), { file: 'definition' });
+  const text = Buffer.concat([NEWLINE, toUtf8(bytes)]);
+  const { documents, diagnostics } = readMachineYaml(text, { file: 'definition' });
   const names: FunctionName[] = [];
   let nameless = diagnostics.some(({ code, severity }) => severity === 'error' && code !== 'yaml/empty');
   for (const [index, value] of documents.flatMap(unwrapList).entries()) {
@@ -134,14 +134,23 @@ export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nam
 }
 
 const NEWLINE = Buffer.from('\n');
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-function hasByteOrderMark(bytes: Uint8Array): boolean {
-  return Buffer.compare(bytes.subarray(0, BYTE_ORDER_MARK.byteLength), BYTE_ORDER_MARK) === 0;
+/**
+ * Returns text in UTF-8 without a byte order mark. Other tools also read UTF-16, which begins with its mark, or with an
+ * ASCII character (YAML 1.2.2, section 5.2).
+ */
+function toUtf8(bytes: Uint8Array): Uint8Array {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return bytes.subarray(3);
+  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0);
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);
+  if (bytes.byteLength < 2 || !(isLittle || isBig)) return bytes;
+  return Buffer.from(new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be').decode(bytes));
 }
 
-/** Returns a document and the items of a List or ResourceList, which tools read as documents. */
+/** Returns a document and its items if it is a list, a List, or a ResourceList, which tools read as documents. */
 function unwrapList(value: JsonValue): JsonValue[] {
+  if (Array.isArray(value)) return value.flatMap(unwrapList);
   const items = fieldsNamed(value, 'items').flatMap((list) => (Array.isArray(list) ? list : []));
   return [value, ...items.flatMap(unwrapList)];
 }
