@@ -28,6 +28,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: 'too-large',
     detail: 'the chunk extensions are too long',
   },
+  SEVERAL_HOSTS: {
+    status: 400,
+    code: 'invalid-request',
+    detail: 'the request has more than one Host header',
+  },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     code: 'invalid-request',
@@ -46,6 +51,12 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
     const { socket } = request;
     const before = latest.get(socket);
     latest.set(socket, response);
+    if (hasSeveralHosts(request)) {
+      const refuse = () => socket.end(responseText('SEVERAL_HOSTS'));
+      if (before === undefined || before.writableFinished) refuse();
+      else before.once('finish', refuse);
+      return;
+    }
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (length !== undefined || encoding !== undefined) response.once('finish', () => endUnread(request));
     if (before === undefined || before.writableFinished) {
@@ -79,6 +90,16 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
     else if (response.headersSent) socket.destroy();
     else refuse();
   });
+}
+
+/** Reports whether a request has more than one Host header, of which proxies may read another one (RFC 9112, 3.2). */
+function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count > 1;
 }
 
 /** Closes the connection soon if a body continues after the response, because nothing reads it. */

@@ -155,6 +155,17 @@ describe('a running registry', () => {
     expect(tiny.status).toBe(201);
   });
 
+  it.each(['Host: x\r\nHost: x', 'Host: a\r\nX: y\r\nhOST: b'])(
+    'rejects two Host headers: %j',
+    async (hosts) => {
+      const { received, status } = await raw(`GET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`);
+      expect([status, received]).toEqual([400, expect.stringContaining('more than one Host header')]);
+      const after = `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`;
+      const pipelined = await raw(after, { more: () => new Promise((resolve) => setTimeout(resolve, 200)) });
+      expect(pipelined.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 400 /);
+    },
+  );
+
   it('rejects oversized headers', async () => {
     expect((await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)).status).toBe(
       431,
