@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const MODULE = 'github.com/opencontainers/distribution-spec/conformance@967efdc079b9';
+const MODULE = 'github.com/opencontainers/distribution-spec/conformance@v0.0.0-20260831232431-97274622c111';
 /** Seconds that the suite may run: ten times what it needs to push, pull and delete everything. */
 const SECONDS = 600;
 const USAGE =
