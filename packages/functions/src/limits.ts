@@ -24,6 +24,8 @@ export const FUNCTION_LIMITS = {
    * Size of one file that a function writes, so that it cannot fill the disk. Functions write only temporary files.
    */
   maxFileBytes: 1_073_741_824,
+  /** Memory that one process of an executable can write. Functions that hold the largest output need less. */
+  maxMemoryBytes: 4_294_967_296,
   /** Size of each temporary folder of an executable in the sandbox, which is in memory. */
   maxTemporaryBytes: 1_073_741_824,
   /** Processes of a container. Docker has no default limit; the limit of podman is 2,048. */

@@ -7,16 +7,18 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Digest } from '@krmhub/schema/digest';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DEFAULT_RUN_LIMITS } from '../limits.js';
-import { findSandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
+import { DEFAULT_RUN_LIMITS, FUNCTION_LIMITS } from '../limits.js';
+import { findSandbox, isInside, sandboxArguments, visibleFolders } from '../sandbox/bubblewrap.js';
 import { processesWith, sampleInput, type TestedRuntime, testRuntime } from '../testing/runtime-contract.js';
 import { installExecutable } from './install-executable.js';
 import { type ExecRun, runExecutable } from './run-executable.js';
@@ -40,7 +42,18 @@ async function installScript(text: string): Promise<{ file: string; sha256: Dige
   return { ...installed, marker };
 }
 
-const installSample = () => installScript(`#!${process.execPath}\n${readFileSync(sample, 'utf8')}`);
+/** The sandbox hides the home folder, where version managers have Node.js, but not the working folder. */
+const node = await visibleNode();
+async function visibleNode(): Promise<string> {
+  const { hidden } = await visibleFolders({ cwd: '/', env: {}, network: false });
+  const real = realpathSync(process.execPath);
+  if (!hidden.some((one) => isInside(process.execPath, one) || isInside(real, one))) return process.execPath;
+  const copy = path.join(folder, 'node');
+  copyFileSync(real, copy);
+  return copy;
+}
+
+const installSample = () => installScript(`#!${node}\n${readFileSync(sample, 'utf8')}`);
 
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 
@@ -174,6 +187,90 @@ describe('an executable', () => {
     expect(text).toContain('temporary');
     expect(text.match(/\/proc\/\d+/g)!.length).toBeLessThan(6);
     expect(text).toMatch(/CapBnd:\s+0+$/m);
+  });
+
+  it.skipIf(!sandbox.ok)('in a sandbox sees no home of the account, whatever HOME is', async () => {
+    if (!sandbox.ok) return;
+    const { file, sha256 } = await installScript(`#!/bin/sh\necho home: $(ls -A "$ACCOUNT") >&2\nexit 1\n`);
+    const account = userInfo().homedir;
+    // A home that is empty anyway shows nothing.
+    expect(readdirSync(account)).not.toEqual([]);
+    const env = { PATH: '/usr/bin:/bin', ACCOUNT: account };
+    for (const home of ['/', '/nonexistent', mkdtempSync(path.join(folder, 'home-')), '/usr', '/etc']) {
+      const { stderr } = await run(file, sha256, { sandbox: sandbox.sandbox, env, home });
+      expect([home, Buffer.from(stderr).toString()]).toEqual([home, 'home:\n']);
+    }
+  });
+
+  it.skipIf(!sandbox.ok)('in a sandbox has no further user namespaces', async () => {
+    if (!sandbox.ok) return;
+    const { file, sha256 } = await installScript(
+      `#!/bin/sh\nunshare --user true >&2 || echo refused >&2\nexit 1\n`,
+    );
+    const env = { PATH: '/usr/bin:/bin' };
+    const { stderr } = await run(file, sha256, { sandbox: sandbox.sandbox, env });
+    expect(Buffer.from(stderr).toString().includes('refused')).toBe(sandbox.sandbox.forbidsNamespaces);
+  });
+
+  it.skipIf(!sandbox.ok).each([
+    ['an absolute path', (bin: string) => `#!${bin}/tool`, undefined],
+    ['env', () => '#!/usr/bin/env tool', undefined],
+    ['env with options', () => '#!/usr/bin/env -S A=b tool', undefined],
+    ['env and a folder of PATH', () => '#!/usr/bin/env tool', 'link'],
+  ])('in a sandbox says that it hides the interpreter of a script: %s', async (_, first, searched) => {
+    if (!sandbox.ok) return;
+    const home = mkdtempSync(path.join(folder, 'home-'));
+    const bin = path.join(home, '.versions/bin');
+    mkdirSync(bin, { recursive: true });
+    copyFileSync('/bin/sh', path.join(bin, 'tool'));
+    // As shims do: the folder of PATH has a link to a program in another folder.
+    mkdirSync(path.join(home, 'link'));
+    symlinkSync(path.join(bin, 'tool'), path.join(home, 'link/tool'));
+    const { file, sha256 } = await installScript(`${first(bin)}\n`);
+    const env = { PATH: `/usr/bin:/bin:${path.join(home, searched ?? 'link')}` };
+    const cwd = mkdtempSync(path.join(folder, 'cwd-'));
+    await expect(run(file, sha256, { sandbox: sandbox.sandbox, env, cwd, home })).rejects.toMatchObject({
+      code: 'function-failed',
+      message: expect.stringMatching(/is a script whose interpreter the sandbox hides: .*\/tool$/),
+      hint: expect.stringContaining('outside of your home folder'),
+    });
+    // Without a sandbox, nothing is hidden.
+    await expect(run(file, sha256, { env, cwd, home })).rejects.toMatchObject({
+      message: expect.stringContaining('wrote no output'),
+    });
+  });
+
+  it.skipIf(!sandbox.ok)(
+    'in a sandbox runs with an interpreter in a folder of PATH, and says what it hides if that fails',
+    async () => {
+      if (!sandbox.ok) return;
+      const home = mkdtempSync(path.join(folder, 'home-'));
+      const bin = path.join(home, 'bin');
+      mkdirSync(bin);
+      copyFileSync('/bin/sh', path.join(bin, 'tool'));
+      writeFileSync(path.join(bin, 'shim'), `#!/bin/sh\nexec ${home}/libexec/tool\n`, { mode: 0o755 });
+      const env = { PATH: `/usr/bin:/bin:${bin}` };
+      const more = { sandbox: sandbox.sandbox, env, cwd: mkdtempSync(path.join(folder, 'cwd-')), home };
+      const works = await installScript('#!/usr/bin/env tool\ncat\n');
+      expect((await run(works.file, works.sha256, more)).exitCode).toBe(0);
+      const fails = await installScript('#!/usr/bin/env shim\n');
+      await expect(run(fails.file, fails.sha256, more)).rejects.toMatchObject({
+        message: expect.stringMatching(/interpreter the sandbox hides: .*\/shim$/),
+        exitCode: 127,
+      });
+    },
+  );
+
+  it.each(['with', 'without'])('has a limit of its memory %s a sandbox', async (which) => {
+    if (which === 'with' && !sandbox.ok) return;
+    const { file, sha256 } = await installScript(
+      `#!${node}\nconst blocks = [];\ntry {\n  for (;;) blocks.push(new ArrayBuffer(2 ** 30));\n} catch {\n  process.stderr.write(\`GiB: \${blocks.length}\`);\n}\nprocess.exit(1);\n`,
+    );
+    const more = which === 'with' && sandbox.ok ? { sandbox: sandbox.sandbox } : {};
+    const { stderr } = await run(file, sha256, more);
+    const blocks = Number(/GiB: (\d+)/.exec(Buffer.from(stderr).toString())?.[1]);
+    expect(blocks).toBeGreaterThan(1);
+    expect(blocks * 2 ** 30).toBeLessThanOrEqual(FUNCTION_LIMITS.maxMemoryBytes);
   });
 
   it.skipIf(!sandbox.ok)('in a sandbox ends if the process that started it is killed', async () => {

@@ -4,11 +4,13 @@ import type { Digest } from '@krmhub/schema/digest';
 import { EXECUTABLE_LIMITS } from '../archives/limits.js';
 import type { RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
+import { type FailedRun, FunctionFailure } from '../output/function-failure.js';
 import type { RunResult } from '../output/run-result.js';
 import { watchFolder } from '../process/parent-watch.js';
 import { runProgram } from '../process/run-program.js';
 import { type Command, limited } from '../process/shell-limits.js';
 import { type Sandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
+import { findHiddenInterpreter, type HiddenInterpreter } from './interpreter.js';
 import { copyVerified } from './verified-copy.js';
 
 export interface ExecRun {
@@ -61,13 +63,32 @@ export async function runExecutable(
     });
     // Linux does not run a file that is open for writing.
     await copy.close();
+    const interpreter = run.sandbox && (await findHiddenInterpreter(run));
+    if (interpreter?.isShown === false) throw interpreterFailure(name, interpreter, NOT_STARTED);
     const command = limited(await commandOf(run, file), limits);
     const result = await runProgram({ ...command, cwd: run.cwd, input, limits, signal });
-    return finishRun(result, { name, input, limits, isWrapped: run.sandbox !== undefined, signal });
+    const finished = finishRun(result, { name, input, limits, isWrapped: run.sandbox !== undefined, signal });
+    const didNotStart = CANNOT_START.includes(finished.exitCode);
+    if (interpreter !== undefined && didNotStart) throw interpreterFailure(name, interpreter, finished);
+    return finished;
   } finally {
     await rm(folder, { recursive: true, force: true });
     endWatch();
   }
+}
+
+/** Exit codes of a shell and of `env` for a program that cannot run or is not found. */
+const CANNOT_START = [126, 127];
+const NOT_STARTED: FailedRun = { stderr: new Uint8Array(), stderrTruncated: false };
+
+function interpreterFailure(name: string, { file }: HiddenInterpreter, run: FailedRun): FunctionFailure {
+  return new FunctionFailure(
+    `function ${name} is a script whose interpreter the sandbox hides: ${file}`,
+    run,
+    {
+      hint: 'Install the interpreter outside of your home folder and /tmp, for example with the package manager of the system.',
+    },
+  );
 }
 
 async function commandOf(

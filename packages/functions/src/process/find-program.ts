@@ -19,7 +19,7 @@ export async function findProgram(name: string, env: Environment): Promise<strin
   return undefined;
 }
 
-async function isExecutable(file: string): Promise<boolean> {
+export async function isExecutable(file: string): Promise<boolean> {
   try {
     await access(file, constants.X_OK);
     return (await stat(file)).isFile();

@@ -11,8 +11,9 @@ export interface Command {
 const BLOCK_BYTES = 512;
 
 /**
- * Lets the shell that becomes the command set limits: no core dumps, no file that fills the disk, and processor time
- * for processes that escape the timeout. Limits that the system does not support are skipped.
+ * Lets the shell that becomes the command set limits for each process: no core dumps, no file that fills the disk,
+ * memory that it can write, and processor time, also if it escapes the timeout. Limits that the system does not support
+ * are skipped.
  */
 export function limited<Limited extends Command>(
   command: Limited,
@@ -20,6 +21,8 @@ export function limited<Limited extends Command>(
 ): Limited & { setup: string } {
   const limits = {
     c: 0,
+    // In kibibytes. The whole address space (`ulimit -v`) is no measure: runtimes reserve much more than they use.
+    d: FUNCTION_LIMITS.maxMemoryBytes / 1_024,
     f: Math.ceil(FUNCTION_LIMITS.maxFileBytes / BLOCK_BYTES),
     t: Math.ceil(timeout / 1_000) * availableParallelism() + 1,
   };

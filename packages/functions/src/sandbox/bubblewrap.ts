@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { homedir, platform } from 'node:os';
+import { homedir, platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { findProgram } from '../process/find-program.js';
@@ -11,18 +11,20 @@ import { realPath } from './real-path.js';
  *
  * - Namespaces of its own: it sees no other process, shares no memory, and reaches no network unless it is allowed. All
  *   of its processes are killed when it ends, also those that left their process group, and also if krmhub is killed.
- * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced
- *   by empty folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working
- *   directory stays readable, and so do folders of its PATH.
- * - No capabilities, and only the environment that it was given.
+ * - The file system of this machine, read-only. The home folder, both that of HOME and that of the user's account,
+ *   `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced by empty folders in memory: keys, tokens, and the sockets of
+ *   services such as Docker are not in it. The working directory stays readable, and so do folders of its PATH.
+ * - No capabilities, no further user namespaces in which it would have some, and only the environment that it was given.
  *
- * It does not limit memory and processor time, and hides no files outside of those folders.
+ * It hides no files outside of those folders. `limited` limits memory and processor time of each process.
  */
 export interface Sandbox {
   /** Path of `bwrap`. */
   program: string;
   /** Whether it can limit the size of a folder in memory (0.7.0). */
   limitsFolders: boolean;
+  /** Whether it can forbid further user namespaces here (0.8.0), which give a program more of the kernel to attack. */
+  forbidsNamespaces: boolean;
 }
 
 export type SandboxSearch = { ok: true; sandbox: Sandbox } | { ok: false; reason: string };
@@ -63,29 +65,34 @@ export async function findSandbox(env: Environment, signal?: AbortSignal): Promi
   const probe = (args: readonly string[]) =>
     runProgram({ program, args, env: {}, cwd: '/', limits: PROBE_LIMITS, signal });
   const version = Buffer.from((await probe(['--version'])).output).toString();
-  const sandbox = { program, limitsFolders: isAtLeast(version, 0, 7) };
   const shell = { file: '/bin/sh', args: ['-c', ':'], cwd: '/', env: {}, network: false };
-  const tried = await probe(await sandboxArguments(sandbox, shell));
-  signal?.throwIfAborted();
-  if (tried.end.type === 'exited' && tried.end.exitCode === 0) return { ok: true, sandbox };
-  const [why = ''] = Buffer.from(tried.stderr).toString().trim().split('\n');
-  return { ok: false, reason: `bubblewrap cannot create a sandbox: ${why === '' ? tried.end.type : why}` };
+  let reason = '';
+  // One that runs as root for its users (setuid), or in some containers, cannot forbid them.
+  for (const forbidsNamespaces of isAtLeast(version, 0, 8) ? [true, false] : [false]) {
+    const sandbox = { program, limitsFolders: isAtLeast(version, 0, 7), forbidsNamespaces };
+    const { end, stderr } = await probe(await sandboxArguments(sandbox, shell));
+    signal?.throwIfAborted();
+    if (end.type === 'exited' && end.exitCode === 0) return { ok: true, sandbox };
+    const [why = ''] = Buffer.from(stderr).toString().trim().split('\n');
+    reason = why === '' ? end.type : why;
+  }
+  return { ok: false, reason: `bubblewrap cannot create a sandbox: ${reason}` };
 }
 
 /** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */
 export async function sandboxArguments(
-  { limitsFolders }: Pick<Sandbox, 'limitsFolders'>,
-  { file, args, cwd, env, network, home = homedir() }: SandboxedCommand,
+  { limitsFolders, forbidsNamespaces }: Omit<Sandbox, 'program'>,
+  command: SandboxedCommand,
 ): Promise<string[]> {
+  const { file, args, cwd, env, network } = command;
   const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
   const readable = (folder: string) => ['--ro-bind-try', folder, folder];
-  const hidden = await existingFolders([...HIDDEN_FOLDERS, home]);
+  const { hidden, shown } = await visibleFolders(command);
   const realCwd = await realPath(cwd);
   const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
-  const searched = searchedFolders(env).filter((folder) => !hidden.includes(folder));
-  const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, realCwd];
   return [
     '--unshare-all',
+    ...(forbidsNamespaces ? ['--unshare-user', '--disable-userns'] : []),
     ...(network ? ['--share-net'] : []),
     '--die-with-parent',
     ...['--cap-drop', 'ALL'],
@@ -93,8 +100,7 @@ export async function sandboxArguments(
     ...['--dev', '/dev'],
     ...['--proc', '/proc'],
     ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
-    // Binding what is not hidden would do nothing but take time.
-    ...shown.filter((folder) => hidden.some((other) => isInside(folder, other))).flatMap(readable),
+    ...shown.flatMap(readable),
     ...['--ro-bind', file, inside],
     ...['--chdir', realCwd],
     ...Object.entries({ ...env, ...('TMPDIR' in env ? TEMPORARY_FOLDER : {}) }).flatMap(([name, value]) => [
@@ -107,6 +113,36 @@ export async function sandboxArguments(
     ...args,
   ];
 }
+
+/** Returns the folders that the sandbox hides, and those below them that it shows. */
+export async function visibleFolders({
+  cwd,
+  env,
+  network,
+  home = homedir(),
+}: Pick<SandboxedCommand, 'cwd' | 'env' | 'network' | 'home'>): Promise<{
+  hidden: string[];
+  shown: string[];
+}> {
+  const homes = [home, accountHome()].filter((folder) => !SYSTEM.test(folder));
+  const hidden = await existingFolders([...HIDDEN_FOLDERS, ...homes]);
+  const searched = searchedFolders(env).filter((folder) => !hidden.includes(folder));
+  const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, await realPath(cwd)];
+  // Binding what is not hidden would do nothing but take time.
+  return { hidden, shown: shown.filter((folder) => hidden.some((other) => isInside(folder, other))) };
+}
+
+/** The home of the account, also if HOME is another folder; empty for a user without an account. */
+function accountHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return '';
+  }
+}
+
+/** Accounts of services have their homes there, and no program runs without these folders. */
+const SYSTEM = /^\/(?:(?:usr|bin|sbin|lib|lib32|lib64|etc|dev|proc|sys)(?:\/.*)?)?$/;
 
 /** Real paths of the folders that exist, without those below others. */
 async function existingFolders(folders: readonly string[]): Promise<string[]> {
@@ -129,7 +165,7 @@ function searchedFolders({ PATH = '' }: Readonly<Record<string, string>>): strin
 }
 
 /** Reports whether a path is a folder or below it. */
-function isInside(file: string, folder: string): boolean {
+export function isInside(file: string, folder: string): boolean {
   return file === folder || file.startsWith(`${folder}/`);
 }
 

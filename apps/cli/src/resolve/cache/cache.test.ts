@@ -1,7 +1,18 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { platform, tmpdir } from 'node:os';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { platform, tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -223,6 +234,22 @@ describe('the folder of the cache', () => {
     await (await openCache(io)).close();
     expect(await readdir(folder)).toEqual([]);
   });
+
+  it.skipIf(platform() === 'win32' || userInfo().uid !== 0)(
+    'is refused if another user owns it, also for root, and says so',
+    async () => {
+      await mkdir(cache.folder, { mode: 0o700 });
+      const io = testIo({ env: { KRMHUB_CACHE: cache.folder } });
+      await chown(cache.folder, 1_234, 1_234);
+      await expect(openCache(io)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: `the cache ${cache.folder} belongs to another user`,
+        hint: expect.stringContaining('KRMHUB_CACHE'),
+      });
+      await chown(cache.folder, 0, 0);
+      await (await openCache(io)).close();
+    },
+  );
 
   it.skipIf(platform() === 'win32')('is refused if others may change it', async () => {
     await mkdir(cache.folder);

@@ -208,9 +208,11 @@ async function checkOwner(folder: string): Promise<void> {
     throw diskError(error, escapeControls(`cannot read the cache ${folder}`));
   }
   const { uid } = userInfo();
-  const isOthers = uid !== 0 && status.uid !== uid && status.uid !== 0;
+  // Root as well: the owner could change what root then runs.
+  const isOthers = status.uid !== uid && status.uid !== 0;
   if ((status.mode & 0o022) === 0 && !isOthers) return;
-  throw new KrmhubError('unavailable', escapeControls(`the cache ${folder} is writable by other users`), {
+  const problem = isOthers ? 'belongs to another user' : 'is writable by other users';
+  throw new KrmhubError('unavailable', escapeControls(`the cache ${folder} ${problem}`), {
     hint: isOthers
       ? 'Use another folder: set KRMHUB_CACHE.'
       : escapeControls(`Review it, then run: chmod 700 ${folder}`),
