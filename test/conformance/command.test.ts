@@ -17,7 +17,8 @@ import { cleanEnvironment, type Finished, root, temporaryFolder } from '../runni
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
-const INSTALL = 'go install github.com/opencontainers/distribution-spec/conformance@v0.0.0-20260831232431-97274622c111';
+const INSTALL =
+  'go install github.com/opencontainers/distribution-spec/conformance@v0.0.0-20260831232431-97274622c111';
 
 let made = 0;
 /** A program in a new folder; it writes its arguments and environment to `seen.json` beside it. */
