@@ -468,3 +468,29 @@ describe('rate limits', () => {
     },
   );
 });
+
+describe('lists with pages', () => {
+  it.each([1, 2])('stop with an error at a page that refers to one of the last %i', async (length) => {
+    let requests = 0;
+    const url = await serve(({ url = '' }, response) => {
+      const next = requests++ % length;
+      const body = url.includes('/snapshots')
+        ? { catalog: 'default', snapshots: [], total: 9, next }
+        : { ...EMPTY_RESULT, next: `cursor ${next}` };
+      respond(response, 200, 'application/json', JSON.stringify(body));
+    });
+    const client = new RegistryClient({ url });
+    for (const pages of [client.searchPages({ q: 'labels' }), client.snapshotPages('default')]) {
+      requests = 0;
+      const walk = async () => {
+        for await (const page of pages) expect(page.total).toBeLessThan(10);
+      };
+      const error = await failure(walk());
+      expect(error).toMatchObject({
+        code: 'unreachable',
+        message: expect.stringContaining('refers to an earlier page'),
+      });
+      expect(requests).toBe(length + 1);
+    }
+  });
+});

@@ -177,7 +177,16 @@ export const RestoreResult = z
   .object({ outcome: z.enum(['restored', 'unchanged']), catalog: CatalogDetail })
   .openapi('RestoreResult');
 export const SnapshotList = z
-  .object({ catalog: z.string(), snapshots: z.array(SnapshotSummary) })
+  .object({
+    catalog: z.string(),
+    snapshots: z.array(SnapshotSummary),
+    total: z.number().int().openapi({ description: 'All snapshots of the catalog, withdrawn ones too' }),
+    next: z
+      .number()
+      .int()
+      .optional()
+      .openapi({ description: 'Pass it as `before` to get the next page. Absent on the last page' }),
+  })
   .openapi('SnapshotList', { description: 'Newest first' });
 
 export const ApplyResult = z

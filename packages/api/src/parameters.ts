@@ -233,6 +233,17 @@ export const ReadinessParameters = z.object({
 });
 
 export const SnapshotParameters = z.object({
+  before: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'is not a serial: use `next` of the previous page')
+    .transform(Number)
+    .optional()
+    .openapi({
+      type: 'integer',
+      minimum: 1,
+      maximum: 999_999_999_999_999,
+      description: 'Only snapshots with a smaller serial: `next` of the previous page',
+    }),
   limit: limit(REQUEST_LIMITS.defaultSnapshotLimit, REQUEST_LIMITS.maxSnapshotLimit),
 });
 

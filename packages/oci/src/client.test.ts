@@ -509,9 +509,37 @@ describe('lists of names', () => {
   });
 
   it('rejects a list without an end', async () => {
+    let page = 0;
     const registry = await serve((_, response) =>
-      response.writeHead(200, { Link: '</v2/team/x/tags/list>; rel="next"' }).end('{"tags":["1"]}'),
+      response
+        .writeHead(200, { Link: `</v2/team/x/tags/list?last=${page++}>; rel="next"` })
+        .end('{"tags":["1"]}'),
     );
     await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'too-large' });
+  });
+
+  it.each([1, 2])('stops at a page that refers to one of the last %i', async (length) => {
+    let page = 0;
+    const registry = await serve(({ url = '' }, response) => {
+      const Link = `<${url.split('?')[0]}?last=${page++ % length}>; rel="next"`;
+      if (url.includes('/referrers/')) response.setHeader('Content-Type', MEDIA_TYPES.index);
+      const body = url.includes('/referrers/')
+        ? { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }
+        : { tags: ['1'], repositories: ['team/x'] };
+      response.writeHead(200, { Link }).end(JSON.stringify(body));
+    });
+    const client = clientOf();
+    for (const list of [
+      () => client.tags(place(registry)),
+      () => client.repositories(registry.host),
+      () => client.referrers(place(registry), DIGEST),
+    ]) {
+      page = 0;
+      await expect(list()).rejects.toMatchObject({
+        code: 'unreachable',
+        message: expect.stringContaining('refers to an earlier page'),
+      });
+      expect(page).toBe(length + 1);
+    }
   });
 });

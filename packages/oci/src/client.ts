@@ -20,7 +20,7 @@ import {
   MEDIA_TYPES,
   readManifest,
 } from './manifest.js';
-import { listNames, MAX_NAME_PAGE_BYTES, NAME_LISTS, type NameList } from './name-list.js';
+import { followPages, listNames, MAX_NAME_PAGE_BYTES, NAME_LISTS, type NameList } from './name-list.js';
 import { formatReference, manifestReference, type Reference } from './reference.js';
 import { PUBLISHED_HEADER } from './server/route.js';
 
@@ -43,6 +43,8 @@ const ACCEPTED = [
   MEDIA_TYPES.dockerImage,
   MEDIA_TYPES.dockerIndex,
 ].join(', ');
+/** Each may have megabytes of annotations. */
+const MAX_REFERRERS_PAGES = 100;
 const MAX_ATTEMPTS = 4;
 const FIRST_RETRY_MILLISECONDS = 500;
 const MAX_RETRY_MILLISECONDS = 30_000;
@@ -204,9 +206,8 @@ export class OciClient {
   ): Promise<Descriptor[]> {
     const listed = await this.withRetries(async () => {
       const found: Descriptor[] = [];
-      let target: string | URL | undefined = `referrers/${digest}`;
-      for (let page = 0; target !== undefined && page < 100; page++) {
-        const connection = this.#connectionTo(registry);
+      const connection = this.#connectionTo(registry);
+      const readPage = async (target: string | URL) => {
         const response = await connection.send(repository, target, {
           method: 'GET',
           headers: { Accept: MEDIA_TYPES.index },
@@ -223,7 +224,15 @@ export class OciClient {
         if (bytes === undefined) throw new KrmhubError('too-large', `${digest} has too many referrers`);
         const manifest = readManifest(bytes, type);
         if (manifest.kind === 'index') found.push(...manifest.index.manifests);
-        target = nextPage(response, registry);
+        return { next: nextPage(response, registry) };
+      };
+      for await (const page of followPages(
+        `list of referrers of ${digest}`,
+        `referrers/${digest}`,
+        readPage,
+        MAX_REFERRERS_PAGES,
+      )) {
+        if (page === undefined) return undefined;
       }
       return found;
     });

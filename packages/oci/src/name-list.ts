@@ -50,17 +50,43 @@ export async function listNames(
   fetchPage: (target: string | URL) => Promise<Page | undefined>,
 ): Promise<string[] | undefined> {
   const names: string[] = [];
-  let target: string | URL | undefined = NAME_LISTS[list].target;
-  for (let count = 1; target !== undefined; count++) {
-    const page: Page | undefined = await fetchPage(target);
+  for await (const page of followPages(`list of ${list} of ${what}`, NAME_LISTS[list].target, fetchPage)) {
     if (page === undefined) return undefined;
     if (page.bytes !== undefined) names.push(...readPage(page.bytes, list, what));
-    if (page.bytes === undefined || names.length > MAX_NAMES || count > MAX_PAGES) {
-      throw new KrmhubError('too-large', `the list of ${list} of ${what} is too long`);
-    }
-    target = page.next;
+    if (page.bytes === undefined || names.length > MAX_NAMES) throw tooLong(`list of ${list} of ${what}`);
   }
   return names;
+}
+
+/**
+ * Fetches the pages of a list, each with the URL of the next one in its `Link` header. Throws `unreachable` for a page
+ * that refers to itself or to one before it, and `too-large` for too many pages. `what` names the list in messages.
+ */
+export async function* followPages<P extends { next: URL | undefined } | undefined>(
+  what: string,
+  first: string,
+  fetchPage: (target: string | URL) => Promise<P>,
+  maxPages = MAX_PAGES,
+): AsyncGenerator<P, void, undefined> {
+  const seen = new Set<string>();
+  for (let target: string | URL | undefined = first; target !== undefined; ) {
+    const page: P = await fetchPage(target);
+    yield page;
+    target = page?.next;
+    if (target === undefined) return;
+    if (seen.has(target.href)) {
+      throw new KrmhubError(
+        'unreachable',
+        `unexpected ${what}: page ${seen.size + 1} refers to an earlier page`,
+      );
+    }
+    seen.add(target.href);
+    if (seen.size >= maxPages) throw tooLong(what);
+  }
+}
+
+function tooLong(what: string): KrmhubError {
+  return new KrmhubError('too-large', `the ${what} is too long`);
 }
 
 function readPage(bytes: Uint8Array, list: NameList, what: string): string[] {

@@ -1,4 +1,5 @@
-import type { CatalogTombstone } from '@krmhub/api/model';
+import type { RegistryClient } from '@krmhub/api/client';
+import type { CatalogTombstone, SnapshotList } from '@krmhub/api/model';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
@@ -59,10 +60,10 @@ function tombstoneLines(
 export async function listSnapshots(
   io: Io,
   name: string,
-  options: ListOptions & { limit?: number },
+  options: ListOptions & { limit: number; all?: boolean },
 ): Promise<void> {
   const client = await connect(io, options.registry);
-  const list = await client.snapshots(name, options.limit);
+  const list = await readSnapshots(client, name, options.all ? undefined : options.limit);
   await printData(io, options.output, list, () => {
     const now = io.now();
     const hasNotes = list.snapshots.some(({ withdrawn }) => withdrawn !== undefined);
@@ -92,4 +93,27 @@ export async function listSnapshots(
       ],
     });
   });
+  if (list.snapshots.length < list.total) {
+    await printLine(
+      io,
+      `showing ${list.snapshots.length} of ${list.total}; use --limit or --all to show more`,
+    );
+  }
 }
+
+/** Reads the newest snapshots of a catalog, or all. */
+async function readSnapshots(
+  client: RegistryClient,
+  name: string,
+  limit: number | undefined,
+): Promise<SnapshotList> {
+  let list: SnapshotList | undefined;
+  for await (const page of client.snapshotPages(name, Math.min(limit ?? PAGE_SIZE, PAGE_SIZE))) {
+    list = list === undefined ? page : { ...page, snapshots: [...list.snapshots, ...page.snapshots] };
+    if (limit !== undefined && list.snapshots.length >= limit) break;
+  }
+  return list!;
+}
+
+/** The largest page of the registry. */
+const PAGE_SIZE = 1_000;

@@ -141,7 +141,11 @@ it('lists catalogs and their history, within 80 columns and in a pipe', async ()
     .find((line) => line.startsWith('ours\t'));
   expect(listed?.split('\t')).toEqual(['ours', '2', '1', newest!.createdAt, newest!.digest]);
   expect((await run(['history', 'ours'])).out().trimEnd().split('\n')).toHaveLength(2);
-  expect(await json('history', 'ours', '--limit', '1')).toEqual({ catalog: 'ours', snapshots: [newest] });
+  const first = await run(['history', 'ours', '--limit', '1', '-o', 'json']);
+  expect(JSON.parse(first.out())).toEqual({ catalog: 'ours', snapshots: [newest], total: 2, next: 2 });
+  expect(first.err()).toContain('showing 1 of 2; use --limit or --all to show more');
+  const all = await run(['history', 'ours', '--all', '-o', 'json']);
+  expect([JSON.parse(all.out()).snapshots.length, all.err()]).toEqual([2, '']);
   expect((await json('list')).catalogs.map(({ name }: { name: string }) => name)).toContain('default');
   const yaml = await run(['history', 'ours', '-o', 'yaml']);
   const [document] = readYaml(yaml.outBytes(), { file: 'out' }).documents;

@@ -48,15 +48,17 @@ export async function searchFunctions(
     ...(text === '' ? {} : { q: text }),
     ...(options.sort === undefined ? {} : { sort: options.sort }),
   };
-  const first = await client.search({ ...request, limit: options.all ? PAGE_SIZE : options.limit });
-  const items = [...first.items];
-  for (let { next } = first; options.all && next !== undefined; ) {
-    const page: SearchResult = await client.search({ ...request, limit: PAGE_SIZE, cursor: next });
-    items.push(...page.items);
-    next = page.items.length === 0 ? undefined : page.next;
+  const pages: SearchResult[] = [];
+  for await (const page of client.searchPages({
+    ...request,
+    limit: options.all ? PAGE_SIZE : options.limit,
+  })) {
+    pages.push(page);
+    if (!options.all) break;
   }
-  const { total, facets } = first;
-  const { corrected } = first;
+  const [first] = pages as [SearchResult, ...SearchResult[]];
+  const items = pages.flatMap((page) => page.items);
+  const { total, facets, corrected } = first;
   if (corrected !== undefined) {
     await printLine(
       io,

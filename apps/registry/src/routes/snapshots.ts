@@ -108,9 +108,16 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
-    await findCatalog(store, params.name);
-    const snapshots = await store.snapshots(params.name, query.limit);
-    const result: SnapshotList = { catalog: params.name, snapshots: snapshots.map(snapshotSummary) };
+    const { newest } = await findCatalog(store, params.name);
+    const snapshots = await store.snapshots(params.name, query.limit, query.before);
+    const last = snapshots.at(-1)?.serial ?? 1;
+    // Serials have no gaps.
+    const result: SnapshotList = {
+      catalog: params.name,
+      snapshots: snapshots.map(snapshotSummary),
+      total: Math.max(newest?.serial ?? 0, snapshots[0]?.serial ?? 0),
+      ...(last > 1 ? { next: last } : {}),
+    };
     return c.json(result);
   });
 

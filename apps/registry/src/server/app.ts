@@ -83,7 +83,7 @@ export function createApp(registry: OpenRegistry): RegistryApp {
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
   webRoutes(app, { ...registry, site });
-  refuseOtherMethods(app, [...Object.values(ROUTES), ...Object.values(WEB_ROUTES)]);
+  refuseOtherMethods(app, [...Object.values(ROUTES), ...WEB_ROUTES.map(([, route]) => route)]);
   return app;
 }
 

@@ -142,6 +142,35 @@ describe('failures', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect(await response.text()).toContain('Method POST is not allowed');
   });
+
+  it('list the allowed methods of every path that is served', async () => {
+    const methods = new Map<string, Set<string>>();
+    for (const { path, method } of registry.app.routes) {
+      if (path.includes('*') || path.startsWith('/v2')) continue;
+      methods.set(path, (methods.get(path) ?? new Set()).add(method));
+    }
+    expect(methods.size).toBeGreaterThan(80);
+    const wrong: string[] = [];
+    for (const [path, known] of methods) {
+      // What the patterns of parameters end with, such as `.yaml`.
+      const target = path.replace(
+        /:\w+(\{[^}]*\})?/g,
+        (_, pattern = '') => `a1${/\\(\.[\w.]+)\}$/.exec(pattern)?.[1] ?? ''}`,
+      );
+      for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'QUERY']) {
+        // `report-leak` may also be the ID of a token.
+        if (known.has(method) || (method === 'DELETE' && target.endsWith('/tokens/report-leak'))) continue;
+        const response = await registry.request(target, { method });
+        await response.text();
+        const allowed = (response.headers.get('allow') ?? '').split(', ');
+        const isRight = response.status === 405 && allowed[0] !== '' && !allowed.includes(method);
+        if (!isRight) wrong.push(`${method} ${target}: ${response.status}, Allow: ${allowed}`);
+      }
+      const options = await registry.request(target, { method: 'OPTIONS' });
+      if (options.status !== 204) wrong.push(`OPTIONS ${target}: ${options.status}`);
+    }
+    expect(wrong).toEqual([]);
+  });
 });
 
 describe('files that pages load', () => {

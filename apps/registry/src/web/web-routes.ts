@@ -40,21 +40,21 @@ export type WebDeps = HomeDeps &
   ReferenceDeps &
   OperateDeps;
 
-/** Every route of the pages; none is in the HTTP API. */
-export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
-  ...ASSET_ROUTES,
-  ...HOME_ROUTES,
-  ...FUNCTION_PAGE_ROUTES,
-  ...FEED_ROUTES,
-  ...BADGE_ROUTES,
-  ...CARD_ROUTES,
-  ...REFERENCE_ROUTES,
-  ...SEARCH_ROUTES,
-  ...CATALOG_PAGE_ROUTES,
-  ...POLICY_PAGE_ROUTES,
-  ...DISCOVERY_ROUTES,
-  ...OPERATE_ROUTES,
-};
+/** Every route of the pages, with its name; none is in the HTTP API. Pages and operator pages have some equal names. */
+export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[] = [
+  ASSET_ROUTES,
+  HOME_ROUTES,
+  FUNCTION_PAGE_ROUTES,
+  FEED_ROUTES,
+  BADGE_ROUTES,
+  CARD_ROUTES,
+  REFERENCE_ROUTES,
+  SEARCH_ROUTES,
+  CATALOG_PAGE_ROUTES,
+  POLICY_PAGE_ROUTES,
+  DISCOVERY_ROUTES,
+  OPERATE_ROUTES,
+].flatMap((routes) => Object.entries<RouteConfig>(routes));
 
 /** Adds the pages for people. Call this after the routes of the API, whose paths match first. */
 export function webRoutes(app: RegistryApp, deps: WebDeps): void {

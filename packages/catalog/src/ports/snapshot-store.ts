@@ -94,8 +94,8 @@ export interface SnapshotStore {
    * applied by another party meanwhile.
    */
   commitSnapshot(cut: SnapshotBuild): Promise<void>;
-  /** Returns snapshots, newest first. */
-  snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
+  /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
+  snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
   /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
   snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;

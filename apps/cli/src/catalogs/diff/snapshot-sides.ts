@@ -1,4 +1,5 @@
 import type { RegistryClient } from '@krmhub/api/client';
+import type { SnapshotSummary } from '@krmhub/api/model';
 import type { ComparedCatalog } from '@krmhub/catalog';
 import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
@@ -14,9 +15,6 @@ export interface SnapshotSide {
   digest: Digest;
 }
 
-/** How many of the newest snapshots to search for the two to compare. */
-const MAX_SNAPSHOTS = 100;
-
 /** Chooses two snapshots: the named ones, else the two newest that are not withdrawn. */
 export async function chooseSnapshots(
   client: RegistryClient,
@@ -25,8 +23,13 @@ export async function chooseSnapshots(
   to: string | undefined,
 ): Promise<{ from: string; to: string; skipped: number[] }> {
   if (from !== undefined && to !== undefined) return { from, to, skipped: [] };
-  const { snapshots } = await client.snapshots(name, MAX_SNAPSHOTS);
-  const available = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
+  const snapshots: SnapshotSummary[] = [];
+  const available: SnapshotSummary[] = [];
+  for await (const page of client.snapshotPages(name)) {
+    snapshots.push(...page.snapshots);
+    available.push(...page.snapshots.filter(({ withdrawn }) => withdrawn === undefined));
+    if (available.length >= 2) break;
+  }
   const [newest, earlier] = available;
   if (newest === undefined || (from === undefined && earlier === undefined)) {
     const withdrawn = snapshots.length > available.length ? '; the others are withdrawn' : '';

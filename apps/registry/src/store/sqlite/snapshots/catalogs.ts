@@ -1,6 +1,6 @@
 import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { type Builder, fromList, inList, query, text, together } from '../../sql/statement.js';
@@ -65,7 +65,7 @@ const newestSnapshots = query((db) =>
   db
     .select()
     .from(snapshots)
-    .where(eq(snapshots.catalog, name))
+    .where(and(eq(snapshots.catalog, name), lt(snapshots.serial, sql.placeholder('before'))))
     .orderBy(desc(snapshots.serial))
     .limit(sql.placeholder('limit')),
 );
@@ -152,9 +152,10 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       }),
     latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
     commitSnapshot: commitSnapshot(database, search),
-    snapshots: (wanted, limit) =>
+    snapshots: (wanted, limit, before = Number.MAX_SAFE_INTEGER) =>
       readOne(function* () {
-        return (yield* newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) })).map(snapshotRecord);
+        const rows = yield* newestSnapshots.all({ name: wanted, limit: Math.max(0, limit), before });
+        return rows.map(snapshotRecord);
       }),
     snapshot: (wanted, reference) =>
       readOne(function* () {

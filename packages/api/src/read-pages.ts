@@ -1,0 +1,34 @@
+import { KrmhubError } from '@krmhub/schema/error';
+
+/** A page of a list. */
+interface Page {
+  /** Where the next page begins; absent on the last page. */
+  next?: string | number | undefined;
+}
+
+/**
+ * Reads a list page by page. Rejects with `unreachable` if a page refers to itself or to one before it, because the list
+ * would never end. `what` names the list in messages.
+ */
+export async function* readPages<P extends Page>(
+  what: string,
+  readPage: (next: P['next']) => Promise<P>,
+): AsyncGenerator<P, void, undefined> {
+  const seen = new Set<P['next']>();
+  for (let next: P['next'] = undefined; ; ) {
+    const page = await readPage(next);
+    yield page;
+    next = page.next;
+    if (next === undefined) return;
+    if (seen.has(next)) {
+      throw new KrmhubError(
+        'unreachable',
+        `cannot read ${what}: page ${seen.size + 1} refers to an earlier page`,
+        {
+          hint: 'The registry returns pages that never end. Report it to the operator of the registry.',
+        },
+      );
+    }
+    seen.add(next);
+  }
+}
