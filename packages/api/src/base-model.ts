@@ -68,6 +68,9 @@ export const Takedown = z
       description:
         'Who signed it. If no signing policy covers the function, its later releases need a signer of an earlier one',
     }),
+    scripts: z.array(DigestText).optional().openapi({
+      description: 'Digests of its Starlark scripts that were deleted with it: of their manifests and files',
+    }),
   })
   .openapi('Takedown', { description: 'Tombstone of a release that was taken down' });
 

@@ -5,6 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { KrmhubError } from '@krmhub/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RegistryClient, RegistryError } from './client.js';
+import { searchPages, snapshotPages } from './read-pages.js';
 
 /** Responses of other, faulty and hostile servers. Each test runs a real server. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -480,7 +481,7 @@ describe('lists with pages', () => {
       respond(response, 200, 'application/json', JSON.stringify(body));
     });
     const client = new RegistryClient({ url });
-    for (const pages of [client.searchPages({ q: 'labels' }), client.snapshotPages('default')]) {
+    for (const pages of [searchPages(client, { q: 'labels' }), snapshotPages(client, 'default')]) {
       requests = 0;
       const walk = async () => {
         for await (const page of pages) expect(page.total).toBeLessThan(10);

@@ -36,7 +36,6 @@ import type {
   TokenList,
 } from './model.js';
 import { fillPath } from './paths.js';
-import { readPages } from './read-pages.js';
 import type { ResponseBody } from './response-body.js';
 import { Transport, type TransportOptions } from './transport.js';
 
@@ -68,13 +67,6 @@ export class RegistryClient {
   /** URL of the registry without a trailing slash. */
   get url(): string {
     return this.#transport.url;
-  }
-
-  /** All pages of a search. Rejects if they do not end. */
-  searchPages(request: Omit<SearchRequest, 'cursor'>): AsyncGenerator<SearchResult, void, undefined> {
-    return readPages(`the search results of ${this.url}`, (cursor) =>
-      this.search({ ...request, ...(cursor === undefined ? {} : { cursor }) }),
-    );
   }
 
   search(request: SearchRequest): Promise<SearchResult> {
@@ -260,16 +252,6 @@ export class RegistryClient {
   /** Newest first. */
   snapshots(name: string, query: { limit?: number; before?: number } = {}): Promise<SnapshotList> {
     return this.#json('snapshots', fillPath('snapshots', { name }), { query });
-  }
-
-  /** All pages of the snapshots of a catalog, newest first. Rejects if they do not end. */
-  snapshotPages(name: string, limit?: number): AsyncGenerator<SnapshotList, void, undefined> {
-    return readPages(`the snapshots of ${name} of ${this.url}`, (before) =>
-      this.snapshots(name, {
-        ...(limit === undefined ? {} : { limit }),
-        ...(before === undefined ? {} : { before }),
-      }),
-    );
   }
 
   snapshot(name: string, snapshot: string): Promise<Snapshot> {

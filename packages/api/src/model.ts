@@ -69,6 +69,16 @@ export const TakedownResult = z
         }),
       )
       .openapi({ description: 'Blobs of definitions and READMEs' }),
+    scripts: z
+      .array(
+        z.object({
+          digest: DigestText,
+          keptBy: z
+            .array(z.object({ group: z.string(), kind: z.string(), release: z.string() }))
+            .openapi({ description: 'Other releases that still use the script' }),
+        }),
+      )
+      .openapi({ description: 'Manifests of the Starlark scripts that the definition names by digest' }),
     withdrawn: z
       .array(CatalogSnapshotReference)
       .openapi({ description: 'Snapshots that contained the release' }),
@@ -122,6 +132,10 @@ export const Event = z
     replacement: exactOptional(Replacement),
     signers: z.array(TakenDownSigner).optional().openapi({
       description: 'Who signed a release that was taken down; only in `/api/v1/revocations`',
+    }),
+    scripts: z.array(DigestText).optional().openapi({
+      description:
+        'Digests of the manifests and files of its scripts, which were deleted with it; only in `/api/v1/revocations`',
     }),
   })
   .openapi('Event');

@@ -1,4 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import type { RegistryClient } from './client.js';
+import type { SearchRequest } from './client-requests.js';
+import type { SearchResult, SnapshotList } from './model.js';
 
 /** A page of a list. */
 interface Page {
@@ -10,7 +13,7 @@ interface Page {
  * Reads a list page by page. Rejects with `unreachable` if a page refers to itself or to one before it, because the list
  * would never end. `what` names the list in messages.
  */
-export async function* readPages<P extends Page>(
+async function* readPages<P extends Page>(
   what: string,
   readPage: (next: P['next']) => Promise<P>,
 ): AsyncGenerator<P, void, undefined> {
@@ -31,4 +34,28 @@ export async function* readPages<P extends Page>(
     }
     seen.add(next);
   }
+}
+
+/** Returns all pages of a search. */
+export function searchPages(
+  client: RegistryClient,
+  request: Omit<SearchRequest, 'cursor'>,
+): AsyncGenerator<SearchResult, void, undefined> {
+  return readPages(`the search results of ${client.url}`, (cursor) =>
+    client.search({ ...request, ...(cursor === undefined ? {} : { cursor }) }),
+  );
+}
+
+/** Returns all pages of the snapshots of a catalog, newest first. `limit` is the size of a page. */
+export function snapshotPages(
+  client: RegistryClient,
+  name: string,
+  limit?: number,
+): AsyncGenerator<SnapshotList, void, undefined> {
+  return readPages(`the snapshots of ${name} of ${client.url}`, (before) =>
+    client.snapshots(name, {
+      ...(limit === undefined ? {} : { limit }),
+      ...(before === undefined ? {} : { before }),
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { CatalogTombstone, SnapshotList } from '@krmhub/api/model';
+import { snapshotPages } from '@krmhub/api/read-pages';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
@@ -108,7 +109,7 @@ async function readSnapshots(
   limit: number | undefined,
 ): Promise<SnapshotList> {
   let list: SnapshotList | undefined;
-  for await (const page of client.snapshotPages(name, Math.min(limit ?? PAGE_SIZE, PAGE_SIZE))) {
+  for await (const page of snapshotPages(client, name, Math.min(limit ?? PAGE_SIZE, PAGE_SIZE))) {
     list = list === undefined ? page : { ...page, snapshots: [...list.snapshots, ...page.snapshots] };
     if (limit !== undefined && list.snapshots.length >= limit) break;
   }

@@ -37,7 +37,10 @@ export async function searchFunctions(
   words: readonly string[],
   options: SearchOptions,
 ): Promise<void> {
-  const { connect } = await import('../registry/connection.js');
+  const [{ connect }, { searchPages }] = await Promise.all([
+    import('../registry/connection.js'),
+    import('@krmhub/api/read-pages'),
+  ]);
   const client = await connect(io, options.registry);
   const text = words.join(' ').trim();
   const filters = Object.fromEntries(
@@ -49,7 +52,7 @@ export async function searchFunctions(
     ...(options.sort === undefined ? {} : { sort: options.sort }),
   };
   const pages: SearchResult[] = [];
-  for await (const page of client.searchPages({
+  for await (const page of searchPages(client, {
     ...request,
     limit: options.all ? PAGE_SIZE : options.limit,
   })) {

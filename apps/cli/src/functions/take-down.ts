@@ -63,15 +63,19 @@ function effectLines(result: TakedownResult, now: Date): string[] {
   }
   const lines = [`${dryRun ? 'would take' : 'took'} down ${names}`];
   if (takedowns.length > 1) lines.push('  all of them have the same bytes');
-  for (const { digest, keptBy } of result.blobs) {
+  const files = [
+    ...result.blobs.map((one) => ({ ...one, what: '' })),
+    ...result.scripts.map((one) => ({ ...one, what: ' the script' })),
+  ];
+  for (const { digest, keptBy, what } of files) {
     if (keptBy.length === 0) {
-      lines.push(dryRun ? '  would delete' : '  deleted', `    ${digest}`);
+      lines.push(`  ${dryRun ? 'would delete' : 'deleted'}${what}`, `    ${digest}`);
       continue;
     }
     const others = keptBy.map(({ group, kind, release }) => `${group}/${kind}@${release}`);
     const some = others.length > 5 ? [...others.slice(0, 5), '…'] : others;
     lines.push(
-      `  ${dryRun ? 'would keep' : 'kept'}, because it is also used by ${some.join(', ')}`,
+      `  ${dryRun ? 'would keep' : 'kept'}${what}, because it is also used by ${some.join(', ')}`,
       `    ${digest}`,
     );
   }

@@ -46,6 +46,12 @@ export function parseScript(text: string): PinnedStarlark | undefined {
   });
 }
 
+/** Returns the script of a command line of `scriptLine`; undefined for other command lines. */
+export function lineScript(line: string): PinnedStarlark | undefined {
+  const start = `${COMMAND} ${SCRIPT}`;
+  return line.startsWith(start) ? parseScript(line.slice(COMMAND.length + 1)) : undefined;
+}
+
 /** Formats one argument of the command line. */
 export function formatExecutable({ os, arch, bin, uri, sha256 }: PinnedExecutable): string {
   const address = escapeBlanks(uri);

@@ -14,6 +14,8 @@ import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
+import { scriptTakedowns } from '../run/script-takedown.js';
+import { lineScript } from './exec-line.js';
 import { type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits, unifiedDiff } from './text-edits.js';
 
@@ -51,6 +53,27 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
   };
   await printData(io, options.output, data, () => printPlans(io, folder, plans, options.check));
   if (options.check && changed.length > 0) io.exitCode = FINDINGS;
+  if (!options.frozen) await reportTakedowns(io, plans);
+}
+
+/** Reports the lines whose script its registry took down. */
+async function reportTakedowns(io: Io, plans: readonly PackagePlan[]): Promise<void> {
+  const lines = plans.flatMap(({ name, entries }) =>
+    entries.flatMap(({ entry, exec }) => {
+      const script = exec === undefined ? undefined : lineScript(exec);
+      return script === undefined ? [] : [{ place: `${name}: ${entry}`, script }];
+    }),
+  );
+  const takedowns = await scriptTakedowns(
+    io,
+    lines.map(({ script }) => script),
+  );
+  for (const { place, script } of lines) {
+    const reason = takedowns.get(script.sha256);
+    if (reason === undefined) continue;
+    await printWarning(io, escapeControls(`${place}: its script does not run: ${reason}`));
+    io.exitCode = FINDINGS;
+  }
 }
 
 async function requireKptfile(root: string, folder: string): Promise<void> {

@@ -19,9 +19,9 @@ export interface OciOptions {
 /** Returns an OCI client. It uses HTTP without TLS for local registries, for `plainHttp` and KRMHUB_PLAIN_HTTP. */
 export function createOciClient(
   io: Pick<Io, 'env'>,
-  options: OciOptions & { onRetry?: ClientOptions['onRetry'] } = {},
+  options: OciOptions & Pick<ClientOptions, 'onRetry' | 'signal'> = {},
 ): OciClient {
-  const { plainHttp = [], registry: configured, onRetry } = options;
+  const { plainHttp = [], registry: configured, onRetry, signal } = options;
   const own = configured === undefined ? undefined : parseUrl(configured);
   const isAllowed = (registry: string) => allowsPlainHttp(io, registry, plainHttp);
   const isPlain = (registry: string) => own?.protocol === 'http:' && own.host === registry;
@@ -36,6 +36,7 @@ export function createOciClient(
     plainHttp: (registry) => isAllowed(registry) || isPlain(registry),
     agent: (url) => proxyAgentFor(io, url),
     ...(onRetry === undefined ? {} : { onRetry }),
+    ...(signal === undefined ? {} : { signal }),
   });
 }
 

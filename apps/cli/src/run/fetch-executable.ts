@@ -14,6 +14,7 @@ import { type Cache, openCache } from '../resolve/cache/cache.js';
 import { catalogHost, parseCatalog } from '../resolve/references/parse-catalog.js';
 import { cachedArtifact } from './cached-artifact.js';
 import { FETCH_LIMITS } from './limits.js';
+import { recordScript, refuseTakenDown } from './script-takedown.js';
 
 export interface ExecutableRequest {
   /** `APIVERSION KIND`, for messages. */
@@ -47,7 +48,11 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   const target = { os, architecture: arch };
   const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
   const cached = known === undefined ? undefined : await cache.blobFile(known);
-  if (known !== undefined && cached !== undefined) return { file: cached, sha256: known };
+  const script = artifact === 'starlark' && isManifest ? { reference: uri, sha256 } : undefined;
+  if (known !== undefined && cached !== undefined) {
+    if (script !== undefined && !offline) await refuseTakenDown(io, cache, name, script);
+    return { file: cached, sha256: known };
+  }
   if (offline) {
     throw new KrmhubError('unavailable', escapeControls(`cannot run ${name}: ${uri} is not in the cache`), {
       hint: 'Run the command once without --frozen and --offline.',
@@ -55,7 +60,9 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   }
   const progress = new Progress(io);
   try {
-    return await download(io, cache, request, isManifest, progress);
+    const fetched = await download(io, cache, request, isManifest, progress);
+    if (script !== undefined) await recordScript(io, cache, sha256);
+    return fetched;
   } catch (error) {
     throw explain(error, request);
   } finally {

@@ -17,7 +17,7 @@ export type OciRegistryDeps = PublishDeps &
   Omit<AccessDeps, 'store'> &
   Authority & {
     store: ManifestStore &
-      Pick<FunctionStore, 'function' | 'takedowns'> &
+      Pick<FunctionStore, 'function' | 'takedowns' | 'takedownOfScript'> &
       Pick<SnapshotStore, 'snapshot' | 'deletedCatalog'>;
     uploads: UploadSessions;
     collector: Pick<Collector, 'removeSoon'>;

@@ -7,7 +7,9 @@ import { repositoryKind } from '../artifacts/repositories.js';
  * Returns the error for missing content: 410 if it was taken down or its snapshot withdrawn, otherwise 404.
  */
 export async function goneOrNotFound(
-  { store }: { store: Pick<FunctionStore, 'takedowns'> & Pick<SnapshotStore, 'snapshot'> },
+  {
+    store,
+  }: { store: Pick<FunctionStore, 'takedowns' | 'takedownOfScript'> & Pick<SnapshotStore, 'snapshot'> },
   code: OciErrorCode,
   message: string,
   { repository, digest, tag }: { repository: string; digest?: OciDigest; tag?: string },
@@ -29,6 +31,11 @@ export async function goneOrNotFound(
     if (snapshot?.withdrawn !== undefined) {
       return taken(code, `snapshot ${snapshot.serial} was withdrawn`, snapshot.withdrawn.reason);
     }
+  }
+  const script = digest === undefined ? undefined : await store.takedownOfScript(digest);
+  if (script !== undefined) {
+    const { group, kind, release, reason } = script;
+    return taken(code, `the script of ${group}/${kind}@${release} was taken down`, reason);
   }
   return new OciError(code, message);
 }

@@ -106,8 +106,9 @@ export function takedownName({ group, kind, release }: Takedown): string {
   return `${group}/${kind.toLowerCase()}@${release}`;
 }
 
-function recordLine({ group, kind, release, digest, at, by, reason, signers }: Takedown): string {
-  return `${JSON.stringify({ type: 'release.taken-down', at, by, group, kind, release, digest, reason, signers })}\n`;
+function recordLine({ group, kind, release, digest, at, by, reason, signers, scripts }: Takedown): string {
+  const takedown = { at, by, group, kind, release, digest, reason, signers, scripts };
+  return `${JSON.stringify({ type: 'release.taken-down', ...takedown })}\n`;
 }
 
 function parseLine(line: string): Takedown | 'other' | 'invalid' {
@@ -118,16 +119,22 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
     return 'invalid';
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
-  const { type, group, kind, release, digest, at, by, reason, signers } = value as Record<string, unknown>;
+  const { type, group, kind, release, digest, at, by, reason, signers, scripts } = value as Record<
+    string,
+    unknown
+  >;
   if (typeof type !== 'string') return 'invalid';
   if (type !== 'release.taken-down') return 'other';
   const texts = [group, kind, release, digest, at, by, reason];
   if (!texts.every((text): text is string => typeof text === 'string' && text !== '')) return 'invalid';
   const named = readSigners(signers);
   if (named === undefined) return 'invalid';
+  const isList = Array.isArray(scripts) && scripts.every((one) => typeof one === 'string' && isDigest(one));
+  if (scripts !== undefined && !isList) return 'invalid';
   const takedown = {
     ...{ group, kind, release, digest, at, by, reason },
     ...(named.length === 0 ? {} : { signers: named }),
+    ...(scripts === undefined ? {} : { scripts }),
   } as Takedown;
   const isValid =
     isGroup(takedown.group) &&

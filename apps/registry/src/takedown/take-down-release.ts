@@ -48,6 +48,7 @@ export async function takeDownRelease(
       outcome: 'unchanged' as const,
       takedowns: [earlier],
       blobs: [],
+      scripts: [],
       withdrawn: [],
       repositories: [],
     };
@@ -79,8 +80,8 @@ async function apply(
   };
   const { takedowns, reach } = await takeDown(deps, takedown, { dryRun, token });
   if (!dryRun) deps.snapshotBuilder.wake();
-  const { blobs, withdrawn, repositories } = reach;
-  return { outcome: 'taken-down', takedowns, blobs, withdrawn, repositories };
+  const { blobs, scripts, withdrawn, repositories } = reach;
+  return { outcome: 'taken-down', takedowns, blobs, scripts, withdrawn, repositories };
 }
 
 async function newestSnapshots(

@@ -141,16 +141,20 @@ async function commit(
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(takedown.group, takedown.kind);
     const name = displayedReleaseAfterTakedown(current, takedown.digest);
+    const release = await store.release(takedown.group, takedown.kind, takedown.release);
     const plan = planTakedown({
       current,
       takedown,
+      definition: release?.digest === takedown.digest ? release.definition : undefined,
       displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
       ...(token === undefined ? {} : { token }),
     });
     try {
       const reach = await store.commitTakedown(plan, { dryRun });
       if (!dryRun) newest.clear();
-      return { takedowns: plan.takedowns, reach };
+      // Candidates; `reach` has the scripts that were deleted.
+      const takedowns = plan.takedowns.map(({ scripts: _, ...one }) => one);
+      return { takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }

@@ -172,6 +172,8 @@ export interface TestDefinition {
   versions?: string[];
   description?: string;
   tags?: string[];
+  /** Reference of a Starlark script, instead of an image. */
+  script?: string;
 }
 
 export function releasePath({ group = 'example.com', kind, release }: TestDefinition): string {
@@ -181,6 +183,12 @@ export function releasePath({ group = 'example.com', kind, release }: TestDefini
 /** Returns a definition without errors and warnings. */
 export function definitionText(definition: TestDefinition): string {
   const { group = 'example.com', kind, release, versions = ['v1'], tags = ['mutator'] } = definition;
+  const runtime =
+    definition.script === undefined
+      ? `      container:
+        image: registry.example.com/${kind.toLowerCase()}:v${release}
+        sha256: ${'a'.repeat(64)}`
+      : `      starlark: ${definition.script}`;
   const version = (name: string) => `  - name: ${name}
     schema:
       openAPIV3Schema:
@@ -193,9 +201,7 @@ export function definitionText(definition: TestDefinition): string {
             additionalProperties: {type: string}
     idempotent: true
     runtime:
-      container:
-        image: registry.example.com/${kind.toLowerCase()}:v${release}
-        sha256: ${'a'.repeat(64)}
+${runtime}
     usage: https://example.com/${kind}/usage.md
     examples:
     - https://example.com/${kind}/example.yaml

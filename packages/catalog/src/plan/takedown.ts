@@ -1,4 +1,5 @@
-import { type Digest, KrmhubError, type Takedown } from '@krmhub/schema';
+import { type Digest, type FunctionDefinition, isDigest, KrmhubError, type Takedown } from '@krmhub/schema';
+import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
 import { mergeSigners, releaseSigners } from './pinned-signers.js';
@@ -11,6 +12,8 @@ export interface TakedownInput {
    * of an earlier takedown can name more.
    */
   takedown: Takedown;
+  /** The definition of the release, which names its scripts; undefined if the release does not exist. */
+  definition?: ReleaseRecord['definition'] | undefined;
   /** ID of the token of the request. */
   token?: string;
   /** The record of the release that `displayedReleaseAfterTakedown` returns. */
@@ -31,7 +34,13 @@ export function displayedReleaseAfterTakedown(
  * also be taken down: its name and digest get a tombstone, for example after restoring an older backup. Throws
  * `conflict` if the name has other bytes.
  */
-export function planTakedown({ current, takedown, token, displayed }: TakedownInput): FunctionTakedown {
+export function planTakedown({
+  current,
+  takedown,
+  definition,
+  token,
+  displayed,
+}: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
   const standing = current?.releases.find(({ release }) => release === takedown.release);
   if (standing !== undefined && standing.digest !== takedown.digest) {
@@ -49,7 +58,10 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
   const same = (current?.releases ?? []).filter(
     ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
   );
-  const { signers: recorded = [], ...rest } = takedown;
+  const { signers: recorded = [], scripts: recordedScripts = [], ...rest } = takedown;
+  const scripts = [
+    ...new Set([...recordedScripts, ...(definition === undefined ? [] : scriptDigests(definition))]),
+  ];
   const named = [
     {
       release: takedown.release,
@@ -65,10 +77,20 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
       ...name,
       release,
       ...(signers.length === 0 ? {} : { signers }),
+      ...(scripts.length === 0 ? {} : { scripts }),
     })),
     ...(token === undefined ? {} : { token }),
     ...(displayed === undefined ? {} : { search: searchDocument(name, left, displayed) }),
   };
+}
+
+/** Returns the digests of the manifests of the scripts that a definition names in OCI registries. */
+export function scriptDigests({ versions }: Pick<FunctionDefinition, 'versions'>): Digest[] {
+  return versions.flatMap(({ runtime: { starlark } }) => {
+    if (starlark?.startsWith('oci://') !== true) return [];
+    const digest = `sha256:${readScriptReference(starlark).digest}`;
+    return isDigest(digest) ? [digest] : [];
+  });
 }
 
 /** Returns an error if the name or the bytes of a release were taken down; otherwise undefined. */

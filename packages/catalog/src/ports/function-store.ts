@@ -42,8 +42,10 @@ export interface FunctionStore {
   /** Returns the takedowns of the function, ignoring the case of the kind, in order. */
   takedowns(group: string, kind: string): Promise<Takedown[]>;
   allTakedowns(): Promise<Takedown[]>;
+  /** Returns the takedown that deleted the manifest or file of a script; undefined if none did. */
+  takedownOfScript(digest: string): Promise<Takedown | undefined>;
   /**
-   * Commits a planned takedown: all responses exclude the releases and copies of their content, and earlier build plans
+   * Commits a planned takedown, whose `scripts` are the candidates: all responses exclude the releases and copies of their content, and earlier build plans
    * are rejected. `dryRun` returns the same result and changes nothing. Rejects with a RevisionConflict as
    * commitFunction does.
    */

@@ -216,6 +216,8 @@ export interface Event extends NewEvent {
    * The signers of a release that was taken down; only in the revocation feed, from which tombstones can be restored.
    */
   signers?: TakenDownSigner[];
+  /** Digests of the scripts that were taken down with the release; as `signers`. */
+  scripts?: Digest[];
 }
 
 /** One planned change of one function, which a store commits in one transaction. */
@@ -251,6 +253,8 @@ export interface TakedownResult {
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
   /** Blobs of definitions and READMEs, and the releases that still use them. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
+  /** Starlark scripts of the definitions in repositories, by the digest of the manifest, and the releases that still use them. */
+  scripts: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
   /** Artifact repositories with copies, which lose the manifests that reference them. */
   repositories: string[];
 }

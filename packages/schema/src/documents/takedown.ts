@@ -21,4 +21,9 @@ export interface Takedown {
    * release that was taken down. Absent if it was not signed, and in tombstones of older versions.
    */
   signers?: TakenDownSigner[];
+  /**
+   * Digests of its Starlark scripts that were deleted with it: of their manifests and of their files. Absent for none,
+   * and in tombstones of older versions.
+   */
+  scripts?: Digest[];
 }

@@ -1,5 +1,6 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { SnapshotSummary } from '@krmhub/api/model';
+import { snapshotPages } from '@krmhub/api/read-pages';
 import type { ComparedCatalog } from '@krmhub/catalog';
 import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
@@ -25,7 +26,7 @@ export async function chooseSnapshots(
   if (from !== undefined && to !== undefined) return { from, to, skipped: [] };
   const snapshots: SnapshotSummary[] = [];
   const available: SnapshotSummary[] = [];
-  for await (const page of client.snapshotPages(name)) {
+  for await (const page of snapshotPages(client, name)) {
     snapshots.push(...page.snapshots);
     available.push(...page.snapshots.filter(({ withdrawn }) => withdrawn === undefined));
     if (available.length >= 2) break;

@@ -17,7 +17,9 @@ export type PluginState =
   /** The record is there, the plugin is not. */
   | 'missing'
   /** Changed since it was installed, or not from krmhub. */
-  | 'foreign';
+  | 'foreign'
+  /** The registry took down its script. */
+  | 'taken down';
 
 export interface InstalledPlugin {
   /** The file that kustomize runs. */

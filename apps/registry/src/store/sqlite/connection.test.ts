@@ -118,6 +118,7 @@ describe('migrations', () => {
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
     client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
     client.exec('DROP TABLE oci_blob_bytes');
+    client.exec('ALTER TABLE takedown DROP COLUMN scripts');
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );

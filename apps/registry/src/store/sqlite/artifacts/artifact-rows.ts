@@ -70,7 +70,10 @@ export const putTag = text<never>(
    ON CONFLICT (repository, tag) DO UPDATE
    SET manifest = excluded.manifest, tagged_at = excluded.tagged_at, tagged_by = excluded.tagged_by`,
 );
-const takenDown = text<{ reason: string }>('SELECT reason FROM takedown WHERE digest = :file');
+const takenDown = text<{ reason: string }>(
+  `SELECT reason FROM takedown WHERE digest = :file
+   UNION ALL SELECT reason FROM takedown WHERE scripts LIKE '%' || :file || '%' LIMIT 1`,
+);
 const manifestById = query((db) =>
   db
     .select({ name: manifests.repository, size: manifests.size })
@@ -88,7 +91,7 @@ export function* putManifest(
 ): Work<void> {
   const { tag, needed, standing = false, ...change } = options;
   const { at, by } = change;
-  if (!standing) for (const file of manifest.references) yield* refuseTakenDown(file);
+  if (!standing) for (const file of [manifest.digest, ...manifest.references]) yield* refuseTakenDown(file);
   const unknown: OciDigest[] = [];
   for (const one of needed) {
     // Nearly all artifacts refer to `{}`, which needs no row.

@@ -1,5 +1,5 @@
 import type { Event, EventStore } from '@krmhub/catalog';
-import type { TakenDownSigner } from '@krmhub/schema';
+import type { Digest, TakenDownSigner } from '@krmhub/schema';
 import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { query, type Work } from '../../sql/statement.js';
@@ -16,7 +16,7 @@ const page = query((db) =>
 );
 const revoking = query((db) =>
   db
-    .select({ ...getTableColumns(events), signers: takedowns.signers })
+    .select({ ...getTableColumns(events), signers: takedowns.signers, scripts: takedowns.scripts })
     .from(events)
     .leftJoin(
       takedowns,
@@ -64,6 +64,8 @@ export function eventRows({ read, readOne, durable }: Sql): EventStore {
 }
 
 /** Returns the row without its empty columns. */
-function present(row: typeof events.$inferSelect & { signers?: TakenDownSigner[] | null }): Event {
+function present(
+  row: typeof events.$inferSelect & { signers?: TakenDownSigner[] | null; scripts?: Digest[] | null },
+): Event {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
 }

@@ -155,6 +155,8 @@ export const takedowns = sqliteTable(
     finished: integer('finished', { mode: 'boolean' }).notNull(),
     /** JSON list of the signers of the release; null for none, and in rows of older versions. */
     signers: text('signers', { mode: 'json' }).$type<TakenDownSigner[]>(),
+    /** JSON list of the digests of its scripts; null for none, and in rows of older versions. */
+    scripts: text('scripts', { mode: 'json' }).$type<Digest[]>(),
   },
   (table) => [
     unique('takedown_release').on(table.group, table.kindFolded, table.release),

@@ -19,6 +19,7 @@ import type { SearchIndex } from '../search/search-index.js';
 import { lastRevision } from './takedown-rows.js';
 import { withdrawArtifacts } from './withdraw-artifacts.js';
 import { withdrawEntries } from './withdraw-entries.js';
+import { withdrawScripts } from './withdraw-scripts.js';
 
 /** Rolls a dry run back. */
 class DryRunRollback extends Error {
@@ -80,20 +81,29 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
   const revision = Math.max(current?.revision ?? 0, yield* lastRevision(group, kind)) + 1;
   const digests = new Set<Digest>();
   const events: NewEvent[] = [];
-  for (const takedown of change.takedowns) {
-    const { at, by, reason, release, digest } = takedown;
+  const readmes = new Map<string, Digest>();
+  for (const { at, by, reason, release, digest } of change.takedowns) {
     const readme = current && (yield* removeRelease(current.id, release, digest));
+    digests.add(digest);
+    if (readme) {
+      digests.add(readme);
+      readmes.set(release, readme);
+    }
+    events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
+  }
+  const touched = new Set<string>();
+  const named = new Set(change.takedowns.flatMap(({ scripts = [] }) => scripts));
+  const { scripts, removed } = yield* withdrawScripts(named, touched);
+  for (const takedown of change.takedowns) {
     yield* addTombstone({
       ...takedown,
       kindFolded: kind.toLowerCase(),
-      readme: readme ?? null,
+      readme: readmes.get(takedown.release) ?? null,
       revision,
       token: change.token ?? null,
       finished: false,
+      scripts: removed.length === 0 ? null : removed,
     });
-    digests.add(digest);
-    if (readme) digests.add(readme);
-    events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
   }
   for (const digest of digests) yield* removeUnnamedFile(digest);
   if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
@@ -105,12 +115,12 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
   }
   const blobs: TakedownResult['blobs'] = [];
   for (const digest of digests) blobs.push({ digest, keptBy: yield* naming.all({ digest }) });
-  const repositories = yield* withdrawArtifacts(change, withdrawn, blobs);
+  const repositories = yield* withdrawArtifacts(change, withdrawn, blobs, touched);
   let event = 0;
   for (const one of events) event = Math.max(event, (yield* appendEvent(one)).sequence);
   // Builds that were planned before may contain it, so they must be planned again.
   yield* planAgain.run({ event });
-  return { event, withdrawn, blobs, repositories };
+  return { event, withdrawn, blobs, scripts, repositories };
 }
 
 /** Deletes a release. Returns the digest of its README, null without one, undefined if there is no such release. */

@@ -28,6 +28,16 @@ export function* lastRevision(group: string, kind: string): Work<number> {
 }
 
 export function takedown(row: typeof takedowns.$inferSelect): Takedown {
-  const { group, kind, release, digest, at, by, reason, signers } = row;
-  return { group, kind, release, digest, at, by, reason, ...(signers !== null && { signers }) };
+  const { group, kind, release, digest, at, by, reason, signers, scripts } = row;
+  return {
+    group,
+    kind,
+    release,
+    digest,
+    at,
+    by,
+    reason,
+    ...(signers !== null && { signers }),
+    ...(scripts !== null && { scripts }),
+  };
 }

@@ -1,6 +1,6 @@
 import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { and, asc, eq, lte, sql } from 'drizzle-orm';
+import { and, asc, eq, like, lte, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
@@ -12,6 +12,7 @@ export type TakedownRows = Pick<
   FunctionStore,
   | 'takedowns'
   | 'allTakedowns'
+  | 'takedownOfScript'
   | 'commitTakedown'
   | 'addTakedownSigners'
   | 'unfinishedTakedowns'
@@ -26,6 +27,14 @@ export interface TakedownReach {
 }
 
 const all = query((db) => db.select().from(takedowns).orderBy(asc(takedowns.id)));
+const ofScript = query((db) =>
+  db
+    .select()
+    .from(takedowns)
+    .where(like(takedowns.scripts, sql.placeholder('pattern')))
+    .orderBy(asc(takedowns.id))
+    .limit(1),
+);
 const unfinished = query((db) =>
   db.select().from(takedowns).where(eq(takedowns.finished, false)).orderBy(asc(takedowns.id)),
 );
@@ -51,6 +60,11 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
     allTakedowns: () =>
       read(function* () {
         return (yield* all.all()).map(takedown);
+      }),
+    takedownOfScript: (digest) =>
+      readOne(function* () {
+        const row = yield* ofScript.first({ pattern: `%${digest}%` });
+        return row && takedown(row);
       }),
     commitTakedown: commitTakedown({ write }, reach.search),
     addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>

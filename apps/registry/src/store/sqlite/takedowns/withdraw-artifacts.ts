@@ -3,7 +3,7 @@ import { type BlobPlace, EMPTY_DIGEST, type OciDigest, README_IMAGES_TYPE } from
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../../artifacts/repositories.js';
 import { text, type Work } from '../../sql/statement.js';
-import { removeBlob, removeManifest } from '../artifacts/artifact-rows.js';
+import { removeBlob, removeManifest, removeManifestByDigest } from '../artifacts/artifact-rows.js';
 import { removeSignature } from '../snapshots/signatures.js';
 
 const manifestAt = text<{ manifest: number }>(
@@ -13,6 +13,9 @@ const deleteTag = text('DELETE FROM oci_tag WHERE repository = :repository AND t
 const isTagged = text<{ tag: string }>('SELECT tag FROM oci_tag WHERE manifest = :manifest LIMIT 1');
 const namesOf = text<{ repository: string; digest: OciDigest; place: BlobPlace }>(
   'SELECT repository, digest, place FROM oci_blob WHERE file = :file',
+);
+const repositoriesWith = text<{ repository: string }>(
+  'SELECT repository FROM oci_manifest WHERE digest = :digest',
 );
 const naming = text<{ manifest: number }>(
   'SELECT manifest FROM oci_reference WHERE digest = :digest AND repository = :repository',
@@ -31,14 +34,14 @@ const pushedFilesOf = text<{ digest: OciDigest }>(
  * Removes the content of releases from every repository. Tags of the releases and of withdrawn snapshots go with their
  * manifests, and images of READMEs with their release. Definitions without another release and withdrawn catalogs are
  * removed from all repositories, with every manifest that refers to them. A README is removed only as a file of the
- * release. Returns the other repositories that lose content.
+ * release. Adds to `touched`, and returns the repositories of it that are not of the releases and catalogs.
  */
 export function* withdrawArtifacts(
   { group, kind, takedowns }: FunctionTakedown,
   withdrawn: TakedownResult['withdrawn'],
   blobs: TakedownResult['blobs'],
+  touched: Set<string>,
 ): Work<string[]> {
-  const touched = new Set<string>();
   for (const { release } of takedowns) yield* withdrawTag(functionRepository({ group, kind }), release);
   const definitions = new Set(takedowns.map(({ digest }) => digest));
   for (const { digest, keptBy } of blobs) {
@@ -79,10 +82,14 @@ function* removeWithFiles(repository: string, manifest: number): Work<void> {
   }
 }
 
-/** Removes the bytes from all repositories. */
-function* forget(file: Digest, touched: Set<string>): Work<void> {
+/** Removes the bytes from all repositories, and the manifests that are them or refer to them. */
+export function* forget(file: OciDigest, touched: Set<string>): Work<void> {
   for (const { repository, digest } of yield* namesOf.all({ file }))
     yield* remove(repository, digest, touched);
+  for (const { repository } of yield* repositoriesWith.all({ digest: file })) {
+    yield* remove(repository, file, touched);
+    yield* removeManifestByDigest(repository, file);
+  }
 }
 
 /**

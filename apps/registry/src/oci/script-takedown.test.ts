@@ -1,0 +1,169 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { RevocationPage, TakedownResult } from '@krmhub/api/model';
+import { ARTIFACT_MEDIA_TYPES, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { descriptor, EMPTY_DESCRIPTOR, manifestDigest, readError, testClient } from '../testing/oci.js';
+import {
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+const REPOSITORY = 'scripts/example.com/set-owner';
+const COPY = 'mirror/scripts';
+const SCRIPT = 'print("the password is hunter2")\n';
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+const { artifact, layer } = ARTIFACT_MEDIA_TYPES.starlark;
+const manifest = (script: string, created = '2030-01-01T00:00:00Z') => ({
+  schemaVersion: 2,
+  mediaType: MEDIA_TYPES.image,
+  artifactType: artifact,
+  config: EMPTY_DESCRIPTOR,
+  layers: [descriptor(script, layer)],
+  annotations: { 'org.opencontainers.image.created': created },
+});
+const push = async (repository: string, script: string, created?: string): Promise<Response> => {
+  await client.blob(repository, '{}');
+  await client.blob(repository, script);
+  const one = manifest(script, created);
+  return client.put(repository, manifestDigest(one), one);
+};
+const read = (what: 'manifests' | 'blobs', digest: OciDigest, repository = REPOSITORY) =>
+  client.request('GET', `${repository}/${what}/${digest}`, { authorization: '' });
+const release = (kind: string, script: string, name = '1.0.0', created?: string): TestDefinition => ({
+  kind,
+  release: name,
+  script: `oci://localhost:8080/${REPOSITORY}@${manifestDigest(manifest(script, created))}`,
+});
+async function takeDown(definition: TestDefinition, query = ''): Promise<TakedownResult> {
+  const response = await registry.request(`${releasePath(definition)}/takedown${query}`, {
+    method: 'POST',
+    body: JSON.stringify({ reason: 'holds a password' }),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as TakedownResult;
+}
+
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  await registry.waitForCatalogs();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+afterEach(() => registry.close());
+
+describe('a takedown of a release with a Starlark script', () => {
+  const digest = manifestDigest(manifest(SCRIPT));
+  const file = descriptor(SCRIPT).digest;
+
+  beforeEach(async () => {
+    for (const repository of [REPOSITORY, COPY]) expect((await push(repository, SCRIPT)).status).toBe(201);
+    expect((await registry.publish(release('SetOwner', SCRIPT))).status).toBe(201);
+  });
+
+  it('names the script in a dry run, and deletes it from every repository', async () => {
+    const preview = await takeDown(release('SetOwner', SCRIPT), '?dryRun=true');
+    expect(preview.scripts).toEqual([{ digest, keptBy: [] }]);
+    expect(preview.repositories).toEqual([COPY, REPOSITORY]);
+    expect((await read('manifests', digest)).status).toBe(200);
+    expect(await takeDown(release('SetOwner', SCRIPT))).toMatchObject({
+      scripts: preview.scripts,
+      repositories: preview.repositories,
+      erased: true,
+    });
+    for (const repository of [REPOSITORY, COPY]) {
+      for (const [what, one] of [
+        ['manifests', digest],
+        ['blobs', file],
+      ] as const) {
+        expect(await readError(await read(what, one, repository))).toMatchObject({
+          status: 410,
+          message: 'the script of example.com/SetOwner@1.0.0 was taken down: holds a password',
+        });
+      }
+    }
+    for (const name of ['registry.db', 'registry.db-wal'])
+      expect((await readFile(path.join(registry.folder, name))).includes('hunter2'), name).toBe(false);
+  });
+
+  it('tells mirrors, and keeps the digests in the record', async () => {
+    await takeDown(release('SetOwner', SCRIPT));
+    const { revocations } = (await (await registry.request('/api/v1/revocations')).json()) as RevocationPage;
+    const [revoked] = revocations.filter(({ type }) => type === 'release.taken-down');
+    expect(revoked!.scripts?.toSorted()).toEqual([digest, file].toSorted());
+    const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'), 'utf8');
+    expect(JSON.parse(record).scripts.toSorted()).toEqual([digest, file].toSorted());
+  });
+
+  it('does not accept the script again, also in another manifest', async () => {
+    await takeDown(release('SetOwner', SCRIPT));
+    const refused = await client.request('POST', `${COPY}/blobs/uploads/?digest=${file}`, { body: SCRIPT });
+    expect(await readError(refused)).toMatchObject({ status: 410 });
+    await client.blob(COPY, '{}');
+    for (const one of [manifest(SCRIPT), manifest(SCRIPT, '2031-01-01T00:00:00Z')]) {
+      const again = await client.put(COPY, manifestDigest(one), one);
+      expect(await readError(again)).toMatchObject({ status: 410 });
+    }
+    expect((await push(REPOSITORY, 'print("fixed")\n')).status).toBe(201);
+  });
+
+  it('keeps a script that another release uses, until that is taken down too', async () => {
+    // The same file in another manifest.
+    const created = '2031-01-01T00:00:00Z';
+    expect((await push(REPOSITORY, SCRIPT, created)).status).toBe(201);
+    expect((await registry.publish(release('Other', SCRIPT, '2.0.0', created))).status).toBe(201);
+    const keptBy = [{ group: 'example.com', kind: 'Other', release: '2.0.0' }];
+    expect((await takeDown(release('SetOwner', SCRIPT), '?dryRun=true')).scripts).toEqual([
+      { digest, keptBy },
+    ]);
+    expect((await takeDown(release('SetOwner', SCRIPT))).scripts).toEqual([{ digest, keptBy }]);
+    expect((await read('manifests', digest)).status).toBe(200);
+    expect((await read('blobs', file)).status).toBe(200);
+    const last = await takeDown(release('Other', SCRIPT, '2.0.0', created));
+    expect(last.scripts).toEqual([{ digest: manifestDigest(manifest(SCRIPT, created)), keptBy: [] }]);
+    expect((await read('manifests', digest)).status).toBe(410);
+    expect((await read('blobs', file)).status).toBe(410);
+  });
+
+  it('is repeated with its script after a restore of an older database', async () => {
+    await takeDown(release('SetOwner', SCRIPT));
+    const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'));
+    await registry.close();
+    registry = await openTestRegistry();
+    authorization = `Bearer ${(await registry.token({})).secret}`;
+    expect((await push(REPOSITORY, SCRIPT)).status).toBe(201);
+    expect((await registry.publish(release('SetOwner', SCRIPT))).status).toBe(201);
+    await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);
+    registry = await registry.reopen();
+    expect((await read('manifests', digest)).status).toBe(410);
+    expect((await read('blobs', file)).status).toBe(410);
+  });
+
+  it('deletes nothing else that the definition names', async () => {
+    const image = await client.blob('team/app', 'someone else');
+    const other = {
+      ...manifest(''),
+      artifactType: 'application/x-other',
+      layers: [descriptor('someone else')],
+    };
+    await client.blob('team/app', '{}');
+    expect((await client.put('team/app', manifestDigest(other), other)).status).toBe(201);
+    const bad: TestDefinition = {
+      kind: 'Bad',
+      release: '1.0.0',
+      script: `oci://localhost:8080/team/app@${manifestDigest(other)}`,
+    };
+    expect((await registry.publish(bad)).status).toBe(201);
+    expect((await takeDown(bad)).scripts).toEqual([]);
+    expect((await read('manifests', manifestDigest(other), 'team/app')).status).toBe(200);
+    expect((await read('blobs', image, 'team/app')).status).toBe(200);
+  });
+});

@@ -1,0 +1,1 @@
+ALTER TABLE "takedown" ADD COLUMN "scripts" text COLLATE "C";
