@@ -32,6 +32,10 @@ export interface FetchRequest {
 export interface FolderRequest {
   /** `tags`: of a git repository, the files at the newest release tags, instead of those at the ref. */
   releases: 'folders' | 'tags';
+  /** Folders below the address. Absent for all of it. */
+  paths?: readonly string[];
+  /** The names of the files to read, if any file has such a name; otherwise all YAML and JSON files. */
+  names?: RegExp;
 }
 
 export interface FetchedCatalog {

@@ -4,9 +4,9 @@ import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema/digest';
 import { printable } from '@krmhub/schema/network-reason';
-import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
+import type { FetchedCatalog, FetchRequest, FolderRequest, SourceContext } from './context.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
-import { FolderFiles, isReadFile } from './folder-files.js';
+import { chooseFiles, FolderFiles, joinPaths } from './folder-files.js';
 import { siblingBundleNames } from './sibling-bundles.js';
 
 /** Reads a catalog file and its bundles from the folder for file sources. Rejects with SourceFailures only. */
@@ -28,7 +28,7 @@ export async function fetchFile(
   });
   const isFolder = asFolder !== undefined && (await isFolderBelow(folder, address.path));
   const bytes = isFolder
-    ? await readFolderBelow(folder, address.path, context)
+    ? await readFolderBelow(folder, address.path, asFolder, context)
     : await readFileBelow(folder, address.path, limits.maxCatalogBytes, context);
   onProgress?.(bytes.byteLength);
   const digest = sha256(bytes);
@@ -50,24 +50,39 @@ export async function fetchFile(
   };
 }
 
+/** Files of other types per file that may be read: no more are listed. */
+const MAX_OTHER_FILES = 10;
+
 async function isFolderBelow(folder: string, name: string): Promise<boolean> {
   const status = await stat(path.resolve(folder, name)).catch(() => undefined);
   return status?.isDirectory() === true;
 }
 
 /** Reads the YAML and JSON files below a folder. Links are not followed. */
-async function readFolderBelow(folder: string, name: string, context: SourceContext): Promise<Uint8Array> {
+async function readFolderBelow(
+  folder: string,
+  name: string,
+  request: FolderRequest,
+  context: SourceContext,
+): Promise<Uint8Array> {
   const { limits } = context;
   const root = await realPathBelow(folder, name);
   const files = new FolderFiles(quote(name), limits);
-  const entries = await opendir(root, { recursive: true }).catch((error: unknown) => {
-    throw unreadable(name, error);
-  });
-  for await (const entry of entries) {
+  const listed: { path: string; file: string }[] = [];
+  for (const below of joinPaths('', request)) {
+    const start = await realPathBelow(folder, path.join(root, below));
+    const entries = await opendir(start, { recursive: true }).catch((error: unknown) => {
+      throw unreadable(path.join(name, below), error);
+    });
+    for await (const entry of entries) {
+      context.deadline.signal.throwIfAborted();
+      const file = path.join(entry.parentPath, entry.name);
+      if (entry.isFile()) listed.push({ path: path.relative(root, file).split(path.sep).join('/'), file });
+      files.checkCount(listed.length / MAX_OTHER_FILES);
+    }
+  }
+  for (const { path: relative, file } of chooseFiles(listed, request)) {
     context.deadline.signal.throwIfAborted();
-    const file = path.join(entry.parentPath, entry.name);
-    const relative = path.relative(root, file).split(path.sep).join('/');
-    if (!entry.isFile() || !isReadFile(relative)) continue;
     const { size } = await lstat(file);
     if (!files.accepts(relative, size)) continue;
     files.add(relative, await readFileBelow(folder, file, limits.maxFolderFileBytes, context));

@@ -1,10 +1,37 @@
+import { sha256 } from '@krmhub/schema/digest';
 import { type SourceFile, writeSourceFiles } from '@krmhub/schema/documents/source-files';
-import { SourceFailure, tooLargeFailure } from './failure.js';
+import type { FolderRequest } from './context.js';
+import { SourceFailure } from './failure.js';
 import type { SourceLimits } from './limits.js';
+
+const SMALLER =
+  'Read only the folders of the functions: add them after // in the URL, or list them in `paths`.';
 
 /** Reports whether a file of a folder is read: YAML and JSON, and nothing in hidden folders. */
 export function isReadFile(path: string): boolean {
   return /\.(?:ya?ml|json)$/i.test(path) && !path.split('/').some((part) => part.startsWith('.'));
+}
+
+/** Returns the files that are read: those with the names of their format if there are any. */
+export function chooseFiles<File extends { path: string }>(
+  listed: readonly File[],
+  { names }: Pick<FolderRequest, 'names'>,
+): File[] {
+  const all = listed.filter(({ path }) => isReadFile(path));
+  const named = names === undefined ? [] : all.filter(({ path }) => names.test(path.split('/').at(-1)!));
+  return named.length === 0 ? all : named;
+}
+
+/** Joins the folder of an address with the folders that a recipe lists. */
+export function joinPaths(folder: string, { paths = [''] }: Pick<FolderRequest, 'paths'>): string[] {
+  return paths.map((one) => [folder, one].filter((part) => part !== '').join('/'));
+}
+
+/** Identifies what is read of a folder, so that another selection is not taken for an unchanged one. */
+export function selectionKey({ paths, names }: FolderRequest): Record<string, string> {
+  return paths === undefined && names === undefined
+    ? {}
+    : { selection: sha256(JSON.stringify([paths ?? [], names?.source ?? ''])) };
 }
 
 /** Collects the files of a folder as one document, under the limits of a catalog. */
@@ -23,17 +50,9 @@ export class FolderFiles {
 
   /** Rejects a file before it is read, if there are too many or if it is too large. Returns whether to read it. */
   accepts(path: string, size: number, release?: string): boolean {
-    const { maxFolderFiles, maxFolderFileBytes, maxCatalogBytes } = this.#limits;
+    const { maxFolderFileBytes, maxCatalogBytes } = this.#limits;
     this.#count += 1;
-    if (this.#count > maxFolderFiles) {
-      throw new SourceFailure(
-        'too-large',
-        `${this.#what} has more than ${maxFolderFiles} YAML and JSON files`,
-        {
-          hint: 'Use a subfolder in the URL.',
-        },
-      );
-    }
+    this.checkCount(this.#count);
     if (size > maxFolderFileBytes) {
       this.#files.push({
         path,
@@ -43,12 +62,34 @@ export class FolderFiles {
       return false;
     }
     this.#bytes += size;
-    if (this.#bytes > maxCatalogBytes) throw tooLargeFailure(this.#what, maxCatalogBytes);
+    if (this.#bytes > maxCatalogBytes) throw this.#tooLarge();
     return true;
   }
 
-  add(path: string, bytes: Uint8Array, release?: string): void {
-    const at = { path, ...(release === undefined ? {} : { release }) };
+  /** Rejects a folder with too many files. */
+  checkCount(count: number): void {
+    const { maxFolderFiles } = this.#limits;
+    if (count <= maxFolderFiles) return;
+    throw new SourceFailure(
+      'too-large',
+      `${this.#what} has more than ${maxFolderFiles} YAML and JSON files`,
+      { hint: SMALLER },
+    );
+  }
+
+  #tooLarge(): SourceFailure {
+    const { maxCatalogBytes } = this.#limits;
+    const message = `the YAML and JSON files of ${this.#what} are larger than ${maxCatalogBytes} bytes`;
+    return new SourceFailure('too-large', message, { hint: SMALLER });
+  }
+
+  /** `isRemoved` marks a file that the newest commit does not have. */
+  add(path: string, bytes: Uint8Array, release?: string, isRemoved = false): void {
+    const at = {
+      path,
+      ...(release === undefined ? {} : { release }),
+      ...(isRemoved ? { removed: true as const } : {}),
+    };
     try {
       this.#files.push({ ...at, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) });
     } catch {
@@ -64,8 +105,7 @@ export class FolderFiles {
       });
     }
     const bytes = writeSourceFiles(this.#files);
-    if (bytes.byteLength > this.#limits.maxCatalogBytes)
-      throw tooLargeFailure(this.#what, this.#limits.maxCatalogBytes);
+    if (bytes.byteLength > this.#limits.maxCatalogBytes) throw this.#tooLarge();
     return bytes;
   }
 }

@@ -115,10 +115,11 @@ async function printReportCounts(
     countsLine,
     isComplete: isNothingLeftOut,
     reportCounts,
-    emptyReason: whyEmpty,
+    warnEmpty,
   } = await import('./catalog-report.js');
-  const counts = reportCounts(await client.catalogReport(name));
-  if (isEmpty) await printWarning(io, whyEmpty(counts));
+  const report = await client.catalogReport(name);
+  const counts = reportCounts(report);
+  if (isEmpty) await warnEmpty(io, counts, report.sources);
   const why = isNothingLeftOut(counts) ? '' : `: krmhub catalog report ${name}`;
   await printLine(io, `${countsLine(counts)}${why}`);
 }

@@ -1,6 +1,6 @@
-import { REFUSAL_CODES, type RefusalCode, type SnapshotReport } from '@krmhub/schema';
+import { REFUSAL_CODES, type RefusalCode, type ReportedSource, type SnapshotReport } from '@krmhub/schema';
 import { type Io, terminalWidth, write } from '../io/io.js';
-import { bold } from '../io/print.js';
+import { bold, printLine, printWarning } from '../io/print.js';
 import { pipeTable, terminalTable } from '../io/table.js';
 import { escapeControls, plural, wrap } from '../io/text.js';
 
@@ -63,15 +63,44 @@ export function isComplete({ failing, refused, shadowed, yanked, invalid }: Repo
   return failing + refused + shadowed + yanked + invalid === 0;
 }
 
-/** Explains why a catalog with upstream sources is empty. */
-export function emptyReason({ sources, failing, refused, codes }: ReportCounts): string {
+/** Warns that a catalog with upstream sources is empty, with the reason and what to write instead. */
+export async function warnEmpty(
+  io: Io,
+  counts: ReportCounts,
+  sources: readonly ReportedSource[] = [],
+): Promise<void> {
+  const [reason, hint] = emptyReason(counts, sources);
+  await printWarning(io, escapeControls(`the catalog is empty: ${reason}`));
+  if (hint !== undefined) await printLine(io, `  hint: ${hint}`);
+}
+
+function emptyReason(
+  { sources: all, failing, refused, codes }: ReportCounts,
+  sources: readonly ReportedSource[],
+): [reason: string, hint?: string] {
   if (refused > 0) {
     const young = codes.has('minimum-age') ? '; the report shows when the entries reach the minimum age' : '';
-    return `the catalog is empty: the recipe policy rejects every entry${young}`;
+    return [`the recipe policy rejects every entry${young}`];
   }
-  return sources > 0 && failing === sources
-    ? 'the catalog is empty: no upstream catalog is available'
-    : 'the catalog is empty: the recipe selects no entry of its sources';
+  if (all > 0 && failing === all) return ['no upstream catalog is available'];
+  const broken = sources.find(({ invalid }) => invalid.length > 0);
+  const first = broken?.invalid[0];
+  if (broken === undefined || first === undefined) return ['the recipe selects no entry of its sources'];
+  const count = plural(broken.invalidEntries, 'entry', 'entries');
+  return [
+    `${count} of ${broken.source} ${broken.invalidEntries === 1 ? 'is' : 'are'} invalid; the first: ${first.message}`,
+    invalidHint(first.message),
+  ];
+}
+
+/** Says what to write in the recipe. */
+function invalidHint(message: string): string {
+  if (/the release is unknown/.test(message)) {
+    return 'Take the releases from the tags of the repository: add `releases: tags` to the source, and remove `?ref=…` from its URL. To use one release, set `?ref=TAG`.';
+  }
+  return /missing/.test(message)
+    ? 'To complete entries of the source, add `defaults: {}` to it, or the values of the missing fields.'
+    : 'Ask the publisher of the source to correct it.';
 }
 
 /** Prints a report by section; without a terminal, as tab-separated lines that start with the section. */

@@ -2,6 +2,7 @@ import {
   type BlobStore,
   type Event,
   evaluateCopy,
+  folderOf,
   followsRegistryPolicies,
   type PolicyStore,
   type PollOutcome,
@@ -189,7 +190,7 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
         ? {}
         : { validators: record.copy!.validators }),
       bundles: policies.length > 0,
-      ...(upstream.format === undefined ? {} : { folder: { releases: upstream.releases ?? 'folders' } }),
+      ...folderOf(upstream),
       signal,
     });
   } catch (error) {

@@ -95,7 +95,7 @@ function readCatalog(
   }
   const catalog = fields.mapping(value, at, {
     required: ['url'],
-    optional: ['format', 'group', 'releases', 'refresh', 'minimumAge'],
+    optional: ['format', 'group', 'groups', 'paths', 'releases', 'refresh', 'minimumAge'],
   });
   if (catalog === undefined) return undefined;
   const { minRefreshSeconds, maxRefreshSeconds, defaultRefreshSeconds, maxMinimumAgeSeconds } = RECIPE_LIMITS;

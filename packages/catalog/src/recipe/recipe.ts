@@ -23,6 +23,10 @@ export const RECIPE_LIMITS = {
   maxAddressLength: 2_048,
   /** Rewrite rules of one source. */
   maxRewrites: 100,
+  /** Groups that one source replaces. */
+  maxGroups: 100,
+  /** Folders that one source lists: each is one more list of git. */
+  maxPaths: 50,
   /** Examples in the defaults of one source. */
   maxExamples: 50,
   /** Rules in each list of the recipe policy: signatures, licenses, deny list. */
@@ -76,6 +80,10 @@ export interface UpstreamCatalog {
   format?: ConvertSource;
   /** The group for formats without groups. Absent to derive it. */
   group?: string;
+  /** Groups that replace derived groups. */
+  groups?: Readonly<Record<string, string>>;
+  /** Folders below the URL to read. Absent for all of it. */
+  paths?: readonly string[];
   /**
    * `tags`: the newest release tag of the repository sets the files and their release. Default: folders are releases.
    */

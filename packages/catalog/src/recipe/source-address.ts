@@ -141,7 +141,7 @@ function readGit(text: string, folders: boolean): ReadAddress {
 }
 
 /** Matches a safe path of a file in a git tree: no options and no patterns. */
-function isFilePath(path: string): boolean {
+export function isFilePath(path: string): boolean {
   if (/[\p{Cc}\p{Zl}\p{Zp}\\]/u.test(path) || /^[-:]/.test(path)) return false;
   return path
     .split('/')

@@ -3,16 +3,17 @@ import { canonicalJson, sha256 } from '@krmhub/schema/digest';
 import type { UpstreamCatalog } from '../recipe/recipe.js';
 
 /** The settings of a recipe that determine how a source is read. */
-export type Reading = Pick<UpstreamCatalog, 'defaults' | 'format' | 'group'>;
+export type Reading = Pick<UpstreamCatalog, 'defaults' | 'format' | 'group' | 'groups'>;
 
 /** The version of the converters. Copies that an earlier version read are read again. */
-const CONVERTER_REVISION = 1;
+const CONVERTER_REVISION = 2;
 
-export function readingOf({ defaults, format, group }: Reading): Reading {
+export function readingOf({ defaults, format, group, groups }: Reading): Reading {
   return {
     ...(defaults === undefined ? {} : { defaults }),
     ...(format === undefined ? {} : { format }),
     ...(group === undefined ? {} : { group }),
+    ...(groups === undefined ? {} : { groups }),
   };
 }
 
@@ -22,4 +23,21 @@ export function readingDigest(upstream: Reading): Digest | undefined {
   if (Object.keys(reading).length === 0) return undefined;
   const revision = reading.format === undefined ? {} : { revision: CONVERTER_REVISION };
   return sha256(canonicalJson({ ...reading, ...revision }));
+}
+
+/** How kpt and its users name the files with the metadata of functions. */
+const KPT_METADATA = /(?:^|[-_.])metadata\.(?:ya?ml|json)$/i;
+
+/** Returns what to read of the folder of a source; nothing for a catalog. */
+export function folderOf({ format, releases = 'folders', paths }: UpstreamCatalog): {
+  folder?: { releases: 'folders' | 'tags'; paths?: readonly string[]; names?: RegExp };
+} {
+  if (format === undefined) return {};
+  return {
+    folder: {
+      releases,
+      ...(paths === undefined ? {} : { paths }),
+      ...(format === 'kpt-metadata' ? { names: KPT_METADATA } : {}),
+    },
+  };
 }

@@ -18,7 +18,7 @@ import {
   repositoryOf,
   stringItems,
 } from './conversion.js';
-import { KPT_GROUP } from './group.js';
+import { KPT_GROUP, kindOfImage } from './group.js';
 import { releaseFromPath } from './release-path.js';
 
 const KNOWN_FIELDS = new Set([
@@ -111,7 +111,7 @@ export function readImage(
     return undefined;
   }
   const name = reference.repository.split('/').at(-1)!;
-  const kind = pascalCase(name);
+  const kind = kindOfImage(reference) ?? pascalCase(name);
   if (kind === undefined)
     report.add('convert/name', `cannot derive a kind from the name ${shorten(name)}`, ['image']);
 

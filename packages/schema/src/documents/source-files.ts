@@ -10,6 +10,8 @@ export interface SourceFile {
   release?: string;
   /** The content. Absent if there is a problem. */
   text?: string;
+  /** Whether the newest commit of the repository does not have the file any more. */
+  removed?: true;
   /** Why the file cannot be read. */
   problem?: string;
 }
@@ -36,8 +38,8 @@ export function readSourceFiles(bytes: Uint8Array): SourceFile[] | undefined {
 
 function isSourceFile(value: unknown): value is SourceFile {
   if (typeof value !== 'object' || value === null) return false;
-  const { path, release = '', text = '', problem = '' } = value as Record<string, unknown>;
-  return [path, release, text, problem].every((field) => typeof field === 'string');
+  const { path, release = '', text = '', problem = '', removed = true } = value as Record<string, unknown>;
+  return removed === true && [path, release, text, problem].every((field) => typeof field === 'string');
 }
 
 function compareFiles(a: SourceFile, b: SourceFile): number {

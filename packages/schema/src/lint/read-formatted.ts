@@ -13,9 +13,16 @@ export interface FormatOptions {
   format: ConvertSource;
   /** The group, instead of the derived group. */
   group?: string;
+  /** Groups that replace derived groups. */
+  groups?: Readonly<Record<string, string>>;
   /** Values for missing fields. */
   defaults?: EntryDefaults;
 }
+
+/**
+ * Tag of a function that the newest commit of its repository does not have any more, so that a recipe can exclude it.
+ */
+const REMOVED_TAG = 'removed-upstream';
 
 /** Maximum number of definitions of one source. More would take minutes. */
 const MAX_DEFINITIONS = 100_000;
@@ -75,7 +82,7 @@ class FormattedReader {
     this.isFolder = isFolder;
   }
 
-  readFile({ path, release, problem }: SourceFile, bytes: Uint8Array): void {
+  readFile({ path, release, problem, removed }: SourceFile, bytes: Uint8Array): void {
     if (problem !== undefined) {
       this.refuse(path, problem);
       return;
@@ -89,7 +96,7 @@ class FormattedReader {
       this.refuse(path, unreadable.message);
       return;
     }
-    for (const value of documents) this.readDocument(value, path, release);
+    for (const value of documents) this.readDocument(value, { path, release, removed });
   }
 
   result(files: number | undefined): { entries: CatalogEntry[] } | { problem: string } {
@@ -104,7 +111,11 @@ class FormattedReader {
       : { problem: `it contains no ${name}; it has ${files} YAML and JSON files` };
   }
 
-  private readDocument(value: JsonValue, path: string, release: string | undefined): void {
+  private readDocument(
+    value: JsonValue,
+    file: { path: string; release: string | undefined; removed: true | undefined },
+  ): void {
+    const { path, release } = file;
     const { format, group, defaults } = this.options;
     const results = convertDocument(
       { value, index: 0, locate: () => undefined },
@@ -129,9 +140,21 @@ class FormattedReader {
       if (error !== undefined) this.refuse(path, formatError(error));
       const released = canonicalRelease(named ?? releaseOfFile(path) ?? release ?? '');
       for (const definition of error === undefined ? definitions : []) {
-        this.addDefinition(definition, released, path, diagnostics);
+        this.addDefinition(this.adapt(definition, file.removed === true), released, path, diagnostics);
       }
     }
+  }
+
+  /** Replaces a derived group, and marks a function that was removed. */
+  private adapt(definition: FunctionDefinition, isRemoved: boolean): FunctionDefinition {
+    const { groups = {} } = this.options;
+    const { group, tags = [] } = definition;
+    const mapped = Object.hasOwn(groups, group) ? groups[group]! : group;
+    return {
+      ...definition,
+      group: mapped,
+      ...(isRemoved ? { tags: [...new Set([...tags, REMOVED_TAG])] } : {}),
+    };
   }
 
   private addDefinition(

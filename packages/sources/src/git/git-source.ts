@@ -2,11 +2,12 @@ import type { SourceAddress } from '@krmhub/catalog';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { credentialsFor, type FetchedCatalog, type FetchRequest, type SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
+import { selectionKey } from '../folder-files.js';
 import { reachableAddress } from '../reachable-address.js';
 import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
 import { gitEnvironment, type Remote } from './environment.js';
-import { type FolderContext, readFolder, readReleaseTags } from './read-folder.js';
+import { type FolderContext, readFolder, readReleaseTags, releaseTagsOf, tagKey } from './read-folder.js';
 import { RemoteRepository } from './remote-repository.js';
 import { TemporaryRepository } from './temporary-repository.js';
 
@@ -75,21 +76,26 @@ async function readCatalog(
   const { repository, limits } = context;
   await repository.checkVersion();
   if (folder?.releases === 'tags') {
-    const fetched = await readReleaseTags(path, validators, context);
+    const fetched = await readReleaseTags(path, folder, validators, context);
     if (fetched.bytes !== undefined) onProgress?.(fetched.bytes.byteLength);
     return fetched;
   }
   const found = await repository.resolveRef(ref);
+  const tags = folder === undefined ? [] : await releaseTagsOf(ref, found.commit, context);
+  const selection = folder === undefined ? {} : { ...selectionKey(folder), ...tagKey(tags) };
+  const isSame = Object.entries({ selection: '', tags: '', ...selection }).every(
+    ([name, value]) => (validators[name] ?? '') === value,
+  );
   // The commit is known and had no bundles, so there are none now.
-  if (found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
+  if (isSame && found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
     return { validators, bundles: [] };
   }
   const commit = await repository.fetch(found.ref, found.commit);
-  const changed = commit !== validators.commit;
+  const changed = !isSame || commit !== validators.commit;
   const isFolder = folder !== undefined && (await repository.isFolder(commit, path));
   const readBytes = () =>
     isFolder
-      ? readFolder({ commit, path, ref }, context)
+      ? readFolder({ commit, path, tags }, folder, context)
       : repository.readFile(commit, path, limits.maxCatalogBytes);
   const bytes = changed ? await readBytes() : undefined;
   if (bytes !== undefined) onProgress?.(bytes.byteLength);
@@ -103,7 +109,7 @@ async function readCatalog(
   }
   return {
     ...(bytes === undefined ? {} : { bytes }),
-    validators: { commit, ...(bundles ? { bundles: String(beside.length) } : {}) },
+    validators: { commit, ...selection, ...(bundles ? { bundles: String(beside.length) } : {}) },
     bundles: beside,
   };
 }

@@ -21,13 +21,14 @@ export async function fetchGitTree(
     await repository.checkVersion();
     const found = await repository.resolveRef(address.ref);
     const commit = await repository.fetch(found.ref, found.commit);
-    const all = await repository.listFiles(commit, '');
-    if (all.length > limits.maxTreeFiles) {
-      const message = `the repository of ${host} has ${all.length} files; the limit is ${limits.maxTreeFiles}`;
+    const listed = await repository.listFiles(commit, ['']);
+    if (listed.length > limits.maxTreeFiles) {
+      const message = `the repository of ${host} has ${listed.length} files; the limit is ${limits.maxTreeFiles}`;
       throw new SourceFailure('too-large', message, {
         hint: 'Copy the required files to a smaller repository.',
       });
     }
+    const all = await repository.fetchFiles(listed, { all: true });
     const files = all.filter(({ size }) => size <= limits.maxTreeFileBytes);
     const size = files.reduce((sum, one) => sum + one.size, 0);
     if (size > limits.maxRepositoryBytes) {

@@ -1,11 +1,11 @@
 import { sha256 } from '@krmhub/schema/digest';
 import { printable } from '@krmhub/schema/network-reason';
-import type { FetchedCatalog } from '../context.js';
+import type { FetchedCatalog, FolderRequest } from '../context.js';
 import { SourceFailure } from '../failure.js';
-import { FolderFiles, isReadFile } from '../folder-files.js';
+import { chooseFiles, FolderFiles, joinPaths, selectionKey } from '../folder-files.js';
 import type { SourceLimits } from '../limits.js';
 import { newestReleaseTags, type ReleaseTag, tagOfFile } from './release-tags.js';
-import type { RemoteRepository } from './remote-repository.js';
+import type { ListedFile, RemoteRepository } from './remote-repository.js';
 
 export interface FolderContext {
   repository: RemoteRepository;
@@ -14,20 +14,67 @@ export interface FolderContext {
   host: string;
 }
 
-/** Reads the YAML and JSON files below a folder of a fetched commit. A ref that names a release names theirs. */
+/**
+ * Returns the release tags that a ref is, or that name the same commit. A commit that is not a release has none. Too many
+ * tags to list are none, because a branch does not need them.
+ */
+export async function releaseTagsOf(
+  ref: string | undefined,
+  commit: string,
+  { repository }: FolderContext,
+): Promise<ReleaseTag[]> {
+  const named = newestReleaseTags(ref === undefined ? [] : [ref.replace(/^refs\/(?:tags|heads)\//, '')]);
+  if (named.length > 0) return named;
+  const all = await repository.listTags().catch((error: unknown) => {
+    if (error instanceof SourceFailure && error.problem === 'too-large') return new Map<string, string>();
+    throw error;
+  });
+  return newestReleaseTags([...all].flatMap(([tag, object]) => (object === commit ? tag : [])));
+}
+
+/** Identifies release tags, so that a tag which comes after a sync is noticed. */
+export function tagKey(tags: readonly ReleaseTag[]): Record<string, string> {
+  return tags.length === 0 ? {} : { tags: sha256(tags.map(({ tag }) => tag).join('\n')) };
+}
+
+/** Reads the YAML and JSON files below a folder of a fetched commit, with the releases of its tags. */
 export async function readFolder(
-  { commit, path, ref }: { commit: string; path: string; ref?: string | undefined },
+  { commit, path, tags }: { commit: string; path: string; tags: readonly ReleaseTag[] },
+  request: FolderRequest,
   context: FolderContext,
 ): Promise<Uint8Array> {
-  const [tag] = newestReleaseTags(ref === undefined ? [] : [ref]);
-  const files = new FolderFiles(folderName(path, context), context.limits);
-  await addFiles(files, commit, path, () => ({ release: tag?.release }), context);
+  const { repository, limits } = context;
+  const files = new FolderFiles(folderName(path, context), limits);
+  const listed: ListedFile[] = [];
+  for (const below of joinPaths(path, request)) {
+    const found = await repository.listFiles(commit, [below]);
+    if (found.length === 0 && request.paths !== undefined) {
+      throw new SourceFailure('not-found', `${folderName(below, context)} has no files`, {
+        hint: 'Correct `paths`: they are relative to the folder in the URL.',
+      });
+    }
+    listed.push(...found);
+  }
+  const wanted = chooseFiles(listed, request);
+  // A branch such as releases/v1.2 is not a folder of the repository.
+  const isOfFolders = wanted.some((file) => tagOfFile(tags, file.path) !== undefined);
+  const releaseOf = (file: string) =>
+    isOfFolders ? tagOfFile(tags, file)?.release : tags.length === 1 ? tags[0]!.release : undefined;
+  await addFiles(
+    files,
+    wanted.map((file) => ({ file, release: releaseOf(file.path) })),
+    context,
+  );
   return files.bytes();
 }
 
-/** Reads the files below a path at the newest release tag of each folder. Reads nothing if the tags are unchanged. */
+/**
+ * Reads the files below a path at the newest release tag of each folder, and marks those that the newest commit does not
+ * have. Reads nothing if the tags and that commit are unchanged.
+ */
 export async function readReleaseTags(
   path: string,
+  request: FolderRequest,
   validators: Record<string, string>,
   context: FolderContext,
 ): Promise<FetchedCatalog> {
@@ -45,41 +92,61 @@ export async function readReleaseTags(
       hint: 'Use a branch in the URL instead, for example ?ref=main.',
     });
   }
-  const state = sha256(tags.map(({ tag }) => `${tag} ${all.get(tag)}`).join('\n'));
-  if (state === validators.tags) return { validators, bundles: [] };
-  const isSha256 = all.get(tags[0]!.tag)!.length === 64;
+  const head = await repository.resolveRef(undefined);
+  const named = tags.map(({ tag }) => `${tag} ${all.get(tag)}`).join('\n');
+  const state = { tags: sha256(`${named}\n${head.commit}`), ...selectionKey(request) };
+  if (
+    Object.entries({ selection: '', ...state }).every(([name, value]) => (validators[name] ?? '') === value)
+  )
+    return { validators, bundles: [] };
+  const isSha256 = head.commit.length === 64;
   const refs = await repository.fetchTags(
     tags.map(({ tag }) => tag),
-    isSha256 ? 'sha256' : 'sha1',
+    { ...head, format: isSha256 ? 'sha256' : 'sha1' },
   );
+  const paths = joinPaths(path, request);
+  const current = await repository.listFiles(refs.head, paths);
+  const kept = new Set(chooseFiles(current, request).map((file) => functionFolder(file.path)));
   const files = new FolderFiles(folderName(path, context), limits);
+  const wanted: WantedFile[] = [];
   for (const [index, tag] of tags.entries()) {
-    const isOwn = (file: string): ReleaseTag | undefined => {
-      const found = tagOfFile(tags, file);
-      return found === tag ? found : undefined;
-    };
-    await addFiles(files, refs[index]!, path, isOwn, context);
+    const listed = await repository.listFiles(refs.tags[index]!, paths);
+    const own = listed.filter((file) => tagOfFile(tags, file.path) === tag);
+    for (const file of chooseFiles(own, request)) {
+      wanted.push({ file, release: tag.release, isRemoved: !kept.has(functionFolder(file.path)) });
+    }
   }
-  return { bytes: files.bytes(), validators: { tags: state }, bundles: [] };
+  await addFiles(files, wanted, context);
+  return { bytes: files.bytes(), validators: state, bundles: [] };
 }
 
-/** Adds the files of one commit; `select` gives the release of a file, or nothing for a file that is not to be read. */
+/** The name of the folder that a file is in: a function can move between folders. */
+function functionFolder(path: string): string {
+  return path.split('/').at(-2) ?? '';
+}
+
+interface WantedFile {
+  file: ListedFile;
+  release?: string | undefined;
+  /** Whether the newest commit does not have it. */
+  isRemoved?: boolean;
+}
+
+/** Fetches and adds files, in one request for all of them. */
 async function addFiles(
   files: FolderFiles,
-  commit: string,
-  path: string,
-  select: (file: string) => { release?: string | undefined } | undefined,
+  wanted: readonly WantedFile[],
   { repository }: FolderContext,
 ): Promise<void> {
-  const listed = await repository.listFiles(commit, path);
-  const wanted = listed.flatMap((file) => {
-    const selected = isReadFile(file.path) ? select(file.path) : undefined;
-    if (selected === undefined || !files.accepts(file.path, file.size, selected.release)) return [];
-    return [{ file, release: selected.release }];
+  files.checkCount(wanted.length);
+  const fetched = await repository.fetchFiles(wanted.map(({ file }) => file));
+  const accepted = wanted.flatMap((one, index) => {
+    const file = fetched[index]!;
+    return files.accepts(file.path, file.size, one.release) ? [{ ...one, file }] : [];
   });
-  const contents = await repository.readFiles(wanted.map(({ file }) => file));
-  for (const [index, { file, release }] of wanted.entries()) {
-    files.add(file.path, contents[index]!, release);
+  const contents = await repository.readFiles(accepted.map(({ file }) => file));
+  for (const [index, { file, release, isRemoved }] of accepted.entries()) {
+    files.add(file.path, contents[index]!, release, isRemoved);
   }
 }
 

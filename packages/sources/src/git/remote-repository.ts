@@ -10,6 +10,14 @@ const FETCHED_REF = 'refs/krmhub/source';
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** Errors of servers with partial clones that do not serve single objects. */
 const MISSING_OBJECT = /unadvertised object|not our ref|not advertised|unknown object/;
+const FETCH = [
+  'fetch',
+  '--quiet',
+  '--no-tags',
+  '--no-recurse-submodules',
+  '--no-write-fetch-head',
+  '--no-auto-maintenance',
+];
 const LINK = '120000';
 const SUBMODULE = '160000';
 const FOLDER = '040000';
@@ -24,12 +32,16 @@ interface Entry {
 }
 
 /** A regular file below a folder. */
-export interface RepositoryFile {
+export interface ListedFile {
   path: string;
   object: string;
+  isExecutable: boolean;
+}
+
+/** A file whose contents have been fetched. */
+export interface RepositoryFile extends ListedFile {
   /** Bytes. */
   size: number;
-  isExecutable: boolean;
 }
 
 /**
@@ -39,8 +51,8 @@ export interface RepositoryFile {
 export class RemoteRepository {
   readonly #url: URL;
   readonly #run: GitRun;
-  /** Ref that was fetched without file contents, for a second fetch with them. */
-  #ref: string | undefined;
+  /** What was fetched without file contents, for a second fetch with them. */
+  #refspecs: readonly string[] | undefined;
 
   constructor(url: URL, run: GitRun) {
     this.#url = url;
@@ -92,8 +104,7 @@ export class RemoteRepository {
   async fetch(ref: string, commit: string): Promise<string> {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
     await this.#init(format);
-    await this.#fetch([`+${ref}:${FETCHED_REF}`], ['--filter=blob:none']);
-    this.#ref = ref;
+    await this.#fetchTrees([`+${ref}:${FETCHED_REF}`]);
     const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED_REF}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
@@ -117,15 +128,18 @@ export class RemoteRepository {
     return tags;
   }
 
-  /** Fetches tags with all files. Returns the local ref of each. */
-  async fetchTags(tags: readonly string[], format: 'sha1' | 'sha256'): Promise<string[]> {
+  /** Fetches tags and another ref, if possible without file contents. Returns their local refs. */
+  async fetchTags(
+    tags: readonly string[],
+    { ref, format }: { ref: string; format: 'sha1' | 'sha256' },
+  ): Promise<{ head: string; tags: string[] }> {
     await this.#init(format);
     const refs = tags.map((_, index) => `${FETCHED_REF}-${index}`);
-    await this.#fetch(
-      tags.map((tag, index) => `+refs/tags/${tag}:${refs[index]}`),
-      [],
-    );
-    return refs;
+    await this.#fetchTrees([
+      `+${ref}:${FETCHED_REF}`,
+      ...tags.map((tag, index) => `+refs/tags/${tag}:${refs[index]}`),
+    ]);
+    return { head: FETCHED_REF, tags: refs };
   }
 
   /** Reports whether a path is a folder; the empty path is the root. */
@@ -133,26 +147,56 @@ export class RemoteRepository {
     return path === '' || (await this.#findEntry(commit, path))?.mode === FOLDER;
   }
 
-  /**
-   * Lists the regular files below a folder, or the file itself. Fetches all contents: one request, not one per file.
-   */
-  async listFiles(commit: string, path: string): Promise<RepositoryFile[]> {
-    await this.#fetchContents();
-    const below = path === '' ? [] : ['--', path];
+  /** Lists the regular files below folders, or the files themselves. The empty path is the root. */
+  async listFiles(commit: string, paths: readonly string[]): Promise<ListedFile[]> {
+    const below = paths.includes('') ? [] : ['--', ...paths];
     const { maxGitFolderListBytes } = this.#run.limits;
     const listed = await this.#git(
-      ['ls-tree', '-rlz', '--full-tree', commit, ...below],
+      ['ls-tree', '-rz', '--full-tree', commit, ...below],
       maxGitFolderListBytes,
     );
     return listed
       .toString('utf8')
       .split('\0')
       .flatMap((line) => {
-        const [, mode = '', object = '', size, name] =
-          /^(\d{6}) \w+ ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
+        const [, mode = '', object = '', name] = /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
         if (name === undefined || !FILES.includes(mode)) return [];
-        return [{ path: name, object, size: Number(size), isExecutable: mode === EXECUTABLE }];
+        return [{ path: name, object, isExecutable: mode === EXECUTABLE }];
       });
+  }
+
+  /**
+   * Fetches the contents of listed files in one request, and adds their sizes. `all` if they are most of the files of
+   * the commit.
+   */
+  async fetchFiles(
+    files: readonly ListedFile[],
+    { all = false }: { all?: boolean } = {},
+  ): Promise<RepositoryFile[]> {
+    if (files.length === 0) return [];
+    const objects = `${[...new Set(files.map(({ object }) => object))].join('\n')}\n`;
+    if (this.#refspecs !== undefined && !all) {
+      // As git fetches the objects that a partial clone lacks.
+      const args = ['-c', 'fetch.negotiationAlgorithm=noop', ...FETCH, '--filter=blob:none', '--stdin'];
+      const { ok, stderr } = await runGit([...args, '--', this.#url.href], this.#run, undefined, objects);
+      // A server that does not serve single objects.
+      if (!ok && !MISSING_OBJECT.test(stderr)) throw explainGitError(this.#url.host, stderr);
+      if (!ok) await this.#fetchContents();
+    } else await this.#fetchContents();
+    const { maxGitFolderListBytes } = this.#run.limits;
+    const asked = ['cat-file', '--batch-check=%(objectname) %(objecttype) %(objectsize)'];
+    const { ok, output, stderr } = await runGit(asked, this.#run, maxGitFolderListBytes, objects);
+    if (!ok) throw explainGitError(this.#url.host, stderr);
+    const sizes = new Map<string, number>();
+    for (const line of output.toString('latin1').split('\n')) {
+      const [, object, size] = /^([0-9a-f]+) blob (\d+)$/.exec(line) ?? [];
+      if (object !== undefined) sizes.set(object, Number(size));
+    }
+    return files.map((file) => {
+      const size = sizes.get(file.object);
+      if (size !== undefined) return { ...file, size };
+      throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#url.host}`);
+    });
   }
 
   /** Reads the contents of listed files, in their order. */
@@ -196,28 +240,21 @@ export class RemoteRepository {
     await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
   }
 
-  /** Fetches the contents of files that the first fetch left out. */
-  async #fetchContents(): Promise<void> {
-    if (this.#ref === undefined) return;
-    await this.#fetch([`+${this.#ref}:${FETCHED_REF}`], ['--no-filter', '--refetch']);
-    this.#ref = undefined;
+  /** Fetches one commit for each refspec, if possible without file contents. */
+  async #fetchTrees(refspecs: readonly string[]): Promise<void> {
+    await this.#fetch(refspecs, ['--filter=blob:none']);
+    this.#refspecs = refspecs;
   }
 
-  /** Fetches one commit for each refspec. */
+  /** Fetches the contents of all files that the first fetch left out. */
+  async #fetchContents(): Promise<void> {
+    if (this.#refspecs === undefined) return;
+    await this.#fetch(this.#refspecs, ['--no-filter', '--refetch']);
+    this.#refspecs = undefined;
+  }
+
   async #fetch(refspecs: readonly string[], options: readonly string[]): Promise<void> {
-    await this.#git([
-      'fetch',
-      '--quiet',
-      '--depth=1',
-      ...options,
-      '--no-tags',
-      '--no-recurse-submodules',
-      '--no-write-fetch-head',
-      '--no-auto-maintenance',
-      '--',
-      this.#url.href,
-      ...refspecs,
-    ]);
+    await this.#git([...FETCH, '--depth=1', ...options, '--', this.#url.href, ...refspecs]);
   }
 
   /** Returns the size of a file. git fetches the object if the partial clone lacks it. */
@@ -225,7 +262,8 @@ export class RemoteRepository {
     const ask = ['cat-file', '-s', object];
     const { ok, output, stderr: said } = await runGit(ask, this.#run);
     if (ok) return Number(output.toString('latin1'));
-    if (this.#ref === undefined || !MISSING_OBJECT.test(said)) throw explainGitError(this.#url.host, said);
+    if (this.#refspecs === undefined || !MISSING_OBJECT.test(said))
+      throw explainGitError(this.#url.host, said);
     await this.#fetchContents();
     return Number((await this.#git(ask)).toString('latin1'));
   }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import {
   type BuildSource,
   evaluateCopy,
+  folderOf,
   policyKeys,
   type Recipe,
   type RecipeSource,
@@ -109,7 +110,7 @@ async function fetchPinned(
     fetcher.fetch({
       address,
       bundles: bundles || pin !== undefined,
-      ...(catalog.format === undefined ? {} : { folder: { releases: catalog.releases ?? 'folders' } }),
+      ...folderOf(catalog),
       onProgress: (bytes) => void progress.bytes(name, bytes),
     });
   const fetched = await fetch();

@@ -19,7 +19,7 @@ import { type Io, write } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls, plural } from '../../io/text.js';
-import { emptyReason, isComplete } from '../catalog-report.js';
+import { isComplete, warnEmpty } from '../catalog-report.js';
 import { printRecipeDiagnostics } from '../recipes/print-recipe-diagnostics.js';
 import { readRecipeFile } from '../recipes/read-recipe-file.js';
 import { SourceProgress } from '../source-progress.js';
@@ -170,7 +170,7 @@ export async function reportBuilt(
   const summary = summarize(recipe, built);
   if (options.out !== '-') await printData(io, options.output, summary, () => printSummary(io, summary));
   const counts = await reportSummary(io, summary);
-  if (built.count === 0) await printWarning(io, emptyReason(counts));
+  if (built.count === 0) await warnEmpty(io, counts, built.sources);
   if (options.report === undefined && !isComplete(counts)) {
     await printLine(io, 'to list the excluded entries and the reasons, use --report FILE');
   }
