@@ -144,6 +144,8 @@ const read = (document: string): Outcome => {
 };
 const upstream = (catalog: object) =>
   recipe({ name: 'banana', catalog: { url: 'https://example.com/', ...catalog } });
+const formatted = (catalog: object) =>
+  upstream({ url: 'git::https://example.com/a.git', format: 'krew', ...catalog });
 const withPolicy = (policy: object) => recipe(undefined, {}, [], policy);
 const matching = (selectors: object[]) => recipe({ name: 'registry', functions: {}, match: selectors });
 
@@ -181,6 +183,11 @@ export const recipes: Limit[] = (
         return recipe({ name: 'banana', catalog: { url: 'https://example.com/' }, defaults: { examples } });
       },
     ],
+    [
+      'maxGroups',
+      (size) => formatted({ groups: Object.fromEntries(list(size, (n) => [`g${n}.example`, 'fn.example'])) }),
+    ],
+    ['maxPaths', (size) => formatted({ paths: list(size, (n) => `f${n}`) })],
     ['maxRules', (size) => withPolicy({ deny: list(size, (n) => ({ kind: `K${n}` })) })],
     ['maxRefreshSeconds', (size) => upstream({ refresh: `${size}s` })],
     ['maxMinimumAgeSeconds', (size) => upstream({ minimumAge: `${size}s` })],

@@ -10,7 +10,7 @@ export const SOURCE_LIMITS = {
   maxBundles: 16,
   /** Referrers of a manifest that krmhub reads. Anyone with push access can add any number of referrers. */
   maxReferrers: 64,
-  /** YAML and JSON files of one folder. krmhub reads and parses all of them. */
+  /** YAML and JSON files of one folder. krmhub reads and parses all of them. Together, they have `maxCatalogBytes`. */
   maxFolderFiles: 10_000,
   /** Size of one file of a folder. Function metadata has a few kilobytes. */
   maxFolderFileBytes: 1_048_576,
@@ -28,7 +28,7 @@ export const SOURCE_LIMITS = {
   idleMilliseconds: 30_000,
   /** Timeout for the whole fetch: 64 MiB over 5 Mbit/s. It also ends very slow responses. */
   totalMilliseconds: 120_000,
-  /** Disk space of one commit of a git repository. A server with partial clones sends only the required folders. */
+  /** Disk space of one commit of a git repository. A server with partial clones sends only the required files. */
   maxRepositoryBytes: 536_870_912,
   /** Files of one commit that git writes to disk. Large projects have about 20,000 files. */
   maxTreeFiles: 100_000,

@@ -49,6 +49,28 @@ describe('a folder of function metadata', () => {
     expect(found[0]).toMatchObject({ completed: ['publisher', 'schema', 'idempotent'] });
   });
 
+  it('has the kinds of real functionConfigs, replaced groups, and a tag on a function that was removed', () => {
+    const kpt = (name: string) => metadata(name).replace('registry.example.com/fn', 'gcr.io/kpt-fn');
+    const files: SourceFile[] = [
+      { path: 'labels/metadata.yaml', text: kpt('set-labels'), release: 'v1.0.0', removed: true },
+      { path: 'starlark/metadata.yaml', text: kpt('starlark'), release: 'v1.0.0' },
+      { path: 'theirs/metadata.yaml', text: metadata('starlark'), release: 'v2.0.0' },
+    ];
+    const found = (groups: Record<string, string>) =>
+      entries(read(files, 'kpt-metadata', { groups })).map((entry) =>
+        'problem' in entry
+          ? entry.problem
+          : [entry.definition.group, entry.definition.names.kind, ...(entry.definition.tags ?? [])].join(' '),
+      );
+    expect(found({ 'fn.kpt.dev': 'fn.example.com', 'other.example.com': 'x.example.com' })).toEqual([
+      'fn.example.com SetLabels removed-upstream',
+      'fn.example.com StarlarkRun',
+      // Another image of this name is not that function.
+      'fn.example.com Starlark',
+    ]);
+    expect(found({})[1]).toBe('fn.kpt.dev StarlarkRun');
+  });
+
   it('skips other files, and reports each invalid file', () => {
     const found = entries(
       read([

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { readSourceAddress } from '@krmhub/catalog';
@@ -146,6 +147,108 @@ describe('a folder of a git repository', () => {
     const fetched = repositories.fetcher({ limits }).fetch(request());
     await expect(fetched).rejects.toThrow(message);
     expect(repositories.left()).toEqual([]);
+  });
+});
+
+describe('the parts of a repository that are read', () => {
+  const metadata = /metadata\.ya?ml$/;
+  const read = async (where: string, folder: NonNullable<FetchRequest['folder']>, limits = {}) =>
+    described((await repositories.fetcher({ limits }).fetch(folders(where, { folder }))).bytes);
+
+  beforeAll(() => {
+    put('examples/large.bin', randomBytes(3_000_000));
+    put('examples/values.yaml', `text: "${'x'.repeat(100_000)}"\n`);
+    put('archive/c/metadata.yaml', 'c: 1\n');
+    put('archive/c/large.bin', randomBytes(3_000_000));
+    repositories.commit('more');
+    repositories.git('tag', 'archive/c/v1.0.0');
+    repositories.git('rm', '--quiet', '-r', 'archive');
+    mkdirSync(path.join(repositories.work, 'moved'));
+    repositories.git('mv', 'functions/b', 'moved/b');
+    repositories.commit('less');
+    repositories.publish('parts.git');
+  });
+
+  it('are fetched alone, of a branch and of release tags, if the server supports partial clones', async () => {
+    const small = { maxRepositoryBytes: 1_000_000, maxCatalogBytes: 10_000 };
+    const where = repositories.at('', 'parts.git').replace(/\/\/$/, '');
+    expect(await read(where, { releases: 'folders', names: metadata }, small)).toEqual([
+      'functions/a/metadata.yaml | a: 3',
+      'moved/b/metadata.yml | b: 2',
+    ]);
+    expect(await read(where, { releases: 'tags', paths: ['functions', 'archive'] }, small)).toEqual([
+      'archive/c/metadata.yaml | v1.0.0 | c: 1',
+      'functions/a/metadata.yaml | v0.2.0 | a: 1',
+      'functions/b/metadata.yml | v1.1.0 | b: 2',
+    ]);
+  });
+
+  it('are fetched with the rest from a server that does not serve single objects', async () => {
+    repositories.instead = (request) => {
+      delete request.headers['git-protocol'];
+      return false;
+    };
+    const where = repositories.at('functions/a', 'parts.git');
+    expect(await read(where, { releases: 'folders' })).toEqual(['functions/a/metadata.yaml | a: 3']);
+    repositories.instead = undefined;
+  });
+
+  it('are the listed folders, and a folder that does not exist is named', async () => {
+    const where = repositories.at('', 'parts.git').replace(/\/\/$/, '');
+    expect(await read(where, { releases: 'folders', paths: ['moved', 'team'] })).toEqual([
+      'moved/b/metadata.yml | b: 2',
+      'team/catalog.yaml | kind: KRMFunctionCatalog',
+    ]);
+    await expect(read(where, { releases: 'folders', paths: ['moved', 'none'] })).rejects.toThrow(
+      /"none" of .* has no files/,
+    );
+  });
+
+  it('are read again if others are selected, or if the commit gets a tag', async () => {
+    const where = repositories.at('functions', 'parts.git');
+    const fetch = (validators: Record<string, string>, paths?: string[]) =>
+      repositories
+        .fetcher()
+        .fetch(folders(where, { validators, folder: { releases: 'folders', ...(paths && { paths }) } }));
+    const first = await fetch({});
+    expect((await fetch(first.validators)).bytes).toBeUndefined();
+    expect(described((await fetch(first.validators, ['a'])).bytes)).toHaveLength(1);
+    repositories.git('-C', path.join(repositories.root, 'parts.git'), 'tag', 'v3.0.0', 'main');
+    const tagged = await fetch(first.validators);
+    expect(described(tagged.bytes)![0]).toBe('functions/a/metadata.yaml | v3.0.0 | a: 3');
+    expect((await fetch(tagged.validators)).bytes).toBeUndefined();
+    repositories.git('-C', path.join(repositories.root, 'parts.git'), 'tag', '-d', 'v3.0.0');
+  });
+
+  it('are marked if the newest commit does not have their function, but not if it has moved', async () => {
+    const where = repositories.at('', 'parts.git').replace(/\/\/$/, '');
+    const { bytes } = await repositories
+      .fetcher()
+      .fetch(folders(where, { folder: { releases: 'tags', names: metadata } }));
+    const removed = readSourceFiles(bytes!)!.map(({ path: file, removed = false }) => [file, removed]);
+    expect(removed).toEqual([
+      ['archive/c/metadata.yaml', true],
+      ['functions/a/metadata.yaml', false],
+      ['functions/b/metadata.yml', false],
+    ]);
+  });
+
+  it('get the release of a ref or a commit only in the folder that it names', async () => {
+    const of = async (ref: string) =>
+      described(
+        (await repositories.fetcher().fetch(folders(repositories.at(`functions?ref=${ref}`, 'fns.git'))))
+          .bytes,
+      );
+    const a = 'functions/a/metadata.yaml';
+    const b = 'functions/b/metadata.yml';
+    expect(await of('functions/a/v0.2.0')).toEqual([`${a} | v0.2.0 | a: 1`, `${b} | b: 1`]);
+    expect(await of(repositories.git('rev-parse', 'v1.1.0^{commit}'))).toEqual([
+      `${a} | v1.1.0 | a: 2`,
+      `${b} | v1.1.0 | b: 2`,
+    ]);
+    repositories.git('branch', 'releases/v1.1', 'v1.1.0');
+    repositories.git('push', '--quiet', path.join(repositories.root, 'fns.git'), 'releases/v1.1');
+    expect(await of('releases/v1.1')).toEqual([`${a} | v1.1 | a: 2`, `${b} | v1.1 | b: 2`]);
   });
 });
 
