@@ -23,4 +23,5 @@ export {
 } from './resource-list/encode.js';
 export type { ResourceIdentity, ResourcePlace } from './resource-list/identity.js';
 export { readResources } from './resource-list/read-resources.js';
+export { requireResources } from './resource-list/require-resources.js';
 export { Resource, resourceProblem } from './resource-list/resource.js';

@@ -159,7 +159,7 @@ functions:
     await pack.write({ 'base/names.yaml': config('SetLabels') });
     const io = await lock('--check', ...trusted);
     expect(io.exitCode).toBe(1);
-    expect(io.out().replace(/sha256:[0-9a-f]{64}/g, 'sha256:…')).toBe(`@@ -15 +15 @@
+    expect(io.out().replace(/sha256:[0-9a-f]{64}/g, 'sha256:…')).toBe(`@@ -15,9 +15,3 @@
    - "../other.yaml"
    container:
      image: localhost:9/setlabels@sha256:…

@@ -45,7 +45,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
   checkOptions(options);
   const config = options.config === undefined ? undefined : await readConfigFile(io, options.config);
   await requireNewFolder(io, settings.output);
-  const input = await readInput(io, name);
+  const input = await readInput(io, name, settings);
   const saved = save ? savedFunction(io, options, input) : undefined;
   const folder = input.package?.folder ?? io.cwd;
   await withFunctions(io, settings, { folder, results: 'one', hasGap: true }, async (session) => {

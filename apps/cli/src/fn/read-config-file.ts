@@ -21,7 +21,7 @@ export async function readConfigFile(io: Pick<Io, 'cwd'>, name: string): Promise
     );
   }
   const file = path.resolve(io.cwd, name);
-  const resources = readResources(decodeText(bytes, name), { path: name });
+  const resources = readResources(decodeText(bytes, name, { isFile: true }), { path: name });
   const [config] = resources;
   if (config === undefined || resources.length > 1) {
     throw new KrmhubError(

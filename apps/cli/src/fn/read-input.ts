@@ -4,6 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { readKptfile, readPackageFiles } from './read-package-files.js';
+import type { FnSettings } from './settings.js';
 
 /** Size of a ResourceList on stdin, as for the output of a function. */
 const MAX_STDIN_BYTES = 134_217_728;
@@ -14,9 +15,13 @@ export interface FnInput extends Pick<DecodedList, 'resources' | 'functionConfig
 }
 
 /** Reads a folder, or stdin for `-`: a ResourceList, or YAML documents. */
-export async function readInput(io: Io, name: string): Promise<FnInput> {
+export async function readInput(
+  io: Io,
+  name: string,
+  settings: Pick<FnSettings, 'skipsUnreadable'>,
+): Promise<FnInput> {
   if (name === '-') return readStdinList(io);
-  const files = await readPackageFiles(io, name);
+  const files = await readPackageFiles(io, name, settings);
   const kptfile = files.files.get(KPTFILE);
   // Of an old version, which kpt refuses to change.
   if (kptfile !== undefined) await readKptfile(kptfile.text, files.folder);

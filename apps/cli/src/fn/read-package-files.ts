@@ -4,13 +4,21 @@ import { type Package, readPackage } from '@krmhub/functions/fn';
 import { KPTFILE, type Kptfile, readPlainKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import { type Io, write } from '../io/io.js';
+import type { FnSettings } from './settings.js';
 
 /** Folders that are searched for a Kptfile to say what is wrong with it. */
 const MAX_FOLDERS = 10_000;
 
-/** Reads the resources of a folder. A Kptfile that cannot be read is reported in the words of kpt. */
-export async function readPackageFiles(io: Pick<Io, 'cwd'>, folder: string): Promise<Package> {
+/**
+ * Reads the resources of a folder, and says which files it left out, and what it did with a write that was interrupted.
+ * A Kptfile that cannot be read is reported in the words of kpt.
+ */
+export async function readPackageFiles(
+  io: Pick<Io, 'cwd' | 'stderr'>,
+  folder: string,
+  { skipsUnreadable }: Pick<FnSettings, 'skipsUnreadable'>,
+): Promise<Package> {
   const target = path.resolve(io.cwd, folder);
   try {
     await lstat(target);
@@ -21,7 +29,13 @@ export async function readPackageFiles(io: Pick<Io, 'cwd'>, folder: string): Pro
     });
   }
   try {
-    return await readPackage(target);
+    const read = await readPackage(target, { skipsUnreadable });
+    const notes = read.skipped.map(({ reason }) => `skipped ${reason}`);
+    if (read.recovery !== undefined) {
+      notes.unshift(`${read.recovery} the write of ${folder} that an earlier command did not finish`);
+    }
+    for (const note of notes) await write(io.stderr, `warning: ${note}\n`);
+    return read;
   } catch (error) {
     if (error instanceof KrmhubError && error.code === 'invalid-document') await reportKptfiles(target);
     throw error;

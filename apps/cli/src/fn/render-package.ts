@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type Package, type Resource, resourceProblem } from '@krmhub/functions/fn';
+import { type Package, type Resource, requireResources } from '@krmhub/functions/fn';
 import {
   checkPipeline,
   cleanPath,
@@ -45,7 +45,7 @@ interface RenderedPackage {
 export async function renderPackage(io: Io, name: string, settings: FnSettings): Promise<void> {
   const { output } = settings;
   await requireNewFolder(io, output);
-  const files = await readPackageFiles(io, name);
+  const files = await readPackageFiles(io, name, settings);
   const isInPlace = output.type === 'package' || output.type === 'report';
   await withFunctions(
     io,
@@ -103,6 +103,7 @@ async function planPackages(name: string, files: Package, session: FnSession): P
     const folder = path.join(files.folder, one.node.path);
     for (const fn of one.kptfile.pipeline) one.steps.push(await planStep(fn, one, folder, session));
   }
+  requireInputs(packages);
   return packages;
 }
 
@@ -168,7 +169,6 @@ async function renderAll(
   for (const { node, display, resources, steps } of packages) {
     const input = [...node.subpackages.flatMap((below) => rendered.get(below.path)!), ...resources];
     progress.enterPackage(display);
-    if (steps.length === 0) requireResources(input);
     const result = await runSteps(input, steps, { progress, signal, packagePath: display });
     if (!result.ok) return undefined;
     if (steps.length > 0) progress.print('');
@@ -181,16 +181,21 @@ async function renderAll(
   });
 }
 
-/** kpt checks the resources of a package without functions, too. */
-function requireResources(resources: readonly Resource[]): void {
-  for (const resource of resources) {
-    const problem = resourceProblem(resource);
-    if (problem === undefined) continue;
-    throw new KrmhubError(
-      'invalid-document',
-      `input resource list must contain only KRM resources: ${resource.path}: ${problem}`,
-    );
+/**
+ * Throws for all documents that are not resources and that a function would get. kpt checks the resources of a package
+ * without functions, too.
+ */
+function requireInputs(packages: readonly RenderedPackage[]): void {
+  const checked = new Map<string, readonly Resource[]>();
+  const all: Resource[] = [];
+  for (const { node, resources, steps } of packages) {
+    const below = node.subpackages.flatMap(({ path: one }) => checked.get(one)!);
+    const own = resources.map((one) => one.at({ path: path.posix.join(node.path, one.path) }));
+    const isChecked = steps.length === 0 || steps.some(({ select }) => select === undefined);
+    if (isChecked) all.push(...below, ...own);
+    checked.set(node.path, isChecked ? [] : [...below, ...own]);
   }
+  requireResources(all, 'input');
 }
 
 function inPipeline(where: string, error: unknown): unknown {

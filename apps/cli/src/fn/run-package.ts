@@ -52,7 +52,7 @@ export async function runPackage(io: Io, name: string, options: RunOptions): Pro
   const { output, isDryRun } = settings;
   checkOptions(options);
   await requireNewFolder(io, output);
-  const files = await readPackageFiles(io, name);
+  const files = await readPackageFiles(io, name, settings);
   const session = { folder: files.folder, results: 'numbered', hasGap: true } as const;
   await withFunctions(io, settings, session, async ({ progress, signal, ...rest }): Promise<FnOutcome> => {
     const steps = isImperative(options)
@@ -143,7 +143,7 @@ async function readConfigs(target: string): Promise<{ folder: string; resources:
   const name = path.basename(target);
   return {
     folder: path.dirname(target),
-    resources: readResources(decodeText(bytes, name), { path: name }),
+    resources: readResources(decodeText(bytes, name, { isFile: true }), { path: name }),
   };
 }
 

@@ -33,6 +33,8 @@ export interface FnSettings {
   isTruncated: boolean;
   /** Print the changes, and write nothing. */
   isDryRun: boolean;
+  /** Leave out files that are not resources. */
+  skipsUnreadable: boolean;
   hasStats: boolean;
   /** A function may delete all resources that it gets. */
   allowEmpty: boolean;

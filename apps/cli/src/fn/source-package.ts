@@ -7,9 +7,13 @@ import { readPackageFiles } from './read-package-files.js';
 export async function sourcePackage(
   io: Io,
   name: string,
-  { config, isUnwrapped }: { config?: string; isUnwrapped: boolean },
+  {
+    config,
+    isUnwrapped,
+    skipsUnreadable,
+  }: { config?: string; isUnwrapped: boolean; skipsUnreadable: boolean },
 ): Promise<void> {
-  const { resources } = await readPackageFiles(io, name);
+  const { resources } = await readPackageFiles(io, name, { skipsUnreadable });
   const functionConfig = config === undefined ? undefined : (await readConfigFile(io, config)).text();
   const text = isUnwrapped
     ? resources.map((resource) => resource.text()).join('---\n')

@@ -6,31 +6,57 @@ const MAX_COMPARED = 4_000_000;
 type Line = [mark: ' ' | '-' | '+', text: string];
 
 /**
- * Compares two texts line by line: the changed lines with some around them, as unified diffs have them. Empty for equal
- * texts.
+ * Compares two texts line by line: the changed lines with some around them, as in a unified diff that `git apply`
+ * accepts. Empty for equal texts.
  */
 export function lineDiff(before: string, after: string): string[] {
-  const [old, now] = [splitLines(before), splitLines(after)];
-  const lines = compare(old, now);
-  const isShown = (at: number) =>
-    lines.slice(Math.max(at - CONTEXT, 0), at + CONTEXT + 1).some(([mark]) => mark !== ' ');
+  const lines = compare(splitLines(before), splitLines(after));
   const shown: string[] = [];
   let [oldLine, newLine] = [1, 1];
-  let inHunk = false;
-  for (const [at, [mark, text]] of lines.entries()) {
-    if (isShown(at)) {
-      if (!inHunk) shown.push(`@@ -${oldLine} +${newLine} @@`);
-      shown.push(`${mark}${text}`);
+  for (let at = 0; at < lines.length; ) {
+    const end = hunkEnd(lines, at);
+    const hunk = lines.slice(at, Math.max(end, at + 1));
+    const [oldCount, newCount] = [countOf(hunk, '-'), countOf(hunk, '+')];
+    if (end > at) {
+      shown.push(`@@ -${range(oldLine, oldCount)} +${range(newLine, newCount)} @@`);
+      shown.push(...hunk.flatMap(([mark, text]) => diffLines(mark, text)));
     }
-    inHunk = isShown(at);
-    if (mark !== '+') oldLine++;
-    if (mark !== '-') newLine++;
+    oldLine += oldCount;
+    newLine += newCount;
+    at += hunk.length;
   }
   return shown;
 }
 
+/** Returns the end of the hunk that starts with a line; the line itself if none does. */
+function hunkEnd(lines: readonly Line[], start: number): number {
+  let end = start;
+  // A hunk goes on while a change follows within the lines around the last one and the next one.
+  for (let at = start, gap = 0; at < lines.length && gap <= (end === start ? CONTEXT : 2 * CONTEXT); at++) {
+    gap = lines[at]![0] === ' ' ? gap + 1 : 0;
+    if (gap === 0) end = at + 1;
+  }
+  return end === start ? start : Math.min(end + CONTEXT, lines.length);
+}
+
+/** Lines of the text before, for `-`, or after. */
+function countOf(lines: readonly Line[], mark: '-' | '+'): number {
+  return lines.filter(([one]) => one === ' ' || one === mark).length;
+}
+
+/** An empty range is behind the line before it. */
+function range(start: number, count: number): string {
+  return `${count === 0 ? start - 1 : start}${count === 1 ? '' : `,${count}`}`;
+}
+
+function diffLines(mark: Line[0], text: string): string[] {
+  if (text.endsWith('\n')) return [`${mark}${text.slice(0, -1)}`];
+  return [`${mark}${text}`, '\\ No newline at end of file'];
+}
+
+/** With their line ends, so that a missing one is a difference. */
 function splitLines(text: string): string[] {
-  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  return text.split(/(?<=\n)/).filter((line) => line !== '');
 }
 
 function compare(old: readonly string[], now: readonly string[]): Line[] {

@@ -1,7 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { FunctionFailure } from '../output/function-failure.js';
 import type { RunResult } from '../output/run-result.js';
-import { type Resource, resourceProblem } from '../resource-list/resource.js';
+import { requireResources } from '../resource-list/require-resources.js';
+import type { Resource } from '../resource-list/resource.js';
 import { checkPlaces } from './check-places.js';
 import { encodeInput } from './encode-input.js';
 import { mergeSelected } from './merge-selected.js';
@@ -52,7 +53,7 @@ async function runStep(
   let next = resources;
   let error: KrmhubError | undefined;
   try {
-    checkResources(selected, 'input');
+    requireResources(selected, 'input');
     const functionConfig =
       typeof step.functionConfig === 'function' ? step.functionConfig(resources) : step.functionConfig;
     await step.checkConfig?.(functionConfig);
@@ -72,7 +73,7 @@ async function runStep(
             name: step.name,
           });
       counts.output = output.resources.length;
-      checkResources(output.resources, 'output');
+      requireResources(output.resources, 'output');
       if (step.type === 'mutator') requireOutput(step, output.resources, selected);
       checkPlaces(output.resources);
       // What a validator changes is dropped.
@@ -114,17 +115,6 @@ function requireOutput(step: Step, output: readonly Resource[], selected: readon
       {
         hint: 'If the function is meant to do that, use `--allow-empty`.',
       },
-    );
-  }
-}
-
-function checkResources(resources: readonly Resource[], side: 'input' | 'output'): void {
-  for (const resource of resources) {
-    const problem = resourceProblem(resource);
-    if (problem === undefined) continue;
-    throw new KrmhubError(
-      'invalid-document',
-      `${side} resource list must contain only KRM resources: ${resource.path}: ${problem}`,
     );
   }
 }

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -123,6 +124,32 @@ describe('applyWrite', () => {
       await expect(writing).rejects.toThrow('cannot write a.yaml: permission denied');
       expect(folderContent(folder)).toEqual(FILES);
     }
+  });
+
+  it('writes the file that a link leads to, and leaves the link', async () => {
+    const folder = packageFolder({ 'shared/a.txt': configMap('a') });
+    symlinkSync('shared/a.txt', path.join(folder, 'a.yaml'));
+    chmodSync(path.join(folder, 'shared/a.txt'), 0o640);
+    const read = await readPackage(folder);
+    const plan = planWrite(read, readResources(configMap('a', 'changed'), { path: 'a.yaml' }));
+    await applyWrite(read, plan);
+    expect(folderContent(folder)).toEqual({ 'a.yaml': '<link>', 'shared/a.txt': configMap('a', 'changed') });
+    expect(statSync(path.join(folder, 'shared/a.txt')).mode & 0o777).toBe(0o640);
+  });
+
+  it('writes nothing if a link was changed', async () => {
+    const folder = packageFolder({ 'a.txt': configMap('a'), 'b.txt': configMap('a') });
+    symlinkSync('a.txt', path.join(folder, 'a.yaml'));
+    const read = await readPackage(folder);
+    const plan = planWrite(read, readResources(configMap('a', 'changed'), { path: 'a.yaml' }));
+    rmSync(path.join(folder, 'a.yaml'));
+    symlinkSync('b.txt', path.join(folder, 'a.yaml'));
+    await expect(applyWrite(read, plan)).rejects.toThrow('a.yaml was changed while the functions ran');
+    expect(folderContent(folder)).toEqual({
+      'a.yaml': '<link>',
+      'a.txt': configMap('a'),
+      'b.txt': configMap('a'),
+    });
   });
 
   it('does not write through a linked folder', async () => {

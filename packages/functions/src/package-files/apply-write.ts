@@ -16,7 +16,7 @@ import { applyJournal, hasNoLinks, undoJournal, versionText } from './complete-w
 import { errorCode, fileError } from './file-error.js';
 import { decideUndo, JOURNAL, type Journal, type JournalEntry, PENDING_JOURNAL } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
-import type { PackageFiles } from './package-file.js';
+import { type PackageFile, type PackageFiles, writtenPath } from './package-file.js';
 import { recoverPackage } from './recover-package.js';
 import { syncFiles, syncPath } from './sync-files.js';
 import { guardWrite } from './write-guard.js';
@@ -115,6 +115,7 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
   const staged = makePrivateFolder(prepared);
   const changes: JournalEntry[] = [];
   const folders = new Set<string>();
+  const written = new Map([...files.files.values()].map((file) => [writtenPath(file), file]));
   for (const [index, change] of plan.changes.entries()) {
     const { path: at } = change;
     const { existing, missing } = parentOf(folder, at);
@@ -124,7 +125,7 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
     if (change.type !== 'delete') {
       entry.new = `new.${index}`;
       const file = path.join(prepared, entry.new);
-      entry.inode = stageFile(files, change, file);
+      entry.inode = stageFile(written.get(at), change, file);
       staged.push(file);
     }
     if (change.type !== 'create') entry.old = `old.${index}`;
@@ -135,10 +136,13 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
 }
 
 /** Returns the inode. */
-function stageFile({ files }: PackageFiles, change: FileChange & { after: string }, file: string): string {
+function stageFile(
+  old: PackageFile | undefined,
+  change: FileChange & { after: string },
+  file: string,
+): string {
   writeFileSync(file, change.after, { flag: 'wx', mode: NEW_FILE_MODE });
   const { uid, gid, ino } = lstatSync(file, { bigint: true });
-  const old = files.get(change.path);
   if (old === undefined) return String(ino);
   if (Number(uid) !== old.owner || Number(gid) !== old.group) {
     try {

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { PackageLimits } from './limits.js';
-import type { PackageFiles } from './package-file.js';
+import { type PackageFiles, writtenPath } from './package-file.js';
 import { listPackage, versionOf } from './walk-package.js';
 import type { WritePlan } from './write-plan.js';
 
@@ -11,23 +11,26 @@ import type { WritePlan } from './write-plan.js';
  * a whole: an edit within a tick of the clock that keeps the size is not seen otherwise.
  */
 export function checkUnchanged(
-  { folder, files }: PackageFiles,
+  { folder, files, skipped }: PackageFiles,
   plan: WritePlan,
   limits: PackageLimits,
 ): void {
   const listed = listPackage(folder, limits);
-  for (const at of listed) if (!files.has(at)) throw changedMeanwhile(at, 'was added');
+  const known = new Set([...files.keys(), ...skipped.map(({ path: at }) => at)]);
+  for (const at of listed.keys()) if (!known.has(at)) throw changedMeanwhile(at, 'was added');
   const replaced = new Set(plan.changes.flatMap(({ type, path: at }) => (type === 'create' ? [] : [at])));
   for (const file of files.values()) {
+    const written = writtenPath(file);
     if (!listed.has(file.path)) throw changedMeanwhile(file.path, 'was removed');
-    const place = path.join(folder, file.path);
+    if (listed.get(file.path) !== written) throw changedMeanwhile(file.path, 'was changed');
+    const place = path.join(folder, written);
     const stat = lstatSync(place, { bigint: true });
     const now = versionOf(stat);
     const isSame =
       now.inode === file.version.inode &&
       now.size === file.version.size &&
       now.modifiedNanoseconds === file.version.modifiedNanoseconds;
-    if (isSame && !replaced.has(file.path)) continue;
+    if (isSame && !replaced.has(written)) continue;
     if (!stat.isFile() || readFileSync(place, 'utf8') !== file.text)
       throw changedMeanwhile(file.path, 'was changed');
   }

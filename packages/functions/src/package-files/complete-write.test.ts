@@ -73,9 +73,9 @@ describe.each([0, 1, 2, 3, 4])('a write that was killed after %d changes', (coun
   it('is completed', async () => {
     const { folder, writeFolder, journal } = decided();
     applyJournal(folder, writeFolder, first(journal, count));
-    await recoverPackage(folder);
+    expect(await recoverPackage(folder)).toBe('completed');
     expect(folderContent(folder)).toEqual(AFTER);
-    await recoverPackage(folder);
+    expect(await recoverPackage(folder)).toBeUndefined();
     expect(folderContent(folder)).toEqual(AFTER);
   });
 
@@ -85,7 +85,7 @@ describe.each([0, 1, 2, 3, 4])('a write that was killed after %d changes', (coun
     decideUndo(writeFolder);
     const last = { folders: [], changes: journal.changes.slice(journal.changes.length - undone) };
     undoJournal(folder, writeFolder, last);
-    await recoverPackage(folder);
+    expect(await recoverPackage(folder)).toBe('undone');
     expect(folderContent(folder)).toEqual(BEFORE);
   });
 

@@ -10,6 +10,8 @@ export interface FileVersion {
 export interface PackageFile {
   /** Relative to the folder of the package, with slashes. */
   path: string;
+  /** The file in the package that is read and written, if `path` is a symbolic link to it. */
+  target?: string;
   text: string;
   version: FileVersion;
   /** Permissions, without the type. */
@@ -21,7 +23,13 @@ export interface PackageFile {
 /** A file that looks like one of resources and was not read. */
 export interface SkippedFile {
   path: string;
+  /** The path, and why. */
   reason: string;
+}
+
+/** The file that is written for a path. */
+export function writtenPath({ path, target = path }: PackageFile): string {
+  return target;
 }
 
 /** The files of a package, before their resources are read. */

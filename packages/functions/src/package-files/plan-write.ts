@@ -5,6 +5,7 @@ import type { Resource } from '../resource-list/resource.js';
 import { writeFileText } from '../resource-list/write-file.js';
 import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
+import { writtenPath } from './package-file.js';
 import type { Package } from './read-package.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
@@ -20,16 +21,40 @@ export function planWrite(
 ): WritePlan {
   const after = filesOf(resources);
   const changes: FileChange[] = [];
+  const written = new Map<string, { at: string; text: string }>();
   for (const [at, text] of after) {
     const old = files.get(at);
+    const file = old === undefined ? at : writtenPath(old);
+    const other = written.get(file);
+    if (other !== undefined && other.text !== text) throw oneFile(at, other.at);
+    written.set(file, { at, text });
     if (old?.text !== text && Buffer.byteLength(text) > maxFileBytes) throw tooLarge(at, maxFileBytes);
+    if (other !== undefined) continue;
     if (old === undefined) changes.push({ type: 'create', path: at, after: text });
-    else if (old.text !== text) changes.push({ type: 'update', path: at, before: old.text, after: text });
+    else if (old.text !== text) changes.push({ type: 'update', path: file, before: old.text, after: text });
   }
   for (const at of new Set(before.map((resource) => resource.path))) {
-    if (!after.has(at)) changes.push({ type: 'delete', path: at, before: files.get(at)?.text ?? '' });
+    if (after.has(at)) continue;
+    const old = files.get(at);
+    if (old?.target !== undefined) throw deletedLink(at, old.target);
+    if (written.has(at)) throw oneFile(at, written.get(at)!.at);
+    changes.push({ type: 'delete', path: at, before: old?.text ?? '' });
   }
   return { changes };
+}
+
+function oneFile(at: string, other: string): KrmhubError {
+  return new KrmhubError(
+    'conflict',
+    `cannot write ${at}: it is the same file as ${other}, which would have another content`,
+    { hint: 'Remove the symbolic link, or list it in .krmignore.' },
+  );
+}
+
+function deletedLink(at: string, target: string): KrmhubError {
+  return new KrmhubError('conflict', `cannot delete ${at}: it is a symbolic link to ${target}`, {
+    hint: 'Remove the symbolic link, or list it in .krmignore.',
+  });
 }
 
 function tooLarge(at: string, maxFileBytes: number): KrmhubError {

@@ -1,7 +1,8 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readResources } from '../resource-list/read-resources.js';
+import type { Resource } from '../resource-list/resource.js';
 import { configMap, folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
 import { readIgnoreRules } from './ignore-file.js';
 import { PACKAGE_LIMITS } from './limits.js';
@@ -52,14 +53,25 @@ describe('readPackage', () => {
     expect(await paths(folder)).toEqual(['k.yaml#0', 'sub/Kptfile#0', 'sub/c3.yaml#0']);
   });
 
-  it('does not follow links', async () => {
+  it('reads links to files in the package, and names those that lead elsewhere', async () => {
     const outside = packageFolder({ 'secret.yaml': configMap('secret') });
-    const folder = packageFolder({ 'a.yaml': configMap('a') });
+    const folder = packageFolder({ 'a.yaml': configMap('a'), 'b.txt': configMap('b'), '.git/c.yaml': 'c' });
+    symlinkSync('b.txt', path.join(folder, 'b.yaml'));
     symlinkSync(path.join(outside, 'secret.yaml'), path.join(folder, 'link.yaml'));
+    symlinkSync('.git/c.yaml', path.join(folder, 'git.yaml'));
+    symlinkSync('nothing', path.join(folder, 'broken.yaml'));
+    symlinkSync('loop.yaml', path.join(folder, 'loop.yaml'));
+    symlinkSync('..', path.join(folder, 'up.yaml'));
     symlinkSync(outside, path.join(folder, 'linked'));
     const { resources, skipped } = await readPackage(folder);
-    expect(resources.map(({ path: at }) => at)).toEqual(['a.yaml']);
-    expect(skipped).toEqual([{ path: 'link.yaml', reason: 'it is a symbolic link' }]);
+    expect(resources.map(({ path: at }) => at)).toEqual(['a.yaml', 'b.yaml']);
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      'broken.yaml: it is a symbolic link to a file that does not exist',
+      'git.yaml: it is a symbolic link to a file outside of the package',
+      'link.yaml: it is a symbolic link to a file outside of the package',
+      'loop.yaml: it is a symbolic link that cannot be followed',
+      'up.yaml: it is a symbolic link, but not to a file',
+    ]);
   });
 
   it.each([
@@ -79,12 +91,44 @@ describe('readPackage', () => {
     });
   });
 
-  it('names the file that cannot be read', async () => {
-    await expect(readPackage(packageFolder({ 'a.yaml': 'a: [\n' }))).rejects.toThrow('a.yaml');
-    const folder = packageFolder({});
+  it('names all files that cannot be read, with their places', async () => {
+    const folder = packageFolder({
+      'a.yaml': configMap('a'),
+      'sub/template.yaml': 'apiVersion: v1\nkind: {{ kind }}\n',
+      'unclosed.yaml': 'a: [\n',
+    });
+    const one = 'cannot read sub/template.yaml:2:7: a key is a map or a list, expected a string';
     writeFileSync(path.join(folder, 'bytes.yaml'), Buffer.from([0x61, 0xff]));
-    await expect(readPackage(folder)).rejects.toThrow('cannot read bytes.yaml: line 1: it is not UTF-8 text');
+    await expect(readPackage(folder)).rejects.toMatchObject({
+      code: 'invalid-document',
+      message: `cannot read 3 files:
+  cannot read bytes.yaml:1:2: it is not UTF-8 text
+  ${one}
+  cannot read unclosed.yaml:2:1: did not find expected node content`,
+      hint: expect.stringContaining('--skip-unreadable'),
+    });
+    for (const name of ['bytes.yaml', 'unclosed.yaml']) rmSync(path.join(folder, name));
+    await expect(readPackage(folder)).rejects.toMatchObject({ message: one });
     await expect(readPackage(path.join(folder, 'none'))).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('leaves out what cannot be read if the caller wants it, but no Kptfile', async () => {
+    const folder = packageFolder({
+      'a.yaml': configMap('a'),
+      'values.yaml': 'replicas: 1\n',
+      'two.yaml': `${configMap('b')}---\nvalue: 1\n`,
+      'template.yaml': 'kind: {{ kind }}\n',
+    });
+    const { resources, skipped, files } = await readPackage(folder, { skipsUnreadable: true });
+    expect(resources.map(({ path: at }) => at)).toEqual(['a.yaml']);
+    expect([...files.keys()]).toEqual(['a.yaml']);
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      'template.yaml:1:7: a key is a map or a list, expected a string',
+      'two.yaml: resource must have `apiVersion`',
+      'values.yaml: resource must have `apiVersion`',
+    ]);
+    writeFileSync(path.join(folder, 'Kptfile'), 'kind: {{ kind }}\n');
+    await expect(readPackage(folder, { skipsUnreadable: true })).rejects.toThrow('cannot read Kptfile:1:7');
   });
 });
 
@@ -92,6 +136,24 @@ describe('planWrite', () => {
   it('plans nothing for a package that kyaml would write as it is', async () => {
     const read = await readPackage(packageFolder({ 'a.yaml': configMap('a'), 'list.yaml': '- a\n- b: c\n' }));
     expect(planWrite(read, read.resources)).toEqual({ changes: [] });
+  });
+
+  it('writes through links, and refuses two contents for one file', async () => {
+    const folder = packageFolder({ 'a.yaml': configMap('a'), 'b.txt': configMap('b') });
+    symlinkSync('a.yaml', path.join(folder, 'a2.yaml'));
+    symlinkSync('b.txt', path.join(folder, 'b.yaml'));
+    const read = await readPackage(folder);
+    const changed = (one: Resource) => readResources(configMap('changed'), one)[0]!;
+    const change = (names: readonly string[]) =>
+      read.resources.map((one) => (names.includes(one.path) ? changed(one) : one));
+    expect(planWrite(read, change(['b.yaml'])).changes).toMatchObject([{ type: 'update', path: 'b.txt' }]);
+    expect(planWrite(read, change(['a.yaml', 'a2.yaml'])).changes).toMatchObject([
+      { type: 'update', path: 'a.yaml' },
+    ]);
+    expect(() => planWrite(read, change(['a.yaml']))).toThrow('it is the same file as a.yaml');
+    expect(() => planWrite(read, read.resources.slice(0, 2))).toThrow(
+      'cannot delete b.yaml: it is a symbolic link to b.txt',
+    );
   });
 
   it('writes resources in the order of their indexes, and a lone one in a JSON file as JSON', async () => {

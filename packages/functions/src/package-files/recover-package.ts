@@ -28,25 +28,29 @@ export interface RecoverOptions {
 const WAIT_MILLISECONDS = 60_000;
 const POLL_MILLISECONDS = 20;
 
+/** What was done with a write that had been decided. */
+export type Recovery = 'completed' | 'undone';
+
 /**
  * Completes the write of a process that was killed, or removes what it had prepared; waits for one that still runs.
- * What is in the folder afterwards is whole. Throws `conflict` if it still runs after the wait, or if a file was edited
+ * What is in the folder afterwards is whole. Returns how files were changed, if they were. Throws `conflict` if it still runs after the wait, or if a file was edited
  * since.
  */
 export async function recoverPackage(
   folder: string,
   { waitMilliseconds = WAIT_MILLISECONDS }: RecoverOptions = {},
-): Promise<void> {
+): Promise<Recovery | undefined> {
+  let recovery: Recovery | undefined;
   const deadline = performance.now() + waitMilliseconds;
   const writeFolder = writeFolderOf(folder);
   for (;;) {
     const names = readdirSync(folder).filter(isWriteFolder);
     removeAbandoned(folder, names);
-    if (!names.includes(WRITE_FOLDER)) return;
+    if (!names.includes(WRITE_FOLDER)) return recovery;
     const owner = readOwner(writeFolder);
     if (owner === undefined) continue;
     if (!isActive(owner)) {
-      complete(folder, writeFolder, owner);
+      recovery = complete(folder, writeFolder, owner) ?? recovery;
     } else if (performance.now() > deadline) {
       throw new KrmhubError(
         'conflict',
@@ -60,17 +64,19 @@ export async function recoverPackage(
 }
 
 /** Does what an ended process left undone, unless another process does. */
-function complete(folder: string, writeFolder: string, abandoned: WriteOwner): void {
+function complete(folder: string, writeFolder: string, abandoned: WriteOwner): Recovery | undefined {
   let isOwn = false;
   try {
     isOwn = takeOver(writeFolder, abandoned);
-    if (!isOwn) return;
+    if (!isOwn) return undefined;
     const decision = readDecision(writeFolder);
     if (decision !== undefined) {
       const settle = decision.isUndone ? undoJournal : applyJournal;
       settle(folder, writeFolder, decision.journal);
     }
     finishWrite(folder);
+    if (decision === undefined) return undefined;
+    return decision.isUndone ? 'undone' : 'completed';
   } catch (error) {
     if (isOwn) giveUp(writeFolder);
     throw fileError(`cannot complete the interrupted write of ${folder}`, error);

@@ -1,9 +1,19 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+} from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { decodeText } from '../resource-list/decode-text.js';
-import { fileError } from './file-error.js';
+import { errorCode, fileError } from './file-error.js';
 import { IGNORE_FILE, type IgnoreRules, readIgnoreRules } from './ignore-file.js';
+import { isInside } from './journal.js';
 import type { PackageLimits } from './limits.js';
 import {
   type FileVersion,
@@ -25,20 +35,26 @@ interface Rules {
 }
 
 /**
- * Reads the files of resources of a package in the order of kpt: by name in each folder. A link is not followed: what
- * it leads to is read where it is, or is not part of the package.
+ * Reads the files of resources of a package in the order of kpt: by name in each folder. A link to a file in the package
+ * is read, as kpt does; what it leads to outside is not part of the package. `onProblem` gets the errors of files that
+ * cannot be read.
  *
- * Throws `invalid-document` for a file that is not UTF-8, `too-large` beyond a limit, `not-found` for a missing folder.
+ * Throws `too-large` beyond a limit, `not-found` for a missing folder.
  */
-export function walkPackage(folder: string, limits: PackageLimits): PackageFiles {
+export function walkPackage(
+  folder: string,
+  limits: PackageLimits,
+  onProblem: (path: string, error: KrmhubError) => void,
+): PackageFiles {
   const files = new Map<string, PackageFile>();
   let bytes = 0;
-  const walk = new Walk(folder, limits, (at) => {
-    const file = readPackageFile(folder, at, limits.maxFileBytes);
+  const walk = new Walk(folder, limits, (at, target) => {
+    const file = tryRead(folder, target ?? at, limits.maxFileBytes, (error) => onProblem(at, error));
+    if (file === undefined) return;
     bytes += Number(file.version.size);
     if (bytes > limits.maxBytes)
       throw tooLarge(folder, `has more than ${limits.maxBytes} bytes of resources`);
-    files.set(at, file);
+    files.set(at, target === undefined ? file : { ...file, path: at, target });
     if (files.size > limits.maxFiles) {
       throw tooLarge(folder, `has more than ${limits.maxFiles} files of resources`);
     }
@@ -47,22 +63,41 @@ export function walkPackage(folder: string, limits: PackageLimits): PackageFiles
   return { folder, files, packages: walk.packages, skipped: walk.skipped };
 }
 
-/** Returns the paths of the files of resources, without reading them. */
-export function listPackage(folder: string, limits: PackageLimits): Set<string> {
-  const paths = new Set<string>();
-  new Walk(folder, limits, (at) => paths.add(at)).run();
-  return paths;
+/** Returns the files of resources by path, without reading them: the one that a link leads to, or itself. */
+export function listPackage(folder: string, limits: PackageLimits): Map<string, string> {
+  const targets = new Map<string, string>();
+  new Walk(folder, limits, (at, target = at) => targets.set(at, target)).run();
+  return targets;
 }
+
+/** Returns a file; undefined for one that is not UTF-8, or that the user may not read. */
+function tryRead(
+  folder: string,
+  at: string,
+  maxBytes: number,
+  onProblem: (error: KrmhubError) => void,
+): PackageFile | undefined {
+  try {
+    return readPackageFile(folder, at, maxBytes);
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || !UNREADABLE.includes(error.code)) throw error;
+    onProblem(error);
+    return undefined;
+  }
+}
+
+const UNREADABLE: readonly string[] = ['invalid-document', 'unavailable'];
 
 class Walk {
   readonly packages: string[] = [];
   readonly skipped: SkippedFile[] = [];
   readonly #root: string;
   readonly #limits: PackageLimits;
-  readonly #visit: (path: string) => void;
+  readonly #visit: (path: string, target?: string) => void;
   #entries = 0;
 
-  constructor(root: string, limits: PackageLimits, visit: (path: string) => void) {
+  /** `visit` gets each file, and for a link the file that it leads to. */
+  constructor(root: string, limits: PackageLimits, visit: (path: string, target?: string) => void) {
     this.#root = root;
     this.#limits = limits;
     this.#visit = visit;
@@ -95,7 +130,8 @@ class Walk {
         this.#folder(inner, this.#isPackage(inner) ? this.#rulesOf(inner) : rules, depth + 1);
       } else if (isResourceFile(entry.name) && !rules.ignores(at.slice(rules.base.length), false)) {
         if (entry.isFile()) this.#visit(at);
-        else this.#skip(at, entry.isSymbolicLink());
+        else if (entry.isSymbolicLink()) this.#link(at);
+        else this.#skip(at, 'it is not a file');
       }
     }
   }
@@ -113,9 +149,36 @@ class Walk {
     return { base, ignores: readIgnoreRules(text) };
   }
 
-  #skip(at: string, isLink: boolean): void {
-    this.skipped.push({ path: at, reason: isLink ? 'it is a symbolic link' : 'it is not a file' });
+  #link(at: string): void {
+    const target = linkTarget(this.#root, at);
+    if (target.path !== undefined) this.#visit(at, target.path);
+    else this.#skip(at, target.reason);
   }
+
+  #skip(at: string, reason: string): void {
+    this.skipped.push({ path: at, reason: `${at}: ${reason}` });
+  }
+}
+
+/** Returns the file in the package that a link leads to, or why there is none. */
+function linkTarget(
+  root: string,
+  at: string,
+): { path: string; reason?: undefined } | { path?: undefined; reason: string } {
+  let real: string;
+  try {
+    real = realpathSync(path.join(root, at));
+    if (!lstatSync(real).isFile()) return { reason: 'it is a symbolic link, but not to a file' };
+  } catch (error) {
+    const reason =
+      errorCode(error) === 'ENOENT' ? 'to a file that does not exist' : 'that cannot be followed';
+    return { reason: `it is a symbolic link ${reason}` };
+  }
+  const inside = path.relative(root, real).split(path.sep).join('/');
+  const parts = inside.split('/');
+  const isPart =
+    isInside(inside) && !path.isAbsolute(inside) && !parts.includes('.git') && !isWriteFolder(parts[0]!);
+  return isPart ? { path: inside } : { reason: 'it is a symbolic link to a file outside of the package' };
 }
 
 /** Reads one file of a package. Throws as `walkPackage`. */
@@ -129,7 +192,7 @@ export function readPackageFile(folder: string, at: string, maxBytes: number): P
       const bytes = readFileSync(descriptor);
       return {
         path: at,
-        text: decodeText(bytes, at),
+        text: decodeText(bytes, at, { isFile: true }),
         version: versionOf(stat),
         mode: Number(stat.mode) & 0o7777,
         owner: Number(stat.uid),

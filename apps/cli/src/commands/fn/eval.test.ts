@@ -132,7 +132,7 @@ describe('krmhub fn eval', () => {
     const io = await pack.fn(['eval', 'app', '--exec', 'cat', '--fn-config', 'config.yaml']);
     expect([io.exitCode, io.err()]).toEqual([
       1,
-      expect.stringContaining('cannot read config.yaml: line 4: it is not UTF-8 text'),
+      expect.stringContaining('cannot read config.yaml:4:12: it is not UTF-8 text'),
     ]);
   });
 

@@ -26,13 +26,19 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
   allowPackageExec?: boolean;
   enableExec?: boolean;
   dryRun?: boolean;
+  skipUnreadable?: boolean;
   stats?: boolean;
   allowEmpty?: boolean;
 }
 
+/** For commands that read a package. */
+export function withSkippedFiles(command: Command): Command {
+  return command.option('--skip-unreadable', 'Leave out files that are not YAML of Kubernetes resources.');
+}
+
 /** For commands that run functions on a package. */
 export function withFunctionRuns(command: Command): Command {
-  return withRunning(withResolution(command))
+  return withSkippedFiles(withRunning(withResolution(command)))
     .option(
       '-o, --output <target>',
       'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
@@ -88,6 +94,7 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
     ...(resultsDir === undefined ? {} : { resultsFolder: resultsDir }),
     isTruncated: options.truncateOutput,
     isDryRun: options.dryRun === true,
+    skipsUnreadable: options.skipUnreadable === true,
     hasStats: options.stats === true,
     allowEmpty: options.allowEmpty === true,
   };

@@ -120,7 +120,7 @@ describe('krmhub fn render', () => {
     const io = await pack.fn(['render', 'app', '--allow-package-exec', '--dry-run']);
     expect([io.exitCode, pack.all()]).toEqual([0, before]);
     expect(io.out()).toBe(
-      '--- a/deployment.yaml\n+++ b/deployment.yaml\n@@ -3 +3 @@\n metadata:\n   name: web # the shop\n spec:\n-  replicas: 3\n+  replicas: 5\n',
+      '--- a/deployment.yaml\n+++ b/deployment.yaml\n@@ -3,4 +3,4 @@\n metadata:\n   name: web # the shop\n spec:\n-  replicas: 3\n+  replicas: 5\n',
     );
   });
 

@@ -105,6 +105,6 @@ export class Cursor {
   }
 
   protected fail(reason: string, row = this.row): never {
-    throw new YamlProblem(reason, row + 1);
+    throw new YamlProblem(reason, row + 1, row === this.row ? { column: this.column + 1 } : {});
   }
 }

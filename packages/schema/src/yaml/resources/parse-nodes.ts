@@ -322,7 +322,8 @@ export class NodeParser {
   }
 
   protected fail(reason: string, token: Token): never {
-    throw new YamlProblem(reason, token.row + 1);
+    const column = token.start - this.scanner.text.lastIndexOf('\n', token.start - 1);
+    throw new YamlProblem(reason, token.row + 1, { column });
   }
 }
 

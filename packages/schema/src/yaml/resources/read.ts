@@ -1,5 +1,5 @@
 import { field, identityOf, isNull } from './fields.js';
-import { invalidYaml, YamlProblem } from './invalid.js';
+import { invalidYaml, type ReadText, YamlProblem } from './invalid.js';
 import type { ResourceNode } from './node.js';
 import { parseDocument } from './parse.js';
 import { sequenceIndentOf } from './sequence-indent.js';
@@ -23,9 +23,13 @@ export interface ResourceDocument {
  * documents without content are left out. Throws `invalid-document`; `name` is the file for the message.
  */
 export function readResources(text: string, name: string): ResourceDocument[] {
+  return readDocuments(text, { name, isFile: true });
+}
+
+function readDocuments(text: string, from: ReadText): ResourceDocument[] {
   const documents: ResourceDocument[] = [];
-  for (const { text: part, rowsBefore } of splitDocuments(text, name)) {
-    const node = readDocument(part, name, rowsBefore);
+  for (const { text: part, rowsBefore } of splitDocuments(text, from)) {
+    const node = parse(part, from, rowsBefore);
     if (node === undefined) continue;
     documents.push({
       node,
@@ -38,19 +42,26 @@ export function readResources(text: string, name: string): ResourceDocument[] {
   return documents;
 }
 
-/** Reads one document. Undefined if it has no content. Rejects duplicate keys, of which kpt keeps the first value. */
-export function readDocument(text: string, name: string, rowsBefore = 0): ResourceNode | undefined {
+/**
+ * Reads one document. Undefined if it has no content. Rejects duplicate keys, of which kpt keeps the first value, and
+ * keys that are lists or maps, which kpt writes in another form and cannot read then.
+ */
+export function readDocument(text: string, name: string): ResourceNode | undefined {
+  return parse(text, { name, isFile: false }, 0);
+}
+
+function parse(text: string, from: ReadText, rowsBefore: number): ResourceNode | undefined {
   try {
     const document = parseDocument(text);
     if (document === undefined || isNull(document.content[0])) return undefined;
-    checkKeys(document);
+    checkKeys(document, text);
     return document;
   } catch (problem) {
-    throw invalidYaml(name, problem, rowsBefore);
+    throw invalidYaml(from, problem, text, rowsBefore);
   }
 }
 
-function splitDocuments(input: string, name: string): { text: string; rowsBefore: number }[] {
+function splitDocuments(input: string, from: ReadText): { text: string; rowsBefore: number }[] {
   const text = input.includes('\r') ? input.replaceAll('\r\n', '\n') : input;
   if (!text.includes('\n---')) return [{ text, rowsBefore: 0 }];
   const parts: { text: string; rowsBefore: number }[] = [];
@@ -63,7 +74,7 @@ function splitDocuments(input: string, name: string): { text: string; rowsBefore
     const rowsOfPart = countBreaks(part);
     if (rest !== '' && !rest.startsWith('#')) {
       const problem = new YamlProblem(`invalid document separator: ---${found[1]}`, rows + rowsOfPart + 1);
-      throw invalidYaml(name, problem);
+      throw invalidYaml(from, problem, text);
     }
     parts.push({ text: part, rowsBefore: rows });
     rows += rowsOfPart + 1;
@@ -82,12 +93,13 @@ function countBreaks(text: string): number {
 /** Few keys are compared with each other, many are put into a set. */
 const MANY_KEYS = 16;
 
-function checkKeys(node: ResourceNode): void {
+function checkKeys(node: ResourceNode, text: string): void {
   const { content } = node;
   if (node.kind === 'map') {
     const seen = content.length > 2 * MANY_KEYS ? new Set<string>() : undefined;
     for (let i = 0; i + 1 < content.length; i += 2) {
       const key = content[i]!;
+      if (['map', 'list'].includes((key.target ?? key).kind)) throw collectionKey(key, text);
       if (key.kind !== 'scalar') continue;
       let isDuplicate = false;
       if (seen !== undefined) {
@@ -101,7 +113,18 @@ function checkKeys(node: ResourceNode): void {
       if (isDuplicate) throw new YamlProblem(`the key ${JSON.stringify(key.value)} occurs twice`, key.row);
     }
   }
-  for (const child of content) if (child.content.length > 0) checkKeys(child);
+  for (const child of content) if (child.content.length > 0) checkKeys(child, text);
+}
+
+/** Such a key is most often a placeholder of a template, such as `{{name}}`. */
+function collectionKey({ row }: ResourceNode, text: string): YamlProblem {
+  const line = text.split('\n', row)[row - 1] ?? '';
+  const at =
+    ['{{', '? ', '{', '[', '*'].map((start) => line.indexOf(start)).find((found) => found !== -1) ?? 0;
+  return new YamlProblem('a key is a map or a list, expected a string', row, {
+    column: at + 1,
+    hint: 'Write a placeholder such as {{name}} in quotes.',
+  });
 }
 
 /** A list of resources: what a function reads and writes. */
@@ -117,7 +140,7 @@ export interface ResourceListNode {
 
 /** Reads the output of a function: a list, or documents without one. Throws `invalid-document`. */
 export function readResourceList(text: string, name: string): ResourceListNode {
-  const documents = readResources(text, name);
+  const documents = readDocuments(text, { name, isFile: false });
   const root = documents.length === 1 ? documents[0]!.node : undefined;
   const { apiVersion, kind } = root === undefined ? NO_LIST : identityOf(root);
   const items = field(root, 'items');
