@@ -13,7 +13,7 @@ describe('a placeholder in a resource', () => {
   it.each([
     ['source'],
     ['eval', '--exec', './ran.sh'],
-    ['render', '--allow-exec'],
+    ['render', '--allow-package-exec'],
     ['run', '--exec', './ran.sh'],
   ])('is refused by %s before a function runs', async (command, ...options) => {
     pack = await fnPackage({
@@ -54,19 +54,19 @@ describe('files that are not resources', () => {
   it('are all named at once: those that are not YAML, then those that are not resources', async () => {
     pack = await fnPackage({ ...FILES, 'app/other.yaml': 'a: [\n' });
     const before = pack.all();
-    const unread = await pack.fn(['render', 'app', '--allow-exec']);
+    const unread = await pack.fn(['render', 'app', '--allow-package-exec']);
     expect(unread.err()).toContain(
       'cannot read 2 files:\n  cannot read chart/template.yaml:6:13: a key is a map or a list, expected a string\n  cannot read other.yaml:2:1: ',
     );
     writeFileSync(path.join(pack.folder, 'app/.krmignore'), 'template.yaml\nother.yaml\n');
-    const io = await pack.fn(['render', 'app', '--allow-exec']);
+    const io = await pack.fn(['render', 'app', '--allow-package-exec']);
     expect([unread.exitCode, io.exitCode]).toEqual([1, 1]);
     expect(io.err()).toContain(
       'input resource list must contain only KRM resources: sub/list.yaml: resource must have `apiVersion`\n  chart/values.yaml: resource must have `apiVersion`\n  hint: To leave files out, list them in .krmignore, or use --skip-unreadable.',
     );
     writeFileSync(path.join(pack.folder, 'app/.krmignore'), 'chart\nother.yaml\n');
     writeFileSync(path.join(pack.folder, 'app/sub/.krmignore'), 'list.yaml\n');
-    expect((await pack.fn(['render', 'app', '--allow-exec'])).exitCode).toBe(0);
+    expect((await pack.fn(['render', 'app', '--allow-package-exec'])).exitCode).toBe(0);
     expect(pack.all()).toMatchObject({
       ...before,
       'deployment.yaml': DEPLOYMENT.replace('3', '5'),
@@ -78,7 +78,7 @@ describe('files that are not resources', () => {
     pack = await fnPackage(FILES);
     const before = pack.all();
     for (const args of [
-      ['render', 'app', '--allow-exec'],
+      ['render', 'app', '--allow-package-exec'],
       ['eval', 'app', '--exec', './scale.sh'],
       ['run', 'app', '--exec', './scale.sh'],
       ['source', 'app'],
