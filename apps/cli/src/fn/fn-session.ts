@@ -75,7 +75,7 @@ async function finish(
   // Also of a pipeline without functions.
   const hasResults = progress.ran.length > 0 || !hasFailed;
   if (resultsFolder !== undefined && !isDryRun && hasResults) {
-    if (results === 'numbered') await writeNumberedResults(io, resultsFolder, progress.ran);
+    if (results === 'numbered') await writeNumberedResults(io, resultsFolder, progress.written);
     else {
       const name = await writeResults(io, resultsFolder, progress.ran);
       progress.print(`${hasGap ? '\n' : ''}For complete results, see ${escapeControls(name)}`);

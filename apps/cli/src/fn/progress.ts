@@ -29,6 +29,8 @@ export interface FnStep extends Step {
 /** Prints the functions as they run, in the form of kpt, and collects what they did. */
 export class Progress {
   readonly ran: RanFunction[] = [];
+  /** For each function that ran, YAML with its results as it wrote them; undefined for none. */
+  readonly written: (string | undefined)[] = [];
   readonly #io: Io;
   readonly #isTruncated: boolean;
   readonly #hasStats: boolean;
@@ -70,6 +72,7 @@ export class Progress {
       selected,
     };
     this.ran.push(outcome);
+    this.written.push(result.resultsText);
     const label = passed
       ? paint(this.#io, this.#io.stderr, 'green', '[PASS]')
       : paint(this.#io, this.#io.stderr, 'red', '[FAIL]');

@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { functionResultList, resultValue } from '@krmhub/functions/plan';
-import type { JsonValue } from '@krmhub/schema/definition';
-import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
+import { functionResultList } from '@krmhub/functions/plan';
+import { field, fromJson, readDocument, writeDocument } from '@krmhub/schema/resource-yaml';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
@@ -15,24 +14,28 @@ export async function writeResults(
   ran: readonly RanFunction[],
 ): Promise<string> {
   const name = path.join(folder, 'results.yaml');
-  await writeYaml(io, folder, name, functionResultList(ran));
+  const text = writeDocument(fromJson(functionResultList(ran)), { seqIndent: 'wide' });
+  await writeText(io, folder, name, text);
   return name;
 }
 
-/** Writes `results-N.yaml` for each function that gave results, N being its place in the order (guide of 2020). */
+/**
+ * Writes `results-N.yaml` for each function that gave results, as it wrote them, N being its place in the order (guide of
+ * 2020). Each text is YAML with the field `results`.
+ */
 export async function writeNumberedResults(
   io: Pick<Io, 'cwd'>,
   folder: string,
-  ran: readonly RanFunction[],
+  written: readonly (string | undefined)[],
 ): Promise<void> {
-  for (const [index, { results }] of ran.entries()) {
-    if (results.length === 0) continue;
-    await writeYaml(io, folder, path.join(folder, `results-${index}.yaml`), results.map(resultValue));
+  for (const [index, text] of written.entries()) {
+    const results = text === undefined ? undefined : field(readDocument(text, 'results'), 'results');
+    if (results === undefined) continue;
+    await writeText(io, folder, path.join(folder, `results-${index}.yaml`), writeDocument(results));
   }
 }
 
-async function writeYaml(io: Pick<Io, 'cwd'>, folder: string, name: string, value: JsonValue): Promise<void> {
-  const text = writeDocument(fromJson(value), { seqIndent: 'wide' });
+async function writeText(io: Pick<Io, 'cwd'>, folder: string, name: string, text: string): Promise<void> {
   try {
     await mkdir(path.resolve(io.cwd, folder), { recursive: true });
   } catch (error) {

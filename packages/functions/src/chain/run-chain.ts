@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { FunctionFailure } from '../output/function-failure.js';
+import { resultsText } from '../output/resource-list.js';
 import type { RunResult } from '../output/run-result.js';
 import { requireResources } from '../resource-list/require-resources.js';
 import type { Resource } from '../resource-list/resource.js';
@@ -88,10 +89,13 @@ async function runStep(
   }
   const milliseconds = performance.now() - start;
   const printed = run ?? (error instanceof FunctionFailure ? error : undefined);
+  const { results = [] } = run ?? {};
+  const written = run !== undefined && results.length > 0 ? resultsText(run.output) : undefined;
   const result: StepResult = {
     step,
     exitCode: run?.exitCode ?? printed?.exitCode ?? 0,
-    results: run?.results ?? [],
+    results,
+    ...(written === undefined ? {} : { resultsText: written }),
     stderr: printed?.stderr ?? NOTHING,
     stderrTruncated: printed?.stderrTruncated ?? false,
     milliseconds,

@@ -32,6 +32,8 @@ export interface StepResult {
   /** 0 if the function was ended or broke a rule: see `error`. */
   exitCode: number;
   results: readonly FunctionResult[];
+  /** YAML with the field `results` as the function wrote it. Absent without results. */
+  resultsText?: string;
   /** Text of the function: escape it before you print it. */
   stderr: Uint8Array;
   stderrTruncated: boolean;

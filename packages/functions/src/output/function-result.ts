@@ -15,19 +15,32 @@ export interface FunctionResult {
   tags?: Record<string, string>;
 }
 
+/** Their names in the guide of 2020 are replaced: `warn` by `warning`, `suggestedValue` by `proposedValue`. */
 export type ReadResults = { ok: true; results: FunctionResult[] } | { ok: false; reason: string };
 
-/** Reads the value of `results`: a list, or the mapping with `items` of functions from 2020. */
+/**
+ * Reads the value of `results`: a list, or a group of functions of 2020, `{name, items}`, or a list of such groups (kpt
+ * functions guide of 2020, "ResourceList.results").
+ */
 export function readResults(value: JsonValue | undefined): ReadResults {
   if (value === undefined || value === null) return { ok: true, results: [] };
-  const list = isMapping(value) ? (value.items ?? []) : value;
-  if (!Array.isArray(list)) return { ok: false, reason: '`results` is not a list' };
   const results: FunctionResult[] = [];
+  const reason = addResults(results, isMapping(value) ? (value.items ?? []) : value, '`results');
+  return reason === undefined ? { ok: true, results } : { ok: false, reason };
+}
+
+/** Adds the results of a list, with those of its groups. Returns what is wrong. */
+function addResults(results: FunctionResult[], list: JsonValue, where: string): string | undefined {
+  if (!Array.isArray(list)) return `${where}\` is not a list`;
   for (const [index, item] of list.entries()) {
-    if (!isMapping(item)) return { ok: false, reason: `\`results[${index}]\` is not a mapping` };
-    results.push(readResult(item));
+    if (!isMapping(item)) return `${where}[${index}]\` is not a mapping`;
+    if (item.items === undefined || item.message !== undefined) results.push(readResult(item));
+    else {
+      const reason = addResults(results, item.items ?? [], `${where}[${index}].items`);
+      if (reason !== undefined) return reason;
+    }
   }
-  return { ok: true, results };
+  return undefined;
 }
 
 /** Reads the lines of a ResourceList from `results:` on. */
@@ -47,16 +60,24 @@ type Mapping = { [key: string]: JsonValue };
 function readResult(item: Mapping): FunctionResult {
   const { severity, resourceRef, field, file, tags } = item;
   const result: FunctionResult = { message: asText(item.message) ?? '' };
-  const known = RESULT_SEVERITIES.find((name) => name === severity);
+  // `warn` is of the guide of 2020.
+  const known = RESULT_SEVERITIES.find((name) => name === (severity === 'warn' ? 'warning' : severity));
   if (known !== undefined) result.severity = known;
   if (isMapping(resourceRef)) {
-    result.resourceRef = texts(resourceRef, ['apiVersion', 'kind', 'name', 'namespace']);
+    // kyaml had the metadata of the resource before the specification.
+    const { metadata } = resourceRef;
+    result.resourceRef = {
+      ...texts(resourceRef, ['apiVersion', 'kind']),
+      ...(isMapping(metadata) ? texts(metadata, ['name', 'namespace']) : {}),
+      ...texts(resourceRef, ['name', 'namespace']),
+    };
   }
   if (isMapping(field)) {
+    const { currentValue, proposedValue = field.suggestedValue } = field;
     result.field = {
       ...texts(field, ['path']),
-      ...(field.currentValue === undefined ? {} : { currentValue: field.currentValue }),
-      ...(field.proposedValue === undefined ? {} : { proposedValue: field.proposedValue }),
+      ...(currentValue === undefined ? {} : { currentValue }),
+      ...(proposedValue === undefined ? {} : { proposedValue }),
     };
   }
   if (isMapping(file)) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readFunctionOutput } from './resource-list.js';
+import { readFunctionOutput, resultsText } from './resource-list.js';
 
 const read = (text: string | Uint8Array) => readFunctionOutput(Buffer.from(text as string));
 const HEAD = 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n';
@@ -84,7 +84,62 @@ describe('output that is a ResourceList', () => {
     });
   });
 
+  it('has results of functions of 2020: groups, and other names of fields', () => {
+    const groups = `results:
+- name: kubeval
+  items:
+  - message: quota
+    severity: warn
+    tags: {error-type: field}
+    resourceRef:
+      apiVersion: v1
+      metadata: {name: foo, namespace: bar}
+    field: {path: spec.cpu, currentValue: "200", suggestedValue: "2"}
+- name: empty
+  items:
+- message: between
+- name: other
+  items:
+  - message: last
+    resourceRef: {name: a, metadata: {name: b}}
+    field: {proposedValue: 1, suggestedValue: 2}
+`;
+    expect(read(`${HEAD}items: []\n${groups}`)).toEqual({
+      type: 'resource-list',
+      results: {
+        ok: true,
+        results: [
+          {
+            message: 'quota',
+            severity: 'warning',
+            tags: { 'error-type': 'field' },
+            resourceRef: { apiVersion: 'v1', name: 'foo', namespace: 'bar' },
+            field: { path: 'spec.cpu', currentValue: '200', proposedValue: '2' },
+          },
+          { message: 'between' },
+          { message: 'last', resourceRef: { name: 'a' }, field: { proposedValue: 1 } },
+        ],
+      },
+    });
+  });
+
   it.each([
+    ['results:\n- message: a # why\n  other: [b]\n', 'in blocks'],
+    ['results: [{message: a}]\nother: b\n', 'in flow style'],
+    ['', 'nowhere'],
+  ])('gives them as they were written: %j', (text) => {
+    const written = text.replace('other: b\n', '');
+    expect(resultsText(Buffer.from(`${HEAD}${text}items: []\n`))).toBe(written || undefined);
+  });
+
+  it('gives those of a list in JSON', () => {
+    const list = { kind: 'ResourceList', items: [], results: [{ message: 'a', other: 1 }] };
+    expect(JSON.parse(resultsText(Buffer.from(JSON.stringify(list)))!)).toEqual({ results: list.results });
+  });
+
+  it.each([
+    ['results: [{items: text}]', '`results[0].items` is not a list'],
+    ['results: [{items: [1]}]', '`results[0].items[0]` is not a mapping'],
     ['results: text', '`results` is not a list'],
     ['results: [text]', '`results[0]` is not a mapping'],
     ['results: [{]', /^cannot read `results`: /],

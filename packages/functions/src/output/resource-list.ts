@@ -57,6 +57,19 @@ export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
   };
 }
 
+/** Returns `results` as a function wrote them: a document with this field. Undefined for none. */
+export function resultsText(output: Uint8Array): string | undefined {
+  const text = (decode(output) ?? '').replace(LEAD, '');
+  const scan = scanTopLevel(text);
+  const sections = 'documents' in scan ? scan.documents.flat() : [];
+  const results = sections.find(({ key }) => key === 'results');
+  if (results !== undefined) return text.slice(results.start, results.end);
+  const read = /^\s*\{/.test(text) ? parse(text, output.byteLength) : undefined;
+  const value = read !== undefined && 'documents' in read ? read.documents[0] : undefined;
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMap && value.results !== undefined ? JSON.stringify({ results: value.results }) : undefined;
+}
+
 /** Reports whether a ResourceList, as krmhub or kpt writes it, has no resources. */
 export function hasNoResources(list: Uint8Array): boolean {
   const text = decode(list) ?? '';

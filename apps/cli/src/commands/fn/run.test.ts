@@ -33,6 +33,33 @@ describe('krmhub fn run', () => {
     expect(pack.all('results')).toEqual({ 'results-0.yaml': '- message: found bob\n  severity: error\n' });
   });
 
+  it('writes grouped results as the function wrote them, and prints their messages', async () => {
+    const results = `- name: "kubeval"
+  items:
+  - severity: warn # one of three
+    message: too much
+    field:
+      path: spec.cpu
+      suggestedValue: "2"
+- name: other
+  items:
+  - severity: info
+    message: i
+`;
+    pack = await fnPackage({
+      'fn.sh': script(`cat; cat <<'X'\nresults:\n${results}X`),
+      'app/service.yaml': SERVICE,
+    });
+    const io = await pack.fn(['run', 'app', '--exec', './fn.sh', '--results-dir', 'results']);
+    expect([io.exitCode, pack.all('results')]).toEqual([0, { 'results-0.yaml': results }]);
+    expect(io.err()).toContain('    [warning] spec.cpu: too much\n    [info]: i\n');
+    const kpt = await pack.fn(['eval', 'app', '--exec', './fn.sh', '--results-dir', 'kpt']);
+    expect([kpt.exitCode, pack.read('kpt/results.yaml')]).toEqual([
+      0,
+      expect.stringContaining('proposedValue: "2"'),
+    ]);
+  });
+
   it('takes a first argument without = for the kind', async () => {
     pack = await fnPackage({
       'bin/docker': ENGINE,
