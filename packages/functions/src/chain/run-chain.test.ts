@@ -342,7 +342,7 @@ functionConfig:
 
   it('refuses a validator that writes something else', async () => {
     const { failed } = await runChain(resources(), [step(() => 'all is well\n', { type: 'validator' })]);
-    expect(failed?.error?.message).toContain('output resource list must contain only KRM resources');
+    expect(failed?.error?.message).toContain('the document is a scalar, expected a map');
   });
 
   it('ends at a function that fails', async () => {

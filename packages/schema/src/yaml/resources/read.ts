@@ -1,6 +1,6 @@
-import { field, identityOf, isNull } from './fields.js';
+import { field, fieldAt, identityOf, isNull } from './fields.js';
 import { invalidYaml, type ReadText, YamlProblem } from './invalid.js';
-import type { ResourceNode } from './node.js';
+import { type ResourceNode, rootOf } from './node.js';
 import { parseDocument } from './parse.js';
 import { sequenceIndentOf } from './sequence-indent.js';
 import type { SequenceIndent } from './write.js';
@@ -55,6 +55,7 @@ function parse(text: string, from: ReadText, rowsBefore: number): ResourceNode |
     const document = parseDocument(text);
     if (document === undefined || isNull(document.content[0])) return undefined;
     checkKeys(document, text);
+    checkShape(document);
     return document;
   } catch (problem) {
     throw invalidYaml(from, problem, text, rowsBefore);
@@ -116,6 +117,27 @@ function checkKeys(node: ResourceNode, text: string): void {
   for (const child of content) if (child.content.length > 0) checkKeys(child, text);
 }
 
+/** kpt loses annotations that are no map, and cannot read other documents without these maps. */
+function checkShape(resource: ResourceNode): void {
+  const root = rootOf(resource);
+  if (root.kind === 'scalar' || root.kind === 'alias') throw notMap('the document', root);
+  for (const path of [['metadata'], ['metadata', 'annotations']]) {
+    const value = fieldAt(root, path);
+    if (value !== undefined && !isNull(value) && value.kind !== 'map')
+      throw notMap(`\`${path.join('.')}\``, value);
+  }
+}
+
+const KIND_NAMES: Readonly<Record<string, string>> = {
+  scalar: 'a scalar',
+  alias: 'an alias',
+  list: 'a list',
+};
+
+function notMap(what: string, { kind, row }: ResourceNode): YamlProblem {
+  return new YamlProblem(`${what} is ${KIND_NAMES[kind]}, expected a map`, row);
+}
+
 /** Such a key is most often a placeholder of a template, such as `{{name}}`. */
 function collectionKey({ row }: ResourceNode, text: string): YamlProblem {
   const line = text.split('\n', row)[row - 1] ?? '';
@@ -156,6 +178,11 @@ export function readResourceList(text: string, name: string): ResourceListNode {
       functionConfig: undefined,
       results: undefined,
     };
+  }
+  try {
+    for (const item of items?.content ?? []) checkShape(item);
+  } catch (problem) {
+    throw invalidYaml({ name, isFile: false }, problem, text);
   }
   return { apiVersion, kind, items: items?.content ?? [], functionConfig, results: field(root, 'results') };
 }

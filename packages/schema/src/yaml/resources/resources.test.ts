@@ -115,6 +115,14 @@ describe('a text that kpt misreads or cannot read', () => {
     ['a placeholder', 'a: 1\nb: {{c}}\n', '2:4: a key is a map or a list, expected a string'],
     ['a list as a key', 'a: 1\nb:\n  ? [c]\n  : d\n', '3:3: a key is a map or a list, expected a string'],
     ['a key that stands for a map', 'a: &x {b: c}\nd:\n  *x : e\n', '3:3: a key is a map'],
+    ['text', 'a\n', '1:1: the document is a scalar, expected a map'],
+    ['metadata that is text', 'a: 1\nmetadata: b\n', '2:1: `metadata` is a scalar, expected a map'],
+    [
+      'annotations that are a list',
+      'metadata:\n  annotations: [a]\n',
+      '2:3: `metadata.annotations` is a list',
+    ],
+    ['metadata elsewhere', 'a: &x {name: b}\nmetadata: *x\n', '2:1: `metadata` is an alias, expected a map'],
     ['duplicate keys', 'a: 1\nb:\n  c: 1\n  c: 2\n', '4:3: the key "c" occurs twice'],
     ['content behind the end', 'a: 1\n...\nb: 2\n', '3:1: did not find expected <document start>'],
     ['text behind a separator', 'a: 1\n---x\nb: 2\n', '2:1: invalid document separator: ---x'],
@@ -125,6 +133,16 @@ describe('a text that kpt misreads or cannot read', () => {
     ['a line of a later document', 'a: 1\n---\nb: [\n', '4:1: did not find expected node content'],
   ])('is rejected: %s', (_, text, message) => {
     expect(() => readResources(text, 'test.yaml')).toThrow(`cannot read test.yaml:${message}`);
+  });
+});
+
+describe('a list of resources', () => {
+  it('has no item that kpt cannot read', () => {
+    const text = (item: string) => `kind: ResourceList\nitems:\n- kind: A\n- ${item}\n`;
+    const read = (item: string) => () => readResourceList(text(item), 'the output');
+    expect(read('a')).toThrow('cannot read the output: line 4: the document is a scalar, expected a map');
+    expect(read('metadata: [a]')).toThrow('line 4: `metadata` is a list, expected a map');
+    expect(read('metadata: null')().items).toHaveLength(2);
   });
 });
 
