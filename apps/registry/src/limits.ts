@@ -284,6 +284,10 @@ export const SERVER_LIMITS = {
   maxComparisonCacheBytes: 8_388_608,
   /** Total size of the entries that one page compares. */
   maxComparedBytes: 4_194_304,
+  /** First delay between two attempts to reach the database server or the store of the blobs at the start. */
+  minStartRetryMilliseconds: 500,
+  /** Longest of these delays: each is twice as long as the last one, and up to a half of it is random. */
+  maxStartRetryMilliseconds: 15_000,
   /** Time during which the registry reuses a readiness result, because the check writes to the disk. */
   readinessMilliseconds: 1_000,
   /** Time after which a readiness check that has no result fails: less than the timeout of a probe. */

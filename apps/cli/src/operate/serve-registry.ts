@@ -28,7 +28,10 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
   // For people on a terminal; JSON lines for programs.
   const output = new LogOutput(io.stdout.isTTY === true ? terminalLog(io) : io.stdout);
   const log = createLog(config.logLevel, output);
+  const starting = new AbortController();
+  void stopped.then(() => starting.abort());
   const registry = await start({
+    signal: starting.signal,
     config: {
       ...config,
       dataFolder,
@@ -36,7 +39,12 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
     },
     log,
     unwrittenLogLines: () => output.dropped,
+  }).catch((error: unknown) => {
+    // It waited for a server, and has nothing to close.
+    if (starting.signal.aborted && (error as Error).name === 'AbortError') return undefined;
+    throw error;
   });
+  if (registry === undefined) return;
   const url = isLoopback(config.host) ? `http://localhost:${new URL(registry.url).port}` : registry.url;
   await printWelcome(io, { ...registry, url, dataFolder });
   await stopped;

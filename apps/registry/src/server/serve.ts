@@ -23,6 +23,7 @@ import { limitConnections } from './limit-connections.js';
 import { listenForRequests } from './malformed-requests.js';
 import { connectionsFor, openFileLimit } from './open-files.js';
 import { type OpenOptions, openRegistry } from './open-registry.js';
+import { whenStoresAnswer } from './wait-for-stores.js';
 
 export { createLog, type Log, LogOutput } from '../log.js';
 export { type Config, readConfig } from './config.js';
@@ -45,15 +46,25 @@ export interface RunningRegistry {
   close(): Promise<void>;
 }
 
-/** Opens the registry and listens. Rejects with a KrmhubError. */
+/**
+ * Opens the registry and listens; waits for a database server or a store of blobs that is away. Rejects with a KrmhubError,
+ * and with an AbortError if the signal is aborted while it waits.
+ */
 export async function startRegistry(
-  options: { config: Config } & Pick<OpenOptions, 'log' | 'clock' | 'unwrittenLogLines' | 'inThread'>,
+  options: { config: Config; signal?: AbortSignal } & Pick<
+    OpenOptions,
+    'log' | 'clock' | 'unwrittenLogLines' | 'inThread'
+  >,
 ): Promise<RunningRegistry> {
-  const { config, ...given } = options;
+  const { config, signal, ...given } = options;
   const openFiles = await openFileLimit();
   const maxConnections = connectionsFor(openFiles);
   await refuseTakenPort(config);
-  const registry = await openRegistry(config, given);
+  const {
+    opened: registry,
+    port,
+    stopWaiting,
+  } = await whenStoresAnswer(config, { ...given, signal }, () => openRegistry(config, given));
   const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, renewal, clock, log } = registry;
   let server: Server | undefined;
   try {
@@ -82,7 +93,8 @@ export async function startRegistry(
       log.warn({ openFiles, maxConnections }, 'fewer connections than usual: the limit of open files is low');
     }
     const drain = prepareDraining(listening);
-    await listen(listening, config);
+    await stopWaiting();
+    await listen(listening, { ...config, port });
     // Catalogs are up to date when the address is reported, unless this takes too long; then it continues in the
     // background.
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
@@ -122,6 +134,7 @@ export async function startRegistry(
   } catch (error) {
     server?.close();
     server?.closeAllConnections();
+    await stopWaiting();
     await registry.close();
     throw error;
   }
@@ -189,7 +202,7 @@ function limitBody(request: IncomingMessage): void {
   request.once('close', clear);
 }
 
-async function listen(server: Server, { host, port }: Config): Promise<void> {
+async function listen(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
   server.listen(port, host);
   try {
     await once(server, 'listening');

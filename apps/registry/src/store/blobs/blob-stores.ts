@@ -139,6 +139,13 @@ export async function openBlobReaders(
   return readS3(record, credentialsOf(settings)).area;
 }
 
+/** Rejects with `StoreAway` if the S3-compatible store of the blobs does not answer. */
+export async function reachBlobs(settings: BlobSettings): Promise<void> {
+  if (settings.blobPlace === undefined) return;
+  const { reachS3 } = await import('./s3/open-s3.js');
+  await reachS3(settings.blobPlace, credentialsOf(settings));
+}
+
 async function settingIn(url: string, name: SettingName): Promise<string | undefined> {
   const { withClient } = await import('../postgres/client.js');
   return withClient(url, async (client) => {

@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import { MOVED_STATE, movedError } from '../copy/move-mark.js';
+import { StoreAway } from '../store-away.js';
 
 /** What an operator can do about a condition of the server, by SQLSTATE (PostgreSQL, appendix A). */
 const CONDITIONS: readonly (readonly [code: RegExp, problem: string, hint: string])[] = [
@@ -27,6 +28,9 @@ const AGAIN = 'Try again. If the error persists, check the database server and i
 /** Connection, transaction rollback, resources, operator, system, and internal errors. */
 const UNAVAILABLE = /^(?:08|25P0|40|53|55|57|58|F0|XX)/;
 
+/** Of these, conditions that pass without a change of the configuration: connections, resources, a server that starts. */
+const PASSING = /^(?:08|53300|55P03|57P|58)/;
+
 /**
  * Translates an error of the driver to KrmhubError, if the caller of the store cannot solve it: `storage-full`,
  * `unavailable`, or `invalid-request` for text that PostgreSQL cannot store. Returns others unchanged, such as a
@@ -36,10 +40,14 @@ export function translatePostgresError(error: unknown): unknown {
   if (error instanceof KrmhubError) return error;
   const code = sqlState(error);
   if (code === undefined) {
-    return new KrmhubError('unavailable', `cannot reach the database server: ${reasonOf(error)}`, {
+    const message = `cannot reach the database server: ${reasonOf(error)}`;
+    const options = {
       hint: 'Check KRMHUB_DATABASE_URL, and whether the server runs and accepts connections.',
       cause: error,
-    });
+    };
+    return isUnreachable(error)
+      ? new StoreAway('store', message, options)
+      : new KrmhubError('unavailable', message, options);
   }
   if (code === 'KR001') {
     return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
@@ -63,7 +71,10 @@ export function translatePostgresError(error: unknown): unknown {
   const condition = CONDITIONS.find(([pattern]) => pattern.test(code));
   if (condition === undefined && !UNAVAILABLE.test(code)) return error;
   const [, problem, hint] = condition ?? [code, 'the database is unavailable', AGAIN];
-  return new KrmhubError('unavailable', `${problem}: ${reasonOf(error)} (${code})`, { hint, cause: error });
+  const message = `${problem}: ${reasonOf(error)} (${code})`;
+  return PASSING.test(code)
+    ? new StoreAway('store', message, { hint, cause: error })
+    : new KrmhubError('unavailable', message, { hint, cause: error });
 }
 
 /** Reports whether an error ended the connection, so that other statements on it fail as well. */
@@ -78,6 +89,12 @@ export function endsConnection(error: unknown): boolean {
 function sqlState(error: unknown): string | undefined {
   const { code, severity } = error as { code?: unknown; severity?: unknown };
   return typeof code === 'string' && code.length === 5 && severity !== undefined ? code : undefined;
+}
+
+/** Errors of the network and timeouts; not those of certificates and passwords, which need another configuration. */
+function isUnreachable(error: unknown): boolean {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return /^E(?:AI_)?[A-Z]+$/.test(code ?? '') || /timeout|terminated/i.test(message);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -26,6 +27,13 @@ describe('an S3 server that is not what it seems', () => {
     (status: number, text = '', headers: Record<string, string> = {}): Handler =>
     (_, response) =>
       void response.writeHead(status, { 'Content-Length': Buffer.byteLength(text), ...headers }).end(text);
+  /** As a new prefix: no registry has it yet. */
+  const unowned =
+    (other: Handler): Handler =>
+    (request, response) =>
+      request.method === 'GET' && request.url?.includes('registry.json')
+        ? answer(404)(request, response)
+        : other(request, response);
   const place = () => parseS3Url(`s3://blobs/hub?endpoint=${endpoint}`);
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const open = () =>
@@ -61,7 +69,7 @@ describe('an S3 server that is not what it seems', () => {
   });
 
   it('is refused if it ignores conditional writes', async () => {
-    handle = answer(200);
+    handle = unowned(answer(200));
     await expect(open()).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringContaining('conditional writes'),
@@ -71,14 +79,63 @@ describe('an S3 server that is not what it seems', () => {
 
   it('is refused if it does not verify checksums', async () => {
     let writes = 0;
-    handle = (request, response) => {
+    handle = unowned((request, response) => {
       const isRepeated = request.headers['if-none-match'] === '*' && writes++ > 0;
       response.writeHead(isRepeated ? 412 : 200).end();
-    };
+    });
     await expect(open()).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringContaining('SHA-256 checksums'),
     });
+  });
+
+  it.each([
+    [501, 'NotImplemented'],
+    [501, undefined],
+    [400, 'InvalidArgument'],
+  ])('is refused with what krmhub needs if it rejects checksums with %i %s', async (status, code) => {
+    handle = unowned((request, response) => {
+      const isRejected = Object.keys(request.headers).some((name) => name.startsWith('x-amz-checksum'));
+      const text = code === undefined ? '' : `<Error><Code>${code}</Code></Error>`;
+      return isRejected ? answer(status, text)(request, response) : answer(200)(request, response);
+    });
+    await expect(open()).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('the store rejects SHA-256 checksums or conditional writes'),
+      hint: expect.stringContaining('x-amz-checksum-sha256'),
+    });
+    expect(requests.filter((one) => one.startsWith('PUT'))).toHaveLength(1);
+  });
+
+  it('gets no write if its prefix belongs to another registry', async () => {
+    handle = answer(200, '{"registry": "other"}');
+    await expect(open()).rejects.toMatchObject({
+      code: 'usage',
+      message: 's3://blobs/hub has the blobs of another registry',
+    });
+    expect(requests.filter((one) => !one.startsWith('GET '))).toEqual([]);
+  });
+
+  it('is accepted if the responses to its first writes are lost', async () => {
+    const objects = new Set<string>();
+    const EMPTY = createHash('sha256').update('check').digest('base64');
+    let lost = 0;
+    handle = unowned((request, response) => {
+      const { method, url = '', headers } = request;
+      if (method !== 'PUT')
+        return answer(method === 'GET' ? 200 : 204, '<ListMultipartUploadsResult/>')(request, response);
+      if (objects.has(url) && headers['if-none-match'] === '*') return answer(412)(request, response);
+      if (url.includes('/check/') && headers['x-amz-checksum-sha256'] !== EMPTY)
+        return answer(400)(request, response);
+      objects.add(url);
+      if (lost++ < S3_LIMITS.maxAttempts - 1) return request.socket.destroy();
+      return answer(200)(request, response);
+    });
+    await open();
+    const names = (words: string) => requests.filter((one) => one.startsWith(words));
+    expect(new Set(names('PUT /blobs/hub/check/')).size).toBe(S3_LIMITS.maxAttempts);
+    // Those of lost responses exist too.
+    expect(new Set(names('DELETE /blobs/hub/check/')).size).toBe(S3_LIMITS.maxAttempts);
   });
 
   it.each([

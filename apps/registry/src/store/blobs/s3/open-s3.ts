@@ -1,4 +1,5 @@
 import type { BlobStore } from '@krmhub/catalog';
+import { StoreAway } from '../../store-away.js';
 import { translateFileError } from '../folder.js';
 import type { BlobReader } from '../reader.js';
 import { BlobCache } from './blob-cache.js';
@@ -6,7 +7,7 @@ import { checkStore } from './check-store.js';
 import { type CountRequest, S3Client } from './client.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, listUploads } from './objects.js';
-import { checkOwner, claimPrefix } from './owner.js';
+import { claimPrefix, refuseOtherOwner } from './owner.js';
 import { type PieceStore, s3Pieces } from './pieces.js';
 import type { S3Credentials, S3Place } from './place.js';
 import { readS3Blobs, s3Blobs } from './s3-blobs.js';
@@ -44,9 +45,9 @@ export async function openS3(
     ...(countRequest === undefined ? {} : { count: countRequest }),
   });
   try {
+    await refuseOtherOwner(client, owner);
     await checkStore(client);
     if (owner.isNew) await claimPrefix(client, owner.id);
-    else await checkOwner(client, owner.id);
     // Of several processes, another one may be sending.
     const before = isShared ? Date.now() - S3_LIMITS.abandonedMilliseconds : Number.POSITIVE_INFINITY;
     for (const upload of await listUploads(client, '')) {
@@ -63,6 +64,17 @@ export async function openS3(
     throw translateFileError(cacheFolder, error);
   });
   return { area: (area) => s3Blobs({ client, area, cache, redirect }), pieces: s3Pieces(client) };
+}
+
+/** Rejects with `StoreAway` if the store does not answer. What else is wrong, `openS3` reports. */
+export async function reachS3(place: S3Place, credentials: S3Credentials): Promise<void> {
+  const client = new S3Client({ place, credentials });
+  try {
+    await client.send({ operation: 'list', method: 'GET', query: { 'max-keys': '0' }, attempts: 1 });
+  } catch (error) {
+    const translated = translateS3Error(place, error);
+    if (translated instanceof StoreAway) throw translated;
+  }
 }
 
 /** Reads a store that another process or thread may be writing to. */

@@ -12,6 +12,15 @@ import { describeS3Place } from './place.js';
 const OWNER = 'registry.json';
 const MAX_BYTES = 4_096;
 
+/** Rejects with `usage` if the prefix belongs to another registry, or to none and is not new. Writes nothing. */
+export async function refuseOtherOwner(
+  client: S3Client,
+  { id, isNew }: { id: string; isNew: boolean },
+): Promise<void> {
+  if (isNew && (await readOwner(client)) === undefined) return;
+  await checkOwner(client, id);
+}
+
 /** Writes the ID of a registry to a new prefix. Rejects with `usage` if the prefix belongs to another registry. */
 export async function claimPrefix(client: S3Client, id: string): Promise<void> {
   const body = Buffer.from(`${JSON.stringify({ registry: id })}\n`);
@@ -20,7 +29,7 @@ export async function claimPrefix(client: S3Client, id: string): Promise<void> {
 }
 
 /** Rejects with `usage` if the prefix does not belong to the registry with this ID. */
-export async function checkOwner(client: S3Client, id: string): Promise<void> {
+async function checkOwner(client: S3Client, id: string): Promise<void> {
   const where = describeS3Place(client.place);
   const owner = await readOwner(client);
   if (owner === id) return;

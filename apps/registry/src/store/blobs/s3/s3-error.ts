@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { StoreAway } from '../../store-away.js';
 import { describeS3Place, type S3Place } from './place.js';
 import { textOf } from './xml.js';
 
@@ -31,8 +32,14 @@ export class S3Error extends Error {
 
   /** Whether another attempt can succeed. */
   get isTemporary(): boolean {
-    const { status, code, isFinal } = this;
-    if (isFinal) return false;
+    return !this.isFinal && this.mayPass;
+  }
+
+  /** Whether the same request can succeed later. */
+  get mayPass(): boolean {
+    const { status, code } = this;
+    // The store does not have what the request needs.
+    if (status === 501) return false;
     if (status === undefined || status === 429 || status === 408 || status >= 500) return true;
     // Another writer of the same object.
     return status === 409 && code === 'ConditionalRequestConflict';
@@ -67,14 +74,11 @@ function plain(text: string): string {
 /** Translates an S3Error to a KrmhubError that says what to do; returns other errors unchanged. */
 export function translateS3Error(place: S3Place, error: unknown): unknown {
   if (!(error instanceof S3Error)) return error;
-  return new KrmhubError(
-    'unavailable',
-    `cannot use the blobs in ${describeS3Place(place)}: ${error.message}`,
-    {
-      hint: hintFor(place, error),
-      cause: error,
-    },
-  );
+  const message = `cannot use the blobs in ${describeS3Place(place)}: ${error.message}`;
+  const options = { hint: hintFor(place, error), cause: error };
+  return error.mayPass
+    ? new StoreAway('blobs', message, options)
+    : new KrmhubError('unavailable', message, options);
 }
 
 function hintFor(place: S3Place, { status, code, region }: S3Error): string {
