@@ -29,6 +29,8 @@ describe('the tests of limits', () => {
     derivationsAtOnce: 'apps/registry/src/derive/derived-documents.test.ts',
     maxDerivationsWaiting: 'apps/registry/src/isolation/fair-queue.test.ts',
     maxLockWaiters: 'apps/registry/src/isolation/keyed-mutex.test.ts',
+    minStartRetryMilliseconds: 'apps/registry/src/server/wait-for-stores.test.ts',
+    maxStartRetryMilliseconds: 'apps/registry/src/server/wait-for-stores.test.ts',
     maxConnections: 'apps/registry/src/server/limit-connections.test.ts',
     minOpenFiles: 'apps/registry/src/server/open-files.test.ts',
     maxWaitingLogBytes: 'apps/registry/src/log.test.ts',
