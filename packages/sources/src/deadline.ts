@@ -15,7 +15,7 @@ export class Deadline {
     this.#timer = setTimeout(() => {
       this.#stop(
         new SourceFailure('too-slow', `${place} took longer than ${seconds(milliseconds)} in total`, {
-          hint: 'The next sync tries again. If it fails again, use a faster mirror.',
+          hint: 'Try again later. If it fails again, use a faster mirror.',
         }),
       );
     }, milliseconds);

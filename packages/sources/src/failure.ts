@@ -39,7 +39,9 @@ export class SourceFailure extends KrmhubError {
 
   constructor(problem: SourceProblem, message: string, options: FailureOptions = {}) {
     const { hint, cause, retryAfterMilliseconds, isTemporary: passing = false } = options;
-    super(CODES[problem], message, { cause, ...(hint === undefined ? {} : { hint }) });
+    // Wrong content has the same code wherever it is read.
+    const isWrong = cause instanceof KrmhubError && cause.code === 'digest-mismatch';
+    super(isWrong ? cause.code : CODES[problem], message, { cause, ...(hint === undefined ? {} : { hint }) });
     this.problem = problem;
     this.retryAfterMilliseconds = retryAfterMilliseconds;
     this.isTemporary = passing;

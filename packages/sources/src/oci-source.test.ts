@@ -157,6 +157,8 @@ describe('a hostile registry', () => {
       });
       expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
         problem: 'bad-answer',
+        // As if it had been pulled.
+        code: 'digest-mismatch',
       });
     }
     const pinned = await registry({ [`manifests/${manifest.digest}`]: manifestOf([]) });

@@ -155,7 +155,7 @@ export function toSourceFailure(
   const cause = error.cause as { code?: unknown } | undefined;
   if (cause?.code === IDLE_TIMEOUT) {
     const message = `no data from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;
-    return failure('too-slow', 'The next sync tries again.', message);
+    return failure('too-slow', 'Try again later.', message);
   }
   switch (error.code) {
     case 'unauthorized':
@@ -171,12 +171,14 @@ export function toSourceFailure(
     case 'too-large':
       return failure('too-large');
     case 'unavailable':
-      return failure('unreachable', 'The server is temporarily unavailable. The next sync tries again.');
+      return failure('unreachable', 'The server is temporarily unavailable. Try again later.');
     case 'unreachable':
       // An unexpected response has no cause, a network error has one.
       return error.cause === undefined
         ? failure('bad-answer')
         : failure('unreachable', 'Check that the registry supports TLS and is reachable from this network.');
+    case 'digest-mismatch':
+      return failure('bad-answer', error.hint);
     default:
       return failure('bad-answer', 'Check that the reference is a catalog.');
   }

@@ -21,8 +21,12 @@ async function published(...releases: string[]): Promise<string> {
   for (const release of releases) await opened.publish(kind, release);
   return kind;
 }
-async function resolve(kind: string, options: Partial<ResolverOptions> = {}): Promise<Resolution> {
-  const io = testIo({ cwd: opened.folder, env: opened.env() });
+async function resolve(
+  kind: string,
+  options: Partial<ResolverOptions> = {},
+  cache = opened.env().KRMHUB_CACHE,
+): Promise<Resolution> {
+  const io = testIo({ cwd: opened.folder, env: { ...opened.env(), KRMHUB_CACHE: cache } });
   const resolver = await openResolver(io, {
     catalogs: [opened.catalogUrl()],
     trustedCatalogs: [],
@@ -139,10 +143,15 @@ describe('a locked function', () => {
       `${GROUP}/${kind}@1.1.0 was yanked: it is wrong`,
     ]);
     await opened.client.takedown(GROUP, kind, '1.1.0', 'a secret');
-    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject({
-      code: 'gone',
-      message: expect.stringContaining(`${GROUP}/${kind}@1.1.0 was taken down`),
-    });
+    // With the cache of the machine that locked it, and without.
+    for (const cache of ['cache', 'empty']) {
+      const refused = resolve(kind, withLock(lock), path.join(opened.folder, cache));
+      await expect(refused).rejects.toMatchObject({
+        code: 'gone',
+        message: expect.stringContaining(`${GROUP}/${kind}@1.1.0 was taken down`),
+        hint: `Use another release. Show the reason: krmhub show ${GROUP}/${kind}`,
+      });
+    }
   });
 
   it('says that it is no longer in the catalog', async () => {

@@ -75,7 +75,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     pattern: /Operation too slow|Operation timed out|Connection timed out|Timeout, server/,
     problem: 'too-slow',
     message: 'sent no data to git',
-    hint: 'The next sync tries again.',
+    hint: 'Try again later.',
   },
   {
     pattern: /dumb http transport/,
@@ -95,7 +95,7 @@ const EXPLANATIONS: readonly Explanation[] = [
       /returned error: (?:408|429|5\d\d)|Connection reset|early EOF|hung up|RPC failed|Empty reply|unexpected disconnect/,
     problem: 'unreachable',
     message: 'closed the connection to git',
-    hint: 'The next sync tries again.',
+    hint: 'Try again later.',
     isTemporary: true,
   },
   {

@@ -109,6 +109,6 @@ function hintForCode(code: string): string {
 
 function idleFailure(url: URL, milliseconds: number): SourceFailure {
   return new SourceFailure('too-slow', `no data from ${url.host} for ${seconds(milliseconds)}`, {
-    hint: 'The next sync tries again.',
+    hint: 'Try again later.',
   });
 }

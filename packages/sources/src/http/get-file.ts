@@ -228,7 +228,7 @@ function statusFailure(
     const wait = parseRetryAfter(headers['retry-after'], Date.now());
     const asks = wait === undefined ? '' : `, Retry-After ${Math.ceil(wait / 1_000)} s`;
     return new SourceFailure('unreachable', `${what}${asks}`, {
-      hint: 'The server is temporarily unavailable. The next sync tries again.',
+      hint: 'The server is temporarily unavailable. Try again later.',
       isTemporary: true,
       retryAfterMilliseconds: wait,
       responseCode,

@@ -76,6 +76,7 @@ async function checkEarlier(
   const serial = fn.serial ?? state.serial;
   const then = await versionInSnapshot(context, trust, request, { catalog, serial });
   if (then === undefined) {
+    await refuseTakenDown(context, request, { fn, catalog });
     throw untrusted(
       `the catalog has another definition now, and the locked definition ${fn.definition} is not available, so krmhub cannot verify the lock file`,
       `To use the definition in the catalog, run: krmhub lock --upgrade ${request.kind}`,
@@ -91,6 +92,20 @@ async function checkEarlier(
     if (origin === undefined) await checkRelease(context, request, { fn, catalog });
     await rememberSeen(context, name, { definition: fn.definition, runtime: version.runtime });
   }
+}
+
+/** Throws `gone` if the release was taken down, together with the snapshots that had it. */
+async function refuseTakenDown(
+  { fetcher }: SearchContext,
+  request: SearchedFunction,
+  located: Pick<Located, 'fn' | 'catalog'>,
+): Promise<void> {
+  const release = registryRelease(request, located);
+  if (release === undefined || fetcher.isOffline) return;
+  const { readReleaseState } = await import('../release/registry-release.js');
+  await readReleaseState(fetcher, release).catch((error: unknown) => {
+    if (error instanceof KrmhubError && error.code === 'gone') throw error;
+  });
 }
 
 /**
