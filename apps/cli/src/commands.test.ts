@@ -65,7 +65,7 @@ describe('-o', () => {
           error: {
             code: 'usage',
             message: expect.any(String),
-            hint: 'Show the arguments and options: add --help',
+            hint: `Show the arguments and options: krmhub ${one.name} --help`,
             diagnostics: [],
           },
         },

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { runTest } from './testing/command-line.js';
 
 it('prints the help of a subcommand with help and --help', async () => {
@@ -7,7 +8,30 @@ it('prints the help of a subcommand with help and --help', async () => {
   expect(asked.out()).toMatch(/^Usage: krmhub catalog pull /);
   expect(asked.out()).toBe((await runTest(['catalog', 'pull', '--help'])).out());
   expect((await runTest(['help', 'catalog'])).out()).toMatch(/^Usage: krmhub catalog /);
-  expect((await runTest(['help', 'catalog', 'nothing'])).exitCode).toBe(0);
+});
+
+it.each([[[]], [['--no-color']], [['fn']], [['catalog']], [['token']]])(
+  'prints the help of a group of commands without a command: %j',
+  async (args) => {
+    const io = await runTest(args);
+    expect([io.exitCode, io.err(), io.out()]).toEqual([0, '', (await runTest([...args, '--help'])).out()]);
+  },
+);
+
+it.each([
+  [['help', 'serach'], 'serach', '(Did you mean search?)\n', ''],
+  [['serach', '--help'], 'serach', '(Did you mean search?)\n', ''],
+  [['serach'], 'serach', '(Did you mean search?)\n', ''],
+  [['help', 'nothing'], 'nothing', '', ''],
+  [['help', 'catalog', 'nothing'], 'nothing', '', ' catalog'],
+  [['fn', 'evla', '-h'], 'evla', '(Did you mean eval?)\n', ' fn'],
+])('names an unknown command instead of printing help: %j', async (args, name, suggestion, group) => {
+  const io = await runTest(args);
+  expect([io.exitCode, io.out(), io.err()]).toEqual([
+    2,
+    '',
+    `error: unknown command '${name}'\n${suggestion}  hint: List the commands: krmhub${group} --help\n`,
+  ]);
 });
 
 it.each([
@@ -17,7 +41,7 @@ it.each([
   const io = await runTest(args);
   expect([io.exitCode, io.err()]).toEqual([
     2,
-    `${message}\n  hint: Show the arguments and options: add --help\n`,
+    `${message}\n  hint: Show the arguments and options: krmhub ${args[0]} --help\n`,
   ]);
 });
 
@@ -26,7 +50,7 @@ it.each([['--version'], ['-v'], ['version']])('prints the version with %s', asyn
   expect([asked.exitCode, asked.out()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
 });
 
-it('prints an error as JSON on stdout, too, where JSON was requested', async () => {
+it('prints an error as data on stdout, too, where JSON or YAML was requested', async () => {
   const json = await runTest(['lint', 'missing.yaml', '-o', 'json']);
   const { error } = JSON.parse(json.out());
   expect(error).toMatchObject({
@@ -35,6 +59,14 @@ it('prints an error as JSON on stdout, too, where JSON was requested', async () 
     diagnostics: [],
   });
   expect(json.err()).toContain(error.message);
+  const yaml = await runTest(['convert', 'missing.yaml', '-o', 'yaml']);
+  expect([yaml.exitCode, parse(yaml.out()), yaml.err()]).toEqual([json.exitCode, { error }, json.err()]);
+  for (const format of ['-oyaml', '--output=yaml']) {
+    const usage = await runTest(['lint', '--nothing', format]);
+    expect(parse(usage.out())).toMatchObject({
+      error: { code: 'usage', message: "unknown option '--nothing'" },
+    });
+  }
   const text = await runTest(['lint', 'missing.yaml']);
   expect([text.exitCode, text.out(), text.err()]).toEqual([json.exitCode, '', json.err()]);
 });

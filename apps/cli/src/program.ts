@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { hasColor, type Io, type SnapshotLimits, terminalWidth, write } from './io/io.js';
+import { type DataFormat, hasColor, type Io, type SnapshotLimits, terminalWidth, write } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -78,7 +78,6 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     },
   },
 };
-const USAGE_HINT = 'Show the arguments and options: add --help';
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
 /** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
@@ -90,7 +89,6 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .helpCommand('help [command]', 'Show help for a command.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .showSuggestionAfterError()
-    .showHelpAfterError(`  hint: ${USAGE_HINT}`)
     .exitOverride()
     .configureHelp({
       sortSubcommands: false,
@@ -120,10 +118,12 @@ Examples:
 
 Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
 not found, 4 not trusted or digest mismatch, 5 registry, network, or disk, 6 not
-signed in or not allowed. With -o json, an error is also JSON on stdout.`,
+signed in or not allowed. With -o json or -o yaml, an error is also data on
+stdout.`,
     );
   program.hook('preAction', (_, command) => {
-    io.jsonErrors = command.opts().output === 'json';
+    const { output } = command.opts<{ output?: unknown }>();
+    if (output === 'json' || output === 'yaml') io.errorFormat = output;
     const { minSerial, maxAge } = command.opts<SnapshotLimits>();
     if (minSerial !== undefined || maxAge !== undefined) {
       io.snapshotLimits = {
@@ -140,6 +140,7 @@ signed in or not allowed. With -o json, an error is also JSON on stdout.`,
       register?.(program, io);
     }
   }
+  hintAfterErrors(program);
   return program;
 }
 
@@ -152,38 +153,85 @@ function neededCommands(args: readonly string[]): readonly string[] {
 
 /** Runs the program and sets `io.exitCode`. Rejects only for defects of the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
+  const plain = plainArguments(args);
+  const program = await buildProgram(io, neededCommands(plain));
+  const { command, rest } = findCommand(program, plain);
   try {
-    const program = await buildProgram(io, neededCommands(plainArguments(args)));
-    await program.parseAsync(plainArguments(args), { from: 'user' });
+    await program.parseAsync(helpArguments(command, { args: plain, rest }), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed its message. Requested help is not an error.
       io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? SUCCESS : USAGE_ERROR;
-      if (io.exitCode === USAGE_ERROR && asksForJson(args)) await printUsageErrorJson(io, error);
+      const format = askedFormat(args);
+      if (io.exitCode === USAGE_ERROR && format !== undefined) {
+        io.errorFormat = format;
+        await printUsageErrorData(io, error, usageHint(command));
+      }
       return;
     }
-    const { printError, printErrorJson } = await import('./io/error.js');
+    const { printError, printErrorData } = await import('./io/error.js');
     await printError(io, error);
-    if (io.jsonErrors === true) await printErrorJson(io, error);
+    await printErrorData(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
   }
 }
 
-/** Reports whether arguments that were not parsed ask for JSON. */
-function asksForJson(args: readonly string[]): boolean {
-  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
-  return own.some(
-    (arg, index) =>
-      /^(?:-o=?|--output=)json$/.test(arg) || (/^(?:-o|--output)$/.test(arg) && own[index + 1] === 'json'),
-  );
+/** Returns the command that arguments name, and the arguments after its name; the program itself if they name none. */
+function findCommand(program: Command, args: readonly string[]): { command: Command; rest: string[] } {
+  let command = program;
+  let at = 0;
+  for (; at < args.length; at++) {
+    const arg = args[at]!;
+    if (command === program && arg.startsWith('--no-')) continue;
+    const next = command.commands.find((one) => one.name() === arg);
+    if (next === undefined) break;
+    command = next;
+  }
+  return { command, rest: args.slice(at) };
 }
 
-async function printUsageErrorJson(io: Io, { message }: CommanderError): Promise<void> {
-  const { printErrorJson } = await import('./io/error.js');
+/**
+ * Returns the arguments for commander. A group of commands alone asks for its help. For an unknown command, there is no
+ * help, so commander gets no option that asks for it.
+ */
+function helpArguments(
+  { commands }: Command,
+  { args, rest }: { args: readonly string[]; rest: readonly string[] },
+): string[] {
+  if (commands.length === 0) return [...args];
+  if (rest.length === 0) return [...args, '--help'];
+  if (rest[0]!.startsWith('-') || rest[0] === 'help') return [...args];
+  return args.filter((arg) => arg !== '--help' && arg !== '-h');
+}
+
+/** Says what to run after an error of the arguments of a command. */
+function usageHint(command: Command): string {
+  const names: string[] = [];
+  for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
+  const what = command.commands.length > 0 ? 'List the commands' : 'Show the arguments and options';
+  return `${what}: ${names.join(' ')} --help`;
+}
+
+function hintAfterErrors(command: Command): void {
+  command.showHelpAfterError(`  hint: ${usageHint(command)}`);
+  for (const one of command.commands) hintAfterErrors(one);
+}
+
+/** Returns the format of data that arguments ask for which were not parsed. */
+function askedFormat(args: readonly string[]): DataFormat | undefined {
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  for (const [index, arg] of own.entries()) {
+    const [, given = own[index + 1]] = /^(?:-o|--output)(?:=?(json|yaml))?$/.exec(arg) ?? [undefined, ''];
+    if (given === 'json' || given === 'yaml') return given;
+  }
+  return undefined;
+}
+
+async function printUsageErrorData(io: Io, { message }: CommanderError, usage: string): Promise<void> {
+  const { printErrorData } = await import('./io/error.js');
   // Commander adds a suggestion in a line of its own.
   const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
-  const hint = [...more, USAGE_HINT].join(' ');
-  await printErrorJson(io, new KrmhubError('usage', first, { hint }));
+  await printErrorData(io, new KrmhubError('usage', first, { hint: [...more, usage].join(' ') }));
 }
 
 /**
@@ -193,5 +241,5 @@ async function printUsageErrorJson(io: Io, { message }: CommanderError): Promise
 function plainArguments(args: readonly string[]): string[] {
   const [first, ...names] = args;
   if (first === 'version' && names.length === 0) return ['--version'];
-  return first === 'help' && names.length > 1 ? [...names, '--help'] : [...args];
+  return first === 'help' && names.length > 0 ? [...names, '--help'] : [...args];
 }

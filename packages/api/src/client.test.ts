@@ -169,9 +169,36 @@ describe('a response that does not come from a registry', () => {
     expect(error.hint).toContain('--registry');
   });
 
-  it('reports a gateway error as unavailable', async () => {
-    const url = await serve((_, response) => respond(response, 502, 'text/html', '<h1>Bad gateway'));
-    expect((await failure(new RegistryClient({ url }).search({}))).code).toBe('unavailable');
+  it.each([
+    [500, 'unavailable'],
+    [502, 'unavailable'],
+    [503, 'unavailable'],
+    [401, 'unauthorized'],
+    [407, 'unauthorized'],
+    [403, 'forbidden'],
+    [429, 'rate-limited'],
+  ])('reports a page with the status %d as %s', async (status, code) => {
+    for (const type of ['text/html', 'application/json', 'text/plain; charset=utf-8']) {
+      const url = await serve((_, response) => respond(response, status, type, '"\u001b[2J"'));
+      const error = await failure(new RegistryClient({ url }).search({}));
+      expect(error.code).toBe(code);
+      expect(error.message).toContain(`the server at ${url}`);
+      expect(error.message).toContain(`responded with ${status} with ${type}`);
+      expect(error.message).not.toContain('no krmhub registry');
+    }
+  });
+
+  it('waits for a rate limit that a proxy enforces', async () => {
+    let requests = 0;
+    const url = await serve((_, response) => {
+      requests += 1;
+      if (requests === 1) response.writeHead(429, { 'retry-after': '3' }).end('slow down');
+      else respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+    });
+    const waits: number[] = [];
+    const onRateLimited = async (seconds: number) => waits.push(seconds) > 0;
+    expect(await new RegistryClient({ url, onRateLimited }).search({})).toEqual(EMPTY_RESULT);
+    expect(waits).toEqual([3]);
   });
 
   it('reads an endless body up to the limit only', async () => {

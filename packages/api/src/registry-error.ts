@@ -45,3 +45,33 @@ export class UnexpectedResponse extends KrmhubError {
     this.status = options.status;
   }
 }
+
+/**
+ * Returns the error for a page without a problem document that a proxy, a gateway, or a registry in trouble sends;
+ * undefined for a status that says nothing of a registry. `what` is the status with the media type.
+ */
+export function plainFailure(
+  url: string,
+  what: string,
+  { status, retryAfterSeconds }: { status: number; retryAfterSeconds: number | undefined },
+): KrmhubError | undefined {
+  if (status === 429) {
+    const problem = {
+      type: 'about:blank',
+      title: 'Too Many Requests',
+      status,
+      code: 'rate-limited',
+    } as const;
+    const detail = `the server at ${url} limits the rate of requests: it responded with ${what}`;
+    return new RegistryError(url, { ...problem, detail, hint: 'Try again later.' }, retryAfterSeconds);
+  }
+  const failed = (code: ErrorCode, hint: string) =>
+    new UnexpectedResponse(code, `the server at ${url} responded with ${what}`, { hint, status });
+  if (status >= 500) return failed('unavailable', 'Try again later, or ask the operator of the registry.');
+  const isRefused = status === 401 || status === 403 || status === 407;
+  if (!isRefused) return undefined;
+  return failed(
+    status === 403 ? 'forbidden' : 'unauthorized',
+    'A proxy in front of the registry may require its own sign-in. Ask the operator of the registry.',
+  );
+}

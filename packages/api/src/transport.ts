@@ -11,7 +11,7 @@ import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { SCHEMAS } from './generated/response-schemas.js';
 import type { Problem } from './model.js';
-import { RegistryError, UnexpectedResponse } from './registry-error.js';
+import { plainFailure, RegistryError, UnexpectedResponse } from './registry-error.js';
 import { parseRegistryUrl } from './registry-url.js';
 import { findMismatch, type ResponseSchema } from './response-schema.js';
 
@@ -245,8 +245,13 @@ export class Transport {
     const type = response.headers['content-type'] ?? '';
     const problem = /^application\/problem\+json\b/i.test(type) ? parseJson(bytes) : undefined;
     if (problem === undefined || findMismatch(problem, PROBLEM) !== undefined) {
-      const what = `the response is ${status}${type === '' ? '' : ` with ${printable(type)}`}`;
-      throw this.#unexpected(path, what, status);
+      const what = `${status}${type === '' ? '' : ` with ${printable(type)}`}`;
+      throw (
+        plainFailure(this.url, what, {
+          status,
+          retryAfterSeconds: parseRetryAfter(response.headers['retry-after']),
+        }) ?? this.#unexpected(path, `the response is ${what}`, status)
+      );
     }
     const parsed = problem as Problem;
     throw new RegistryError(
@@ -292,14 +297,11 @@ export class Transport {
   }
 
   #unexpected(path: string, what: string, status = 200): KrmhubError {
-    return new UnexpectedResponse(
-      status >= 500 ? 'unavailable' : 'unreachable',
-      `no krmhub registry at ${this.url}: ${what}`,
-      {
-        hint: `Check the URL of the registry (--registry or KRMHUB_REGISTRY). The request was for ${path.startsWith('/') ? this.url + path : path}`,
-        status,
-      },
-    );
+    const request = path.startsWith('/') ? this.url + path : path;
+    return new UnexpectedResponse('unreachable', `no krmhub registry at ${this.url}: ${what}`, {
+      hint: `Check the URL of the registry (--registry or KRMHUB_REGISTRY). The request was for ${request}`,
+      status,
+    });
   }
 
   #unreachable(error: unknown, signal: AbortSignal): KrmhubError {

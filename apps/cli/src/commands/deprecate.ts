@@ -7,7 +7,7 @@ export function registerDeprecate(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('deprecate')))
     .summary('Mark a release as deprecated.')
     .description('Mark a release as deprecated. It stays in catalogs.')
-    .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
+    .argument('<release>', 'Release as [GROUP/]KIND@RELEASE.')
     .option(
       '--use <replacement>',
       'What to use instead: GROUP/KIND, or GROUP/KIND@RANGE with a SemVer range.',

@@ -7,8 +7,8 @@ export function registerDiff(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('diff')))
     .summary('Compare two releases or files.')
     .description('Show what changed for users between two releases or files.')
-    .argument('<before>', 'GROUP/KIND@RELEASE, a file, an oci://… artifact, or - for stdin.')
-    .argument('<after>', 'Another release of the same function, GROUP/KIND@RELEASE, a file, or -.')
+    .argument('<before>', '[GROUP/]KIND@RELEASE, a file, an oci://… artifact, or - for stdin.')
+    .argument('<after>', 'Another release of the same function, [GROUP/]KIND@RELEASE, a file, or -.')
     .addHelpText(
       'after',
       `

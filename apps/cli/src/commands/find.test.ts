@@ -309,6 +309,41 @@ describe('yank, unyank, and deprecate', () => {
     expect((await run(['undeprecate', old])).exitCode).toBe(0);
   });
 
+  it('take a kind without its group, as show does', async () => {
+    for (const [args, words] of [
+      [['yank', 'SetLabels@1.0.0', '--reason', 'old'], 'yanked functions.example.com/SetLabels@1.0.0'],
+      [['unyank', 'setlabels@1.0.0'], 'unyanked functions.example.com/SetLabels@1.0.0'],
+      [
+        ['deprecate', 'SetLabels@1.0.0', '--reason', 'old'],
+        'deprecated functions.example.com/SetLabels@1.0.0',
+      ],
+      [['undeprecate', 'SetLabels@1.0.0'], 'undeprecated functions.example.com/SetLabels@1.0.0'],
+    ] as const) {
+      const io = await run(args);
+      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(words)]);
+    }
+    const full = ['functions.example.com/SetLabels@1.0.0', 'functions.example.com/SetLabels@1.1.0'];
+    expect((await run(['diff', 'SetLabels@1.0.0', '1.1.0'])).out()).toBe(
+      (await run(['diff', ...full])).out(),
+    );
+    const unknown = await run(['yank', 'SetLable@1.0.0', '--reason', 'x']);
+    expect([unknown.exitCode, unknown.err()]).toEqual([3, expect.stringContaining('Did you mean')]);
+    const permanent = await run(['takedown', 'SetLabels@1.0.0', '--reason', 'x', '--yes']);
+    expect([permanent.exitCode, permanent.err()]).toEqual([2, expect.stringContaining('has no group')]);
+  });
+
+  it('mark functions whose releases are all yanked, in pipes too', async () => {
+    const releases = JSON.parse((await run(['releases', 'SetNamespace', '-o', 'json'])).out()).releases;
+    const names = releases.map(({ release }: { release: string }) => `SetNamespace@${release}`);
+    for (const name of names) await run(['yank', name, '--reason', 'broken']);
+    const columns = (await run(['search', 'SetNamespace'])).out().split('\n')[0]!.split('\t');
+    expect(columns[2]).toMatch(/^\(yanked\) \w/);
+    expect((await run(['search', 'SetNamespace'], { tty: true })).out()).toContain('(yanked)');
+    expect((await run(['show', 'SetNamespace'])).out()).toContain('(newest, yanked)');
+    for (const name of names) await run(['unyank', name]);
+    expect((await run(['search', 'SetNamespace'])).out()).not.toContain('yanked');
+  });
+
   it.each([
     [[], 2, 'neither --use nor --reason'],
     [['--use', 'SetAll'], 2, 'is not a replacement'],

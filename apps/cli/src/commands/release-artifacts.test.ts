@@ -45,6 +45,8 @@ describe('GROUP/KIND[@RELEASE]', () => {
     expect(verified.err()).toContain(`${NAME}@1.0.0 is ${reference}:1.0.0\n`);
     expect((await run(['verify', `${NAME}@1.0.0`, '--key', 'other.pub'])).exitCode).toBe(4);
     expect((await run(['verify', `${NAME}@1.1.0`, '--key', 'krmhub.pub'])).exitCode).toBe(4);
+    const bare = await succeeds('verify', `${NAME.split('/')[1]}@1.0.0`, '--key', 'krmhub.pub');
+    expect(bare.err()).toContain(`${NAME}@1.0.0 is ${reference}:1.0.0\n`);
   });
 
   it('pulls the files of the release, by default of the newest that is not yanked', async () => {

@@ -7,7 +7,7 @@ export function registerUndeprecate(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('undeprecate')))
     .summary('Undo a deprecation.')
     .description('Undo a deprecation, and remove the replacement that it names.')
-    .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
+    .argument('<release>', 'Release as [GROUP/]KIND@RELEASE.')
     .option('--reason <text>', 'Reason for the event feed.')
     .addHelpText(
       'after',

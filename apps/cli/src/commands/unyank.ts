@@ -7,7 +7,7 @@ export function registerUnyank(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('unyank')))
     .summary('Undo a yank.')
     .description('Undo a yank: the next snapshots of catalogs include the release again.')
-    .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
+    .argument('<release>', 'Release as [GROUP/]KIND@RELEASE.')
     .option('--reason <text>', 'Reason for the event feed.')
     .addHelpText(
       'after',

@@ -7,7 +7,7 @@ export function registerYank(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('yank')))
     .summary('Remove a release from catalogs.')
     .description('Remove a release from catalogs. Its bytes stay for users who pinned it.')
-    .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
+    .argument('<release>', 'Release as [GROUP/]KIND@RELEASE.')
     .requiredOption('--reason <text>', 'Reason, which the registry shows with the release. Required.')
     .addHelpText(
       'after',

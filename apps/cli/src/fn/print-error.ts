@@ -5,7 +5,8 @@ import { escapeControls } from '../io/text.js';
 
 /**
  * Does the work of a command, and prints an error as kpt does: with its own label, and with the lines as they are. What
- * kpt's users search its output for is found in that of krmhub. With `-o json`, the error is also on stdout.
+ * kpt's users search its output for is found in that of krmhub. With `-o json` or `-o yaml`, the error
+ * is also on stdout.
  */
 export async function withKptErrors(
   io: Io,
@@ -17,7 +18,7 @@ export async function withKptErrors(
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     await printKptError(io, label, error);
-    if (io.jsonErrors === true) await (await import('../io/error.js')).printErrorJson(io, error);
+    await (await import('../io/error.js')).printErrorData(io, error);
     io.exitCode = EXIT_CODE[error.code];
   }
 }

@@ -66,9 +66,12 @@ async function load(
   options: DiffOptions,
 ): Promise<{ side: Side; definition: FunctionDefinition }> {
   if (!isReference(text)) return loadFile(io, text);
-  const { group, kind, release } = parseReleaseReference(text);
+  const named = parseReleaseReference(text);
   const { connect } = await import('../registry/connection.js');
-  const found = await (await connect(io, options.registry)).release(group, kind, release);
+  const client = await connect(io, options.registry);
+  const { findReleaseName } = await import('./find-function-name.js');
+  const { group, kind, release } = await findReleaseName(client, named);
+  const found = await client.release(group, kind, release);
   const side = { group: found.group, kind: found.kind, release: found.release };
   return { side, definition: found.definition };
 }

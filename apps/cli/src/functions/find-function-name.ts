@@ -35,6 +35,17 @@ export async function findFunctionName(
   });
 }
 
+/** Returns the full name of a release, given as `[GROUP/]KIND@RELEASE`. Rejects as `findFunctionName`. */
+export async function findReleaseName(
+  client: RegistryClient,
+  { group, kind, release }: FunctionReference & { release: string },
+): Promise<Required<FunctionReference>> {
+  return {
+    ...(await findFunctionName(client, { kind, ...(group === undefined ? {} : { group }) })),
+    release,
+  };
+}
+
 const MAX_SIMILAR = 5;
 
 /** Finds functions with similar kinds, the most similar first. */

@@ -93,7 +93,9 @@ function releaseStatus({ known, entries }: FunctionPage): [release: string, stan
     return ['release unknown', origins.join(', ')];
   }
   const { release, newest } = known;
-  return [release.release, release.release === newest ? 'newest' : `newest is ${newest}`];
+  if (release.release !== newest) return [release.release, `newest is ${newest}`];
+  // Only a function whose releases are all yanked has a yanked one as its newest.
+  return [release.release, release.yanked === undefined ? 'newest' : 'newest, yanked'];
 }
 
 function upstreamOnly(versions: ServedEntry['versions']): ServedEntry['versions'] {

@@ -89,7 +89,7 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
     pipe: (item) => [
       `${item.group}/${item.kind}`,
       item.release ?? UNKNOWN,
-      item.description,
+      stateMarks(item) + item.description,
       item.tags.join(','),
       ...(item.from === undefined ? [] : [origins(item.from)]),
     ],
@@ -106,12 +106,20 @@ function origins(from: NonNullable<SearchItem['from']>): string {
 
 /** Formats the description with its state. */
 function describeItem(item: SearchItem): string {
-  const { yanked, deprecated, replacement, signature, description, from } = item;
-  const use = replacement === undefined ? '' : `: use ${formatReplacement(replacement)}`;
-  const distrusted = signature.state === 'not-trusted';
+  const { from } = item;
   const place =
     from?.[0] === undefined ? '' : `(${origins(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
-  return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? `(deprecated${use}) ` : ''}${description}`;
+  return place + stateMarks(item) + item.description;
+}
+
+/** Says why not to use a function, before its description. */
+function stateMarks({ yanked, deprecated, replacement, signature }: SearchItem): string {
+  const use = replacement === undefined ? '' : `: use ${formatReplacement(replacement)}`;
+  return [
+    signature.state === 'not-trusted' ? '(not trusted) ' : '',
+    yanked ? '(yanked) ' : '',
+    deprecated ? `(deprecated${use}) ` : '',
+  ].join('');
 }
 
 async function printNothingFound(

@@ -6,6 +6,7 @@ import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference, parseReplacement } from '../registry/function-reference.js';
+import { findReleaseName } from './find-function-name.js';
 
 export interface LifecycleOptions {
   reason?: string;
@@ -47,7 +48,7 @@ export async function setLifecycle(
   reference: string,
   options: LifecycleOptions,
 ): Promise<void> {
-  const { group, kind, release } = parseReleaseReference(reference);
+  const named = parseReleaseReference(reference);
   const reason = options.reason?.trim();
   if (reason === '') {
     throw new KrmhubError('usage', '--reason is empty', {
@@ -61,6 +62,7 @@ export async function setLifecycle(
     });
   }
   const client = await connect(io, options.registry);
+  const { group, kind, release } = await findReleaseName(client, named);
   const before = await client.release(group, kind, release);
   const after =
     action === 'deprecate'

@@ -25,6 +25,12 @@ export interface TakedownOptions {
  */
 export async function takeDown(io: Io, reference: string, options: TakedownOptions): Promise<void> {
   const { group, kind, release } = parseReleaseReference(reference);
+  // What cannot be undone is named in full.
+  if (group === undefined) {
+    throw new KrmhubError('usage', `${JSON.stringify(reference)} has no group`, {
+      hint: `Use GROUP/KIND@RELEASE, for example: example.com/${reference}. To find the group, run: krmhub show ${kind}`,
+    });
+  }
   const reason = options.reason.trim();
   if (reason === '') {
     throw new KrmhubError('usage', '--reason is empty', {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint, write } from './io.js';
-import { jsonText } from './print.js';
+import { printData } from './print.js';
 import { escapeControls } from './text.js';
 
 /** Prints an error with its hint and diagnostics on stderr. */
@@ -21,10 +21,11 @@ export async function printError(io: Io, error: unknown): Promise<void> {
 }
 
 /**
- * Prints an error as `{"error": {"code", "message", "hint", "diagnostics"}}` on stdout, for a program that reads it.
+ * Prints an error as `{"error": {"code", "message", "hint", "diagnostics"}}` on stdout, for a program that asked for
+ * JSON or YAML.
  */
-export async function printErrorJson(io: Io, error: unknown): Promise<void> {
-  if (io.stdout.hasOutput === true) return;
+export async function printErrorData(io: Io, error: unknown): Promise<void> {
+  if (io.errorFormat === undefined || io.stdout.hasOutput === true) return;
   const { code, message, hint, diagnostics } =
     error instanceof KrmhubError
       ? error
@@ -34,7 +35,8 @@ export async function printErrorJson(io: Io, error: unknown): Promise<void> {
           hint: undefined,
           diagnostics: [],
         };
-  await write(io.stdout, jsonText({ error: { code, message, hint, diagnostics } }));
+  const data = { error: { code, message, hint, diagnostics } };
+  await printData(io, io.errorFormat, data, async () => undefined);
 }
 
 /** Formats a diagnostic in one line, for use without its document. */

@@ -26,6 +26,9 @@ export interface SnapshotLimits {
   maxAge?: number;
 }
 
+/** What `-o` accepts besides `table`. */
+export type DataFormat = 'json' | 'yaml';
+
 /** The environment of a command, except files and the network. */
 export interface Io {
   stdin: Input;
@@ -35,8 +38,8 @@ export interface Io {
   cwd: string;
   /** Set by `--no-color`. */
   noColor?: boolean;
-  /** Set by `-o json`: an error goes to stdout, too, unless stdout already has output. */
-  jsonErrors?: boolean;
+  /** Set by `-o json` and `-o yaml`: an error goes to stdout, too, unless stdout already has output. */
+  errorFormat?: DataFormat;
   /** Set by `--min-serial` and `--max-age`: what every catalog that the command reads must satisfy. */
   snapshotLimits?: SnapshotLimits;
   /** Exit code of the program. Commands with findings and errors set it. */

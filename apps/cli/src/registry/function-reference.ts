@@ -55,13 +55,12 @@ export function parseReplacement(text: string): Replacement {
   return { group, kind, ...(releases === undefined ? {} : { releases }) };
 }
 
-/** Parses `GROUP/KIND@RELEASE`. Throws `usage` if a part is missing. */
-export function parseReleaseReference(text: string): Required<FunctionReference> {
-  const { group, kind, release } = parseFunctionReference(text);
-  if (group === undefined || release === undefined) {
-    throw new KrmhubError('usage', `${JSON.stringify(text)} is not a release`, {
-      hint: 'Use GROUP/KIND@RELEASE, for example: example.com/SetLabels@1.2.0',
-    });
-  }
-  return { group, kind, release };
+/** Parses `[GROUP/]KIND@RELEASE`. Throws `usage` without a release. */
+export function parseReleaseReference(text: string): FunctionReference & { release: string } {
+  const { release, ...name } = parseFunctionReference(text);
+  if (release !== undefined) return { ...name, release };
+  const example = name.group === undefined ? `example.com/${name.kind}` : text;
+  throw new KrmhubError('usage', `${JSON.stringify(text)} is not a release`, {
+    hint: `Use [GROUP/]KIND@RELEASE, for example: ${example}@1.2.0`,
+  });
 }

@@ -34,7 +34,7 @@ export function releaseReference(
 
 /**
  * Returns the OCI reference that a name means, with the options to read it: of a release in the configured registry for
- * GROUP/KIND[@RELEASE], which it prints, else the text itself. With `files`, an existing file takes precedence. Rejects
+ * [GROUP/]KIND[@RELEASE], which it prints, else the text itself. With `files`, an existing file takes precedence. Rejects
  * with `not-found` if the registry has no such release.
  */
 export async function resolveArtifact<Options extends ArtifactOptions>(
@@ -43,18 +43,13 @@ export async function resolveArtifact<Options extends ArtifactOptions>(
   options: Options,
   { files = false }: { files?: boolean } = {},
 ): Promise<{ name: string; options: Options }> {
-  if (!isReleaseName(text)) {
-    if (/^[A-Z][A-Za-z0-9]*(@[^/:@]*)?$/.test(text) && !(files && (await exists(io, text)))) {
-      throw new KrmhubError('usage', `"${text}" has no group`, {
-        hint: `Use GROUP/KIND, for example: example.com/${text}. To find the group, run: krmhub search`,
-      });
-    }
-    return { name: text, options };
-  }
-  if (files && (await exists(io, text))) return { name: text, options };
+  const isName = isReleaseName(text) || /^[A-Z][A-Za-z0-9]*(@[^/:@]*)?$/.test(text);
+  if (!isName || (files && (await exists(io, text)))) return { name: text, options };
   const { connect } = await import('./connection.js');
   const client = await connect(io, options.registry);
-  const { group = '', kind, release } = parseFunctionReference(text);
+  const { release, ...named } = parseFunctionReference(text);
+  const { findFunctionName } = await import('../functions/find-function-name.js');
+  const { group, kind } = await findFunctionName(client, named);
   const found =
     release === undefined
       ? newestRelease(await client.function(group, kind))
