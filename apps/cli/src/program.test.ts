@@ -59,10 +59,17 @@ it('prints an error as data on stdout, too, where JSON or YAML was requested', a
     diagnostics: [],
   });
   expect(json.err()).toContain(error.message);
-  const yaml = await runTest(['convert', 'missing.yaml', '-o', 'yaml']);
-  expect([yaml.exitCode, parse(yaml.out()), yaml.err()]).toEqual([json.exitCode, { error }, json.err()]);
+  const missing = ['diff', 'missing.yaml', 'other.yaml', '-o'];
+  const yaml = await runTest([...missing, 'yaml']);
+  const same = await runTest([...missing, 'json']);
+  expect(yaml.exitCode).toBe(3);
+  expect([yaml.exitCode, parse(yaml.out()), yaml.err()]).toEqual([
+    same.exitCode,
+    JSON.parse(same.out()),
+    same.err(),
+  ]);
   for (const format of ['-oyaml', '--output=yaml']) {
-    const usage = await runTest(['lint', '--nothing', format]);
+    const usage = await runTest(['show', '--nothing', format]);
     expect(parse(usage.out())).toMatchObject({
       error: { code: 'usage', message: "unknown option '--nothing'" },
     });

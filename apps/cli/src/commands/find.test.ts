@@ -333,15 +333,30 @@ describe('yank, unyank, and deprecate', () => {
   });
 
   it('mark functions whose releases are all yanked, in pipes too', async () => {
-    const releases = JSON.parse((await run(['releases', 'SetNamespace', '-o', 'json'])).out()).releases;
-    const names = releases.map(({ release }: { release: string }) => `SetNamespace@${release}`);
-    for (const name of names) await run(['yank', name, '--reason', 'broken']);
-    const columns = (await run(['search', 'SetNamespace'])).out().split('\n')[0]!.split('\t');
+    const listed = (await run(['releases', 'functions.example.com/SetNamespace']))
+      .out()
+      .trimEnd()
+      .split('\n');
+    const names = listed.map((line) => `functions.example.com/SetNamespace@${line.split('\t')[0]}`);
+    for (const name of names) {
+      const yanked = await run(['yank', name, '--reason', 'broken']);
+      expect([name, yanked.exitCode, yanked.err()]).toEqual([name, 0, expect.any(String)]);
+    }
+    const columns = (await run(['search', '--group', 'functions.example.com', '--kind', 'SetNamespace']))
+      .out()
+      .split('\n')[0]!
+      .split('\t');
     expect(columns[2]).toMatch(/^\(yanked\) \w/);
-    expect((await run(['search', 'SetNamespace'], { tty: true })).out()).toContain('(yanked)');
-    expect((await run(['show', 'SetNamespace'])).out()).toContain('(newest, yanked)');
+    expect(
+      (
+        await run(['search', '--group', 'functions.example.com', '--kind', 'SetNamespace'], { tty: true })
+      ).out(),
+    ).toContain('(yanked)');
+    expect((await run(['show', 'functions.example.com/SetNamespace'])).out()).toContain('(newest, yanked)');
     for (const name of names) await run(['unyank', name]);
-    expect((await run(['search', 'SetNamespace'])).out()).not.toContain('yanked');
+    expect(
+      (await run(['search', '--group', 'functions.example.com', '--kind', 'SetNamespace'])).out(),
+    ).not.toContain('yanked');
   });
 
   it.each([

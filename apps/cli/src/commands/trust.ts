@@ -13,8 +13,8 @@ export function registerTrust(program: Command, io: Io): void {
       'after',
       `
 krmhub stores the signers in trust.yaml, in the folder of \`krmhub login\`, or in
-the file that KRMHUB_TRUST sets. The file contains SigningPolicy, TrustedCatalog,
-and CatalogTrust documents, and you can edit it. A CatalogTrust lists catalogs
+the file that KRMHUB_TRUST sets. It contains SigningPolicy, TrustedCatalog, and
+CatalogTrust documents, and you can edit it. A CatalogTrust lists catalogs
 that commands use without --official and --trusted-catalog. If krmhub cannot
 read the file, it trusts no signer.
 

@@ -69,7 +69,7 @@ async function load(
   const named = parseReleaseReference(text);
   const { connect } = await import('../registry/connection.js');
   const client = await connect(io, options.registry);
-  const { findReleaseName } = await import('./find-function-name.js');
+  const { findReleaseName } = await import('../registry/find-function-name.js');
   const { group, kind, release } = await findReleaseName(client, named);
   const found = await client.release(group, kind, release);
   const side = { group: found.group, kind: found.kind, release: found.release };

@@ -5,8 +5,8 @@ import { type OutputFormat, printData, printLine, printTable } from '../io/print
 import { escapeControls, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
+import { findFunctionName } from '../registry/find-function-name.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
-import { findFunctionName } from './find-function-name.js';
 import { releaseNote } from './release-note.js';
 
 export interface ReleasesOptions {

@@ -5,8 +5,8 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { connect } from '../registry/connection.js';
+import { findReleaseName } from '../registry/find-function-name.js';
 import { parseReleaseReference, parseReplacement } from '../registry/function-reference.js';
-import { findReleaseName } from './find-function-name.js';
 
 export interface LifecycleOptions {
   reason?: string;

@@ -4,9 +4,9 @@ import { fillPath } from '@krmhub/api/paths';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
+import { findFunctionName } from '../registry/find-function-name.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 import { releaseReference } from '../registry/release-artifact.js';
-import { findFunctionName } from './find-function-name.js';
 
 export interface ShowOptions {
   output: OutputFormat;

@@ -48,7 +48,7 @@ export async function resolveArtifact<Options extends ArtifactOptions>(
   const { connect } = await import('./connection.js');
   const client = await connect(io, options.registry);
   const { release, ...named } = parseFunctionReference(text);
-  const { findFunctionName } = await import('../functions/find-function-name.js');
+  const { findFunctionName } = await import('./find-function-name.js');
   const { group, kind } = await findFunctionName(client, named);
   const found =
     release === undefined

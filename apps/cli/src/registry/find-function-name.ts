@@ -2,7 +2,7 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { SearchItem } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
-import type { FunctionReference } from '../registry/function-reference.js';
+import type { FunctionReference } from './function-reference.js';
 
 /**
  * Returns the full name of a function, and finds the group of a kind. Rejects with `not-found` if no group or several
