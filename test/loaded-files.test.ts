@@ -107,7 +107,7 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
   {
     what: 'a plugin of kustomize',
     run: () => ['plugin', [plugin(), at('app/upper.yaml')], 'apiVersion: v1\nkind: ConfigMap\n'],
-    libraries: ['canonicalize', 'js-yaml'],
+    libraries: ['canonicalize', 'fastest-levenshtein', 'js-yaml'],
     files: 10,
     kilobytes: 230,
   },

@@ -17,8 +17,8 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     yaml: ['documents', 'diagnostics'],
     dialects: ['images', 'names', 'documents', 'licenses', 'diagnostics', 'json', 'yaml'],
     'json-schema': ['libraries', 'names', 'documents', 'diagnostics', 'json'],
-    cel: ['libraries', 'documents', 'json-schema'],
-    'config-fields': ['names', 'documents', 'diagnostics', 'json', 'json-schema'],
+    cel: ['libraries', 'documents', 'diagnostics', 'json', 'json-schema'],
+    'config-fields': ['names', 'documents', 'diagnostics', 'json', 'json-schema', 'cel'],
     convert: ['images', 'names', 'documents', 'licenses', 'diagnostics', 'json', 'yaml', 'dialects'],
     lint: [
       'images',
@@ -30,6 +30,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'yaml',
       'dialects',
       'json-schema',
+      'cel',
       'convert',
     ],
     index: [

@@ -49,7 +49,8 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
   const saved = save ? savedFunction(io, options, input) : undefined;
   const folder = input.package?.folder ?? io.cwd;
   await withFunctions(io, settings, { folder, results: 'one', hasGap: true }, async (session) => {
-    const step = await planStep(session, options, { config, input, folder });
+    const configFile = options.config === undefined ? undefined : path.resolve(io.cwd, options.config);
+    const step = { ...(await planStep(session, options, { config, input, folder })), configFile };
     const { progress, signal } = session;
     const result = await runSteps(input.resources, [step], { progress, signal });
     if (!result.ok) return { hasFailed: true, changes: [] };

@@ -6,10 +6,10 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
+import { checkDeclared } from '../lock/config-check.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
-import { checkFunctionConfig } from './config-check.js';
 import { commandLineFunction, type ExecFunction, execFunction } from './exec-function.js';
 import { imageFunction } from './image-function.js';
 import type { Progress } from './progress.js';
@@ -106,7 +106,7 @@ export class Functions {
     for (const note of prepared.notes) this.#warn(`${apiVersion} ${kind}: ${note}`);
     return catalogFunction(resolution, prepared, {
       folder,
-      checkConfig: (functionConfig) => this.#checkConfig(resolution, locked, functionConfig),
+      checkConfig: (functionConfig, file) => this.#checkConfig(resolution, locked, { functionConfig, file }),
     });
   }
 
@@ -185,17 +185,20 @@ export class Functions {
   async #checkConfig(
     resolution: Resolution,
     catalogs: readonly CatalogReference[],
-    functionConfig: string | undefined,
+    { functionConfig, file }: { functionConfig: string | undefined; file: string | undefined },
   ): Promise<void> {
     const { apiVersion, kind } = resolution;
-    const definition = resolution.entry ?? (await this.#lockedDefinition(resolution, catalogs));
+    const { entry, declared = entry } = resolution;
+    const definition = declared ?? (await this.#lockedDefinition(resolution, catalogs));
     if (definition === undefined) {
       this.#warn(
         `${apiVersion} ${kind}: its functionConfig is not checked: the locked definition is not available`,
       );
       return;
     }
-    await checkFunctionConfig(`${apiVersion} ${kind}`, definition, apiVersion, functionConfig);
+    const { writtenConfig } = await import('./written-config.js');
+    const config = await writtenConfig(this.#io, functionConfig, file);
+    await checkDeclared(definition, { apiVersion, kind, ...config });
   }
 
   /** A lock file has no schemas: the definition is read from the catalog, if that still has what is locked. */

@@ -137,6 +137,7 @@ async function planStep(
     allowEmpty: settings.allowEmpty,
     ...(select === undefined ? {} : { select: (resource) => select(resource.identity) }),
     ...functionConfig(fn, display, config),
+    ...(fn.configPath === undefined ? {} : { configFile: path.join(folder, fn.configPath) }),
   };
 }
 

@@ -169,6 +169,7 @@ async function declaredStep(
     isSelective: scope !== '',
     allowEmpty: session.settings.allowEmpty,
     functionConfig: config.text(),
+    configFile: path.join(folder, config.path),
     deferFailure,
     ...(scope === '' ? {} : { select: (resource) => isInScope(resource, scope) }),
   };

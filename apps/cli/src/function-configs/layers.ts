@@ -1,6 +1,6 @@
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject } from '@krmhub/schema/definition';
-import type { Path } from '@krmhub/schema/diagnostic';
+import type { Path, Position } from '@krmhub/schema/diagnostic';
 import type { CatalogReference, FunctionRequest } from '../resolve/resolution.js';
 
 /** Where a functionConfig is used, in the order in which they run. */
@@ -25,6 +25,14 @@ export interface ListedFunction {
   /** One-based, of the functionConfig in that file. */
   line: number;
   column: number;
+  /** Absent for one that is not a document. */
+  config?: {
+    value: JsonObject;
+    /** Returns where a value or a key of it is in the file. */
+    positionOf: (path: Path, target?: 'key' | 'value') => Position | undefined;
+    /** Returns an integer as it is written. */
+    exact: (path: Path) => bigint | undefined;
+  };
   /** Index of its document: of the file, or of the text inside a kustomization. */
   document: number;
   /** The functionConfig inside its document: empty, or `items` and an index for an item of a List. */

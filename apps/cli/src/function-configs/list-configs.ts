@@ -1,7 +1,13 @@
 import { readRuntime, readRuntimeField } from '@krmhub/functions/plan/declared-runtime';
-import { compareDiagnostics, formatPath, type Position, type Range } from '@krmhub/schema/diagnostic';
+import {
+  compareDiagnostics,
+  formatPath,
+  type Path,
+  type Position,
+  type Range,
+} from '@krmhub/schema/diagnostic';
 import { field, isObject } from '@krmhub/schema/json/access';
-import type { YamlDocument } from '@krmhub/schema/yaml';
+import { exactIntegers, type YamlDocument } from '@krmhub/schema/yaml';
 import type { CatalogReference } from '../resolve/resolution.js';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
 import type { LayerReader } from './layer-reader.js';
@@ -43,7 +49,9 @@ export function listConfigs(reader: LayerReader, text: ConfigText, use: ConfigUs
       const range = document.locate(path, target);
       return range === undefined ? undefined : moved(range);
     };
-    return listDocument(reader, { ...document, locate }, { file, inline: text.position !== undefined }, use);
+    const exact = exactIntegers(text.bytes, document);
+    const from = { file, inline: text.position !== undefined, exact };
+    return listDocument(reader, { ...document, locate }, from, use);
   });
 }
 
@@ -51,7 +59,7 @@ export function listConfigs(reader: LayerReader, text: ConfigText, use: ConfigUs
 export function listDocument(
   reader: LayerReader,
   document: YamlDocument,
-  { file, inline }: { file: string; inline: boolean },
+  { file, inline, exact }: { file: string; inline: boolean; exact?: (path: Path) => bigint | undefined },
   { layer, catalogs, field: used, entry, ignoresAnnotations = false }: ConfigUse,
 ): ListedFunction[] {
   return configValues(document).flatMap(({ value, path }): ListedFunction[] => {
@@ -83,6 +91,11 @@ export function listDocument(
         file,
         line: range?.start.line ?? 1,
         column: range?.start.column ?? 1,
+        config: {
+          value,
+          positionOf: (at, target) => document.locate([...path, ...at], target)?.start,
+          exact: (at) => exact?.([...path, ...at]),
+        },
         document: document.index,
         path,
         field: used,

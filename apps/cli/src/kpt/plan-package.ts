@@ -7,6 +7,7 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
+import { checkListed } from '../lock/config-check.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
 import { editKptfile, hasRuntime } from './edit-kptfile.js';
@@ -74,7 +75,7 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
       (one) => one.layer === layer.folder && one.field === entry.field && one.entry?.index === entry.index,
     );
     try {
-      const { plan, runtime } = await planEntry(entry, listed, context);
+      const { plan, runtime } = await planEntry(io, entry, listed, context);
       if (runtime !== undefined) runtimes.set(entry, runtime);
       entries.push(plan);
     } catch (error) {
@@ -87,6 +88,7 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
 }
 
 async function planEntry(
+  io: Io,
   entry: PipelineFunction,
   listed: ListedFunction | undefined,
   context: PlanContext,
@@ -123,6 +125,7 @@ async function planEntry(
     const plan = { entry: name, apiVersion, kind, outcome: 'left' as const, ...runtimeFields(entry) };
     return { plan: { ...plan, reason: `no catalog has ${apiVersion} ${kind}`, warnings: [] } };
   }
+  await checkListed(io, listed, resolution);
   const runtime = entryRuntime(resolution);
   const { field, value, warnings } = runtime;
   const isUnchanged = hasRuntime(entry, runtime);

@@ -12,7 +12,7 @@ import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import type { Explanation } from './explanation.js';
 import { openLock } from './open-lock.js';
-import { type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
+import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { packageFunctions, searchOrder } from './search-order.js';
 
 export interface ExplainOptions extends ResolverOptions {
@@ -55,7 +55,7 @@ async function resolveAll(
 ): Promise<ResolvedFunction[]> {
   const resolver = await openResolver(io, { ...options, ...(lock === undefined ? {} : { lock }) });
   try {
-    return await resolveFunctions(resolver, functions);
+    return await checkConfigs(io, await resolveFunctions(resolver, functions));
   } finally {
     await resolver.close();
   }

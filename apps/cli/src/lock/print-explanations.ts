@@ -47,7 +47,9 @@ export async function printExplanations(
 /** Why nothing runs, with what to do about it: a line of a table has no room for that. */
 async function printFailure(io: Io, { file, line, column, reason, hint }: Explanation): Promise<void> {
   const label = paint(io, io.stderr, ['bold', 'red'], 'error');
-  await printLine(io, `${label}: ${escapeControls(`${file}:${line}:${column}: ${reason}`)}`);
+  // A reason can list problems, one on each line.
+  const lines = `${file}:${line}:${column}: ${reason}`.split('\n').map(escapeControls);
+  await printLine(io, `${label}: ${lines.join('\n')}`);
   if (hint !== undefined) await printLine(io, `  hint: ${escapeControls(hint)}`);
 }
 

@@ -9,8 +9,10 @@ import {
   NOT_TRUSTED,
   SUCCESS,
 } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
+import { checkListed } from './config-check.js';
 
 /** A functionConfig, and what runs for it or why nothing does. */
 export type ResolvedFunction =
@@ -42,6 +44,25 @@ export async function resolveFunctions(
     }
   }
   return resolved;
+}
+
+/** Turns functions into errors whose functionConfig does not satisfy its schema. */
+export async function checkConfigs(
+  io: Io,
+  resolved: readonly ResolvedFunction[],
+): Promise<ResolvedFunction[]> {
+  return Promise.all(
+    resolved.map(async (one) => {
+      if (one.error !== undefined) return one;
+      try {
+        await checkListed(io, one.listed, one.resolution);
+        return one;
+      } catch (error) {
+        if (error instanceof KrmhubError) return { listed: one.listed, error };
+        throw error;
+      }
+    }),
+  );
 }
 
 /** From the worst: trying again helps only where nothing else is wrong. */

@@ -11,7 +11,7 @@ import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import { freshUse } from './lock-use.js';
-import { type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
+import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { searchOrder } from './search-order.js';
 
 /** With the entry of the catalog, for what was resolved now. */
@@ -62,6 +62,8 @@ export async function resolveUses(
       }
     }
   }
+  const invalid = await checkAll(io, listed, [...old, ...signed, ...fresh]);
+  failed.push(...invalid);
   if (failed.length > 0) throw failure(io, failed);
   return uses;
 }
@@ -139,11 +141,27 @@ async function withResolver<Result>(
   }
 }
 
+/** Checks every functionConfig against the schema of what its kind resolves to. */
+async function checkAll(
+  io: Io,
+  listed: readonly ListedFunction[],
+  resolved: readonly ResolvedFunction[],
+): Promise<ResolvedFunction[]> {
+  const resolutions = new Map(resolved.map((one) => [functionKey(one.listed), one.resolution]));
+  const found = listed.flatMap((one): ResolvedFunction[] => {
+    const resolution = resolutions.get(functionKey(one));
+    return resolution === undefined ? [] : [{ listed: one, resolution }];
+  });
+  return (await checkConfigs(io, found)).filter(({ error }) => error !== undefined);
+}
+
 /** Several functionConfigs of one kind with the same catalogs have one function. */
 function distinctFunctions(listed: readonly ListedFunction[]): ListedFunction[] {
-  const key = ({ request: { apiVersion, kind, catalogs } }: ListedFunction) =>
-    JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder])]);
-  return [...new Map(listed.toReversed().map((one) => [key(one), one])).values()].reverse();
+  return [...new Map(listed.toReversed().map((one) => [functionKey(one), one])).values()].reverse();
+}
+
+function functionKey({ request: { apiVersion, kind, catalogs } }: ListedFunction): string {
+  return JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder])]);
 }
 
 /** One error for everything that cannot be resolved; its code is that of the worst. */

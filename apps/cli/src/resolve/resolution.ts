@@ -78,6 +78,8 @@ export interface Resolution {
   searched: CatalogState[];
   /** Absent for an inline runtime, and where a lock file has the function. */
   entry?: FunctionDefinition;
+  /** The definition of a function that a lock file has, if the catalog still has the same. */
+  declared?: FunctionDefinition;
   /** Absent where the catalog does not say. */
   release?: string;
   /** Digest of the exact bytes of the release's definition; without a release, of the entry in normal form. */

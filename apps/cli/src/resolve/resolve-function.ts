@@ -22,8 +22,8 @@ export async function resolveFunction(
 }
 
 async function printResolution(io: Io, resolution: Resolution, output: OutputFormat): Promise<void> {
-  // The entry is what `show` prints; here it would hide what runs.
-  const { entry: _, ...data } = resolution;
+  // The definition is what `show` prints; here it would hide what runs.
+  const { entry: _, declared: __, ...data } = resolution;
   await printData(io, output, data, () =>
     printTable(io, [{ header: 'FIELD' }, { header: 'VALUE' }], resolutionRows(resolution), {
       terminal: (row) => row,

@@ -42,7 +42,7 @@ export async function resolveLocked(
   }
   const { catalog, state } = located;
   try {
-    const { trustedBy, warnings } = lock.frozen
+    const { trustedBy, warnings, declared } = lock.frozen
       ? await useFrozen(context, trust, request, located)
       : await useChecked(context, trust, lock, request, located);
     const release = registryRelease(request, located);
@@ -59,6 +59,7 @@ export async function resolveLocked(
       searched: searchedBefore(lock, fn, catalogs),
       ...(fn.release === undefined ? {} : { release: fn.release }),
       definition: fn.definition,
+      ...(declared === undefined ? {} : { declared }),
       ...(signer === undefined ? {} : { signedBy: signer }),
       runtime: fn.runtime,
       inline: false,
@@ -82,13 +83,19 @@ function locate(
   return undefined;
 }
 
+interface LockedState {
+  trustedBy: string;
+  warnings: string[];
+  declared?: Resolution['declared'];
+}
+
 /** Uses only the lock and the cache. A user who sets --frozen reviews the lock file. */
 async function useFrozen(
   context: SearchContext,
   trust: OptionTrust,
   request: SearchedFunction,
   located: Located,
-): Promise<{ trustedBy: string; warnings: string[] }> {
+): Promise<LockedState> {
   const { catalog, state } = located;
   const grants = trust.grants(catalog);
   // A file can be read: what the lock file says of its key is not needed.
@@ -106,11 +113,16 @@ async function useChecked(
   lock: LockedFunctions,
   request: SearchedFunction,
   located: Located,
-): Promise<{ trustedBy: string; warnings: string[] }> {
+): Promise<LockedState> {
   const { trustedBy, warnings, now } = await checkLocked(context, trust, request, located);
   for (const catalog of located.before) await checkSearchedBefore(context, trust, lock, request, catalog);
   const release = await releaseWarnings(context, request, located, now?.origin);
-  return { trustedBy, warnings: [...warnings, ...release] };
+  const declared = now?.definition === located.fn.definition ? now.entry : undefined;
+  return {
+    trustedBy,
+    warnings: [...warnings, ...release],
+    ...(declared === undefined ? {} : { declared }),
+  };
 }
 
 /** A lock does not grant trust. Its digest and key replace those of the catalog, which is not read. */

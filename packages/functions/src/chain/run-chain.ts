@@ -57,7 +57,7 @@ async function runStep(
     requireResources(selected, 'input');
     const functionConfig =
       typeof step.functionConfig === 'function' ? step.functionConfig(resources) : step.functionConfig;
-    await step.checkConfig?.(functionConfig);
+    await step.checkConfig?.(functionConfig, step.configFile);
     const { apiVersion } = step;
     const { input, items, isLarge } = encodeInput(selected, { functionConfig, apiVersion });
     run = await step.run(input, { signal });

@@ -14,8 +14,10 @@ export interface Step {
   run(input: Uint8Array, options: { signal?: AbortSignal | undefined }): Promise<RunResult>;
   /** YAML, or what gives it from the resources before this step. */
   functionConfig?: string | ((resources: readonly Resource[]) => string | undefined);
+  /** Absolute path of the file that the functionConfig is from, if it is from one. */
+  configFile?: string | undefined;
   /** Throws if the function must not run with this functionConfig. */
-  checkConfig?: (functionConfig: string | undefined) => void | Promise<void>;
+  checkConfig?: (functionConfig: string | undefined, file: string | undefined) => void | Promise<void>;
   /** The resources that the function gets; all by default. The others stay as they are. */
   select?: (resource: Resource) => boolean;
   /** Default: `config.kubernetes.io/v1`. */

@@ -1,64 +1,106 @@
-import type { FunctionDefinition, JsonObject } from '../documents/definition.js';
-import { functionConfigSchema } from '../json-schema/function-config.js';
+import { checkRules } from '../cel/check-rules.js';
+import { formatPath, type Path } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
+import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
+import { checkValue, type ValueProblem, withoutNulls } from '../json-schema/check-value.js';
+import { countValues } from '../json-schema/count-values.js';
+import { versionNamed } from '../json-schema/function-config.js';
+import { keyword, propertiesOf, propertyOf, subschema } from '../json-schema/open-api.js';
 import { PatternSet } from '../json-schema/pattern-set.js';
-import { countValues, validateEach, withoutUnusedProperties } from '../json-schema/validate.js';
+import { suggest } from '../names/suggest.js';
 
 /** What is wrong with a functionConfig. */
-export interface ConfigProblem {
+export interface ConfigProblem extends ValueProblem {
   /** For example `spec.replicas`; empty for the functionConfig itself. */
   path: string;
-  message: string;
 }
 
-/** `unchecked`: the schema or the functionConfig is too large to check, or the schema cannot be compiled. */
+/** `unchecked`: the schema or the functionConfig is too large to check. */
 export type ConfigCheck = { result: 'checked'; problems: ConfigProblem[] } | { result: 'unchecked' };
 
-/** Maximum number of values in the functionConfig and the part of its schema that applies. */
+/** What of a definition the check needs. */
+export interface CheckedDefinition extends Pick<FunctionDefinition, 'group' | 'names'> {
+  versions: readonly Pick<FunctionVersion, 'name' | 'schema'>[];
+}
+
+/** Maximum number of values in the functionConfig. */
 const MAX_VALUES = 20_000;
 const MAX_PROBLEMS = 20;
 
 /**
- * Checks a functionConfig against the schema of its API version. CEL rules and lists without duplicates are not
- * checked. Throws a `not-found` KrmhubError for an unknown API version.
+ * Checks a functionConfig against the schema of its API version, as Kubernetes would check a custom resource at its
+ * creation: also its CEL rules, except those that `lint` reports as not checked. `exact` returns the integer at a path,
+ * where a number cannot have it. Throws a `not-found` KrmhubError for an unknown API version.
  */
 export function checkConfig(
-  definition: FunctionDefinition,
+  definition: CheckedDefinition,
   versionName: string,
   config: JsonObject,
+  exact?: (at: Path) => bigint | undefined,
 ): ConfigCheck {
-  const schema = withoutUnusedProperties(config, functionConfigSchema(definition, versionName));
-  if (countValues([config, schema], MAX_VALUES) >= MAX_VALUES) return { result: 'unchecked' };
+  const schema = configSchema(definition, versionName);
+  if (countValues(config, MAX_VALUES) >= MAX_VALUES) return { result: 'unchecked' };
   const patterns = new PatternSet();
-  try {
-    const errors = validateEach({ 0: schema }, { 0: config }, patterns);
-    if (patterns.exhausted) return { result: 'unchecked' };
-    const problems = new Map<string, ConfigProblem>();
-    for (const error of errors) {
-      // A schema that can be null has one more error for each value that is not.
-      if (error.message === 'must be null') continue;
-      const problem = describe(error.instancePath, error.message ?? 'is not valid', error.params);
-      problems.set(`${problem.path} ${problem.message}`, problem);
-    }
-    return { result: 'checked', problems: [...problems.values()].slice(0, MAX_PROBLEMS) };
-  } catch {
-    // The validator throws for a schema that it cannot compile.
-    return { result: 'unchecked' };
+  const value = withoutNulls(schema, config);
+  const checked = checkValue(schema, value, { patterns, exact });
+  if ('exhausted' in checked) return { result: 'unchecked' };
+  let { problems } = checked;
+  // Rules expect values of the types that the schema declares.
+  if (problems.length === 0) {
+    const found = checkRules(schema, value, exact);
+    if (found === 'exhausted') return { result: 'unchecked' };
+    problems = found;
   }
+  const distinct = new Map(problems.map((one) => [`${formatPath(one.at)} ${one.message}`, one]));
+  return {
+    result: 'checked',
+    problems: [...distinct.values()].slice(0, MAX_PROBLEMS).map((one) => named(one, schema)),
+  };
 }
 
-function describe(pointer: string, message: string, params: Record<string, unknown>): ConfigProblem {
-  const steps = pointer
-    .split('/')
-    .slice(2)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const path = steps.reduce(
-    (text, step) => (/^\d+$/.test(step) ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
-    '',
-  );
-  const { additionalProperty, allowedValues } = params;
-  if (typeof additionalProperty === 'string')
-    return { path, message: `has the unknown field "${additionalProperty}"` };
-  if (Array.isArray(allowedValues))
-    return { path, message: `must be one of ${allowedValues.map(String).join(', ')}` };
-  return { path, message };
+/** Returns the schema of a functionConfig: that of the API version, with what every resource has. */
+export function configSchema(definition: CheckedDefinition, versionName: string): JsonObject {
+  const source = versionNamed(definition, versionName).schema.openAPIV3Schema;
+  const metadata = propertyOf(source, 'metadata');
+  const { additionalProperties: _, ...open } = metadata ?? {};
+  const constant = (value: string): JsonObject => ({ type: 'string', enum: [value] });
+  // A functionConfig is never null, and any metadata is allowed: a schema can only restrict it.
+  return {
+    ...source,
+    type: 'object',
+    nullable: false,
+    required: ['apiVersion', 'kind', ...((keyword(source, 'required') as string[] | undefined) ?? [])],
+    properties: {
+      ...propertiesOf(source),
+      apiVersion: constant(`${definition.group}/${versionName}`),
+      kind: constant(definition.names.kind),
+      metadata: { type: 'object', ...open, ...OPEN },
+    },
+    ...(Object.keys(propertiesOf(source)).length === 0 ? OPEN : {}),
+  };
+}
+
+const OPEN = { 'x-kubernetes-preserve-unknown-fields': true };
+
+function named({ at, isKey, message }: ValueProblem, schema: JsonObject): ConfigProblem {
+  const path = formatPath(isKey ? at.slice(0, -1) : at);
+  const name = at.at(-1);
+  if (!isKey || typeof name !== 'string') return { at, isKey, message, path };
+  const known = Object.keys(propertiesOf(schemaAt(schema, at.slice(0, -1)) ?? {}));
+  const similar = suggest(name, known);
+  const hint = similar === undefined ? '' : `; did you mean ${quote(similar)}?`;
+  return { at, isKey, message: `${message}${hint}`, path };
+}
+
+/** Returns the schema that declares the value at a path. */
+function schemaAt(schema: JsonObject, at: Path): JsonObject | undefined {
+  return at.reduce<JsonObject | undefined>((outer, step) => {
+    if (outer === undefined) return undefined;
+    const inner: JsonValue | undefined =
+      typeof step === 'number'
+        ? subschema(outer, 'items')
+        : (propertyOf(outer, step) ?? subschema(outer, 'additionalProperties'));
+    return isObject(inner) ? inner : undefined;
+  }, schema);
 }

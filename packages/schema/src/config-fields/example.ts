@@ -1,10 +1,13 @@
+import { formatPath } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
-import { functionConfigSchema, versionNamed } from '../json-schema/function-config.js';
+import { checkValue } from '../json-schema/check-value.js';
+import { countValues } from '../json-schema/count-values.js';
+import { versionNamed } from '../json-schema/function-config.js';
 import { keyword, PROTOTYPE_NAMES, requiredOf } from '../json-schema/open-api.js';
 import { PatternSet } from '../json-schema/pattern-set.js';
-import { countValues, firstErrors, validateEach, withoutUnusedProperties } from '../json-schema/validate.js';
 import { kebabCase } from '../names/kebab-case.js';
+import { configSchema } from './check-config.js';
 import { exampleNumber, exampleText, givenValue, minimumCount } from './example-values.js';
 import {
   declaredFields,
@@ -48,7 +51,7 @@ const MAX_NAME = 200;
 export function exampleConfig(definition: FunctionDefinition, versionName: string): ConfigExample {
   const version = versionNamed(definition, versionName);
   const { openAPIV3Schema } = version.schema;
-  const schema = functionConfigSchema(definition, versionName);
+  const schema = configSchema(definition, versionName);
   const attempt = (generous: boolean): ConfigExample => {
     const builder = new ExampleBuilder(generous);
     const { apiVersion: _, kind: __, metadata, ...fields } = builder.object([openAPIV3Schema], 0);
@@ -72,21 +75,15 @@ function check(
   schema: JsonObject,
   patterns: PatternSet,
 ): Pick<ConfigExample, 'check' | 'problem'> {
-  const touched = withoutUnusedProperties(value, schema);
-  if (countValues([value, touched], MAX_CHECKED) >= MAX_CHECKED) return { check: 'unchecked' };
-  try {
-    const errors = validateEach({ 0: touched }, { 0: value }, patterns);
-    if (patterns.exhausted) return { check: 'unchecked' };
-    const [first] = firstErrors(errors).values();
-    if (first === undefined) return { check: 'valid' };
-    return {
-      check: 'invalid',
-      problem: `${first.path.join('.') || 'the functionConfig'} ${first.message}`.slice(0, 400),
-    };
-  } catch {
-    // The validator throws for a schema that it cannot compile.
-    return { check: 'unchecked' };
-  }
+  if (countValues(value, MAX_CHECKED) >= MAX_CHECKED) return { check: 'unchecked' };
+  const checked = checkValue(schema, value, { patterns });
+  if ('exhausted' in checked) return { check: 'unchecked' };
+  const [first] = checked.problems;
+  if (first === undefined) return { check: 'valid' };
+  return {
+    check: 'invalid',
+    problem: `${formatPath(first.at) || 'the functionConfig'} ${first.message}`.slice(0, 400),
+  };
 }
 
 class ExampleBuilder {

@@ -1,3 +1,4 @@
+import { uncheckedRule } from '../cel/check-rules.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { textField } from '../json/access.js';
 import {
@@ -7,6 +8,7 @@ import {
   OPEN_API_KEYWORDS,
   OPEN_API_TYPES,
 } from '../json-schema/open-api.js';
+import { isUncheckedFormat } from '../json-schema/value-formats.js';
 import { describeChoices } from './choices.js';
 import type { SchemaParts } from './schema-parts.js';
 import { isAnySet } from './schema-parts.js';
@@ -77,7 +79,8 @@ function addValues(part: JsonObject, add: Add): void {
   const allowed = keyword(part, 'enum') as JsonValue[] | undefined;
   if (allowed !== undefined && allowed.length > 0) add(allowed.length === 1 ? 'always' : 'one of', allowed);
   const format = keyword(part, 'format');
-  if (format !== undefined) add('format', [format], true);
+  if (typeof format === 'string')
+    add(isUncheckedFormat(format) ? 'format, not checked by krmhub:' : 'format', [format], true);
   const pattern = keyword(part, 'pattern');
   if (typeof pattern === 'string') add('matches', [pattern], true);
   const example = keyword(part, 'example');
@@ -134,7 +137,9 @@ function addExpressions(part: JsonObject, add: Add): boolean {
   for (const validation of validations.slice(0, MAX_EXPRESSIONS)) {
     const rule = textField(validation, 'rule');
     if (rule === undefined) return false;
-    add(textField(validation, 'message')?.trim() || 'must satisfy', [rule], true);
+    const words = textField(validation, 'message')?.trim() || 'must satisfy';
+    const isChecked = uncheckedRule(validation as JsonObject) === undefined;
+    add(isChecked ? words : `${words} (not checked by krmhub)`, [rule], true);
   }
   return validations.length <= MAX_EXPRESSIONS;
 }

@@ -59,7 +59,10 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
 }
 
 /** Returns the API version with this name. Throws a `not-found` KrmhubError if it does not exist. */
-export function versionNamed(definition: FunctionDefinition, versionName: string): FunctionVersion {
+export function versionNamed<Version extends Pick<FunctionVersion, 'name'>>(
+  definition: Pick<FunctionDefinition, 'group' | 'names'> & { versions: readonly Version[] },
+  versionName: string,
+): Version {
   const version = definition.versions.find(({ name }) => name === versionName);
   if (version !== undefined) return version;
   throw new KrmhubError(

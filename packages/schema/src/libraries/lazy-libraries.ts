@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as CelLanguage from '@bufbuild/cel';
 import type * as CelExtensions from '@bufbuild/cel/ext';
-import type { Ajv } from 'ajv';
 import type { RE2JS } from 're2js';
 import type correctLicense from 'spdx-correct';
 import type * as PublicSuffixes from 'tldts';
@@ -14,16 +13,10 @@ const require = createRequire(import.meta.url);
 
 export type CelLibrary = typeof CelLanguage & typeof CelExtensions;
 
-let ajv: typeof Ajv | undefined;
 let re2: typeof RE2JS | undefined;
 let cel: CelLibrary | undefined;
 let correct: typeof correctLicense | undefined;
 let suffixes: typeof PublicSuffixes | undefined;
-
-export function loadAjv(): typeof Ajv {
-  ajv ??= (require('ajv') as { Ajv: typeof Ajv }).Ajv;
-  return ajv;
-}
 
 export function loadRe2(): typeof RE2JS {
   re2 ??= (require('re2js') as { RE2JS: typeof RE2JS }).RE2JS;

@@ -312,8 +312,9 @@ const CASES: Case[] = [
   ),
   field(
     'schema/default-unchecked',
-    `{type: array, items: {type: integer}, «default: [${'1,'.repeat(6_000)}1]}`,
+    `{type: array, items: {type: integer}, «default: [${'1,'.repeat(250_000)}1]}`,
   ),
+  field('schema/unchecked', '{type: string, format: «isbn}', '{type: string, format: uuid}'),
   field(
     'schema/nullable-enum',
     '{type: string, «nullable: true, enum: [b]}',

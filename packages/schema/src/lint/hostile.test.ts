@@ -60,7 +60,7 @@ describe('hostile definitions', () => {
       properties: properties(10_000, (index) => ({
         type: 'array',
         items: { type: 'integer' },
-        default: [index],
+        default: Array.from({ length: 30 }, () => index),
       })),
     };
     expect(
@@ -90,7 +90,13 @@ describe('hostile definitions', () => {
   });
 
   it('limits many API versions with nested defaults', () => {
-    const deep = nested(30, (inner) => ({ type: 'object', properties: { a: inner }, default: {} }));
+    const items = { type: 'array', items: { type: 'integer' } };
+    const value = { b: Array.from({ length: 100 }, () => 1) };
+    const deep = nested(30, (inner) => ({
+      type: 'object',
+      properties: { a: inner, b: items },
+      default: value,
+    }));
     const versions = Array.from({ length: 100 }, () => ({ schema: { openAPIV3Schema: deep } }));
     expect(seconds(() => expect(codes({ versions })).toContain('schema/default-unchecked'))).toBeLessThan(15);
   });

@@ -4,6 +4,7 @@ import { type Layer, type ListedFunction, listFunctions } from '../../function-c
 import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
+import { checkListed } from '../../lock/config-check.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../../run/runner.js';
 import { requireInlineAllowed } from './inline-runtimes.js';
@@ -81,6 +82,7 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
 async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
   const { listed, place, index, prepared, warned } = planning;
   const resolution = await context.resolver.resolve(listed.request);
+  await checkListed(io, listed, resolution);
   for (const warning of resolution.warnings) {
     const line = aboutText(place, warning);
     if (!warned.has(line)) await printWarning(io, escapeControls(line));

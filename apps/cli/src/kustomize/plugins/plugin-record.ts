@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { PinnedRuntime } from '@krmhub/catalog';
 import type { Engine, Sandbox } from '@krmhub/functions';
+import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import type { RuntimeKind } from '@krmhub/schema/definition';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -42,6 +43,8 @@ export interface PluginPin {
   definition?: Digest;
   signedBy?: string;
   runtime: PinnedRuntime;
+  /** What a functionConfig is checked with; absent where the schema is very large. */
+  declared?: CheckedDefinition;
   /** Of a runtime of the type exec. */
   executable?: InstalledExecutable;
   /** It came from a lock file, so it does not replace a first one that was installed without it. */
@@ -50,8 +53,10 @@ export interface PluginPin {
 
 const RECORD_VERSION = 'krmhub.dev/v1alpha1';
 const RECORD_KIND = 'KustomizePlugin';
-/** Bytes of a record. A runtime with every platform has two kilobytes. */
-const MAX_RECORD_BYTES = 1_048_576;
+/** Bytes of a record. A runtime with every platform has two kilobytes, and most schemas have fewer than ten. */
+const MAX_RECORD_BYTES = 16_777_216;
+/** Bytes of one schema in a record: several pins have one each. */
+export const MAX_SCHEMA_BYTES = 262_144;
 /** Pins of one plugin: the newest stay. */
 export const MAX_PINS = 50;
 

@@ -10,7 +10,14 @@ import { registryUrl } from '../../registry/registry-url.js';
 import type { Resolution, ResolverOptions } from '../../resolve/resolution.js';
 import type { KnownTools, Runner, RunPermissions } from '../../run/runner.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
-import { isSameRuntime, MAX_PINS, newRecord, type PluginPin, type PluginRecord } from './plugin-record.js';
+import {
+  isSameRuntime,
+  MAX_PINS,
+  MAX_SCHEMA_BYTES,
+  newRecord,
+  type PluginPin,
+  type PluginRecord,
+} from './plugin-record.js';
 import type { PluginProgram } from './plugin-text.js';
 import { pluginText } from './plugin-text.js';
 
@@ -61,6 +68,7 @@ export async function preparePin(
   await prepared.store();
   for (const warning of resolution.warnings) await printWarning(io, escapeControls(`${name}: ${warning}`));
   const { executable, tools } = prepared;
+  const declared = declaredVersion(resolution);
   return {
     pin: {
       catalog,
@@ -68,10 +76,20 @@ export async function preparePin(
       ...(definition === undefined ? {} : { definition }),
       ...(signedBy === undefined ? {} : { signedBy }),
       runtime,
+      ...(declared === undefined ? {} : { declared }),
       ...(executable === undefined ? {} : { executable }),
     },
     tools,
   };
+}
+
+/** The names and the schema of the API version; undefined if it is too large for a record. */
+function declaredVersion({ apiVersion, entry, declared = entry }: Resolution): PluginPin['declared'] {
+  const version = declared?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
+  if (declared === undefined || version === undefined) return undefined;
+  if (JSON.stringify(version.schema).length > MAX_SCHEMA_BYTES) return undefined;
+  const { name, schema } = version;
+  return { group: declared.group, names: declared.names, versions: [{ name, schema }] };
 }
 
 /** Returns the record and the text of a plugin. `earlier` is what is installed. */

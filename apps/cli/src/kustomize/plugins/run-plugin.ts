@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { isObject } from '@krmhub/schema/json/access';
 import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
 import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
@@ -48,6 +49,8 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   checkConfig(request.functionConfig, record, name);
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
+  const { declared } = pin;
+  if (declared !== undefined) await checkSchema(config, declared, record);
   const { engine, sandbox, permissions } = record;
   const signal = watchCaller(io, name);
   const runner = new LocalRunner(io, permissions, {
@@ -92,6 +95,24 @@ function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: st
       hint: 'Remove the field runtime to use the catalog, or build with: krmhub build',
     });
   }
+}
+
+/** Throws for a configuration that does not satisfy its schema. kustomize passes a copy, so a line says nothing. */
+async function checkSchema(
+  config: Uint8Array,
+  declared: NonNullable<PluginPin['declared']>,
+  { function: own }: PluginRecord,
+): Promise<void> {
+  const { readMachineYaml } = await import('@krmhub/schema/yaml/read-machine-yaml');
+  const { checkDeclared } = await import('../../lock/config-check.js');
+  const [value] = readMachineYaml(config, { file: '' }).documents;
+  if (isObject(value)) return checkDeclared(declared, { ...own, value });
+  // What only a slower parser reads: an integer of 64 bits, or `yes`.
+  const { exactIntegers, readYaml } = await import('@krmhub/schema/yaml');
+  const [document] = readYaml(config, { file: '' }).documents;
+  if (document === undefined || !isObject(document.value)) return;
+  const exact = exactIntegers(config, document);
+  await checkDeclared(declared, { ...own, value: document.value, exact });
 }
 
 /** Reading a lock file takes longer than all the rest. */

@@ -1,6 +1,6 @@
 import type { LockedCatalog, LockedFunction } from '@krmhub/catalog/lock/lock';
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
-import type { FunctionVersion } from '@krmhub/schema/definition';
+import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { OptionTrust, TrustGrant } from '../open/catalog-trust.js';
@@ -20,6 +20,7 @@ export interface Located {
 
 /** An API version as a catalog has it. */
 export interface CatalogVersion {
+  entry: FunctionDefinition;
   version: FunctionVersion;
   /** Digest of the definition. */
   definition: Digest;
@@ -36,9 +37,9 @@ export async function versionOf(
     const version = definition.versions.find((one) => one.name === name);
     if (version === undefined) continue;
     const origin = origins?.find((one) => one.name === name);
-    if (origin !== undefined) return { version, definition: origin.definition, origin };
+    if (origin !== undefined) return { entry: definition, version, definition: origin.definition, origin };
     const { renderEntry } = await import('@krmhub/catalog/render/render');
-    return { version, definition: renderEntry(definition).digest };
+    return { entry: definition, version, definition: renderEntry(definition).digest };
   }
   return undefined;
 }

@@ -106,6 +106,11 @@ export const SCHEMA_RULES = {
     summary: 'The schemas with defaults are too large to check.',
     fix: 'Set each default on its own field, not on a parent object.',
   },
+  'schema/unchecked': {
+    severity: 'warning',
+    summary: 'A CEL rule or a format that Kubernetes enforces is not checked by krmhub.',
+    fix: 'Correct the expression, or check the value in the function too.',
+  },
   'schema/nullable-enum': {
     severity: 'warning',
     summary: '`nullable: true` is next to an `enum` without null. Some tools allow null, others do not.',

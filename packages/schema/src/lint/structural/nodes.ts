@@ -25,8 +25,8 @@ export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report, state: 
  */
 export interface CheckState {
   patterns: PatternSet;
-  /** The remaining number of values in defaults and their schemas for the validator. */
-  valuesLeft: number;
+  /** How many more schemas may be compared with defaults. */
+  steps: { left: number };
 }
 
 export const MAX_SCHEMA_NODES = 20_000;

@@ -1,7 +1,7 @@
 import { objectField, versionsOf } from '../../json/access.js';
 import { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Rule } from '../rule.js';
-import { defaults, MAX_DEFAULT_VALUES } from './defaults.js';
+import { defaults, MAX_DEFAULT_STEPS } from './defaults.js';
 import { descriptions } from './descriptions.js';
 import { extensions } from './extensions.js';
 import { junctors } from './junctors.js';
@@ -9,6 +9,7 @@ import { keywords } from './keywords.js';
 import type { CheckState, SchemaCheck } from './nodes.js';
 import { MAX_SCHEMA_NODES, schemaNodes } from './nodes.js';
 import { patterns } from './patterns.js';
+import { rules } from './rules.js';
 import { structure } from './structure.js';
 import { values } from './values.js';
 
@@ -19,13 +20,14 @@ const CHECKS: readonly SchemaCheck[] = [
   extensions,
   values,
   patterns,
+  rules,
   defaults,
   descriptions,
 ];
 
 /** Checks that the openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
 export const structural: Rule = (draft, report) => {
-  const state: CheckState = { patterns: new PatternSet(), valuesLeft: MAX_DEFAULT_VALUES };
+  const state: CheckState = { patterns: new PatternSet(), steps: { left: MAX_DEFAULT_STEPS } };
   for (const { version, path } of versionsOf(draft.spec)) {
     const root = objectField(objectField(version, 'schema'), 'openAPIV3Schema');
     if (root === undefined) continue;

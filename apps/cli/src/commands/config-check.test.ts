@@ -1,0 +1,127 @@
+import { chmod } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIo } from '../testing/command-line.js';
+import { type TestPackage, testPackage } from '../testing/package-files.js';
+
+/** The schema of a function is enforced by every command that uses a functionConfig, in the same words. */
+
+let pack: TestPackage;
+afterEach(() => pack.remove());
+
+const CATALOG = `apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata: {name: schemas}
+spec:
+  krmFunctions:
+  - group: example.com
+    names: {kind: JavaApplication}
+    description: Deploys a Java application.
+    publisher: Example
+    versions:
+    - name: v1
+      idempotent: true
+      license: Apache-2.0
+      usage: https://example.com/usage.md
+      examples: [https://example.com/example.yaml]
+      runtime: {container: {image: localhost:9/java:1, sha256: ${'a'.repeat(64)}}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              required: [application]
+              properties:
+                application: {type: string}
+                memory: {type: integer, format: int64}
+                ports: {type: array, x-kubernetes-list-type: set, items: {type: integer}}
+              x-kubernetes-validations:
+              - {rule: "!has(self.memory) || self.memory > 0", message: memory must be positive, fieldPath: .memory}
+`;
+const KPTFILE = `apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata: {name: app}
+pipeline:
+  mutators:
+  - configPath: java.yaml
+`;
+const javaText = (spec: string) =>
+  `# The application.\napiVersion: example.com/v1\nkind: JavaApplication\nmetadata: {name: java}\nspec:\n${spec}`;
+
+/** `build` asks for the version, and must not come to a build. */
+const KUSTOMIZE = '#!/bin/sh\n[ "$1" = version ] && echo v5.8.2\n';
+
+async function run(...args: string[]): Promise<TestIo> {
+  await chmod(path.join(pack.folder, 'bin/kustomize'), 0o755);
+  const env = {
+    KRMHUB_CACHE: path.join(pack.folder, '.cache'),
+    PATH: `${path.join(pack.folder, 'bin')}:/usr/bin:/bin`,
+  };
+  return runTest([...args, '--catalog', 'catalog.yaml'], { cwd: pack.folder, env });
+}
+async function write(spec: string): Promise<void> {
+  const config = javaText(spec);
+  pack = await testPackage({
+    'bin/kustomize': KUSTOMIZE,
+    'catalog.yaml': CATALOG,
+    'app/kustomization.yaml': 'transformers: [java.yaml]\n',
+    'app/java.yaml': config,
+    'package/Kptfile': KPTFILE,
+    'package/java.yaml': config,
+  });
+}
+
+const COMMANDS = [
+  ['build', 'app'],
+  ['explain', 'app'],
+  ['lock', 'app'],
+  ['kpt', 'sync', 'package'],
+];
+const CASES: [problem: string, spec: string, place: string][] = [
+  [
+    'spec has the unknown field "aplication"; did you mean "application"?',
+    '  application: a\n\n  aplication: b\n',
+    '8:3',
+  ],
+  ["spec must have required property 'application'", '  memory: 1\n', '6:3'],
+  ['spec.memory must be an integer of 64 bits', '  application: a\n  memory: 9223372036854775808\n', '7:11'],
+  ['spec.memory is not valid: memory must be positive', '  application: a\n  memory: -1\n', '7:11'],
+  ['spec.ports[1] is the same as item 0', '  application: a\n  ports: [1, 1]\n', '7:14'],
+];
+
+describe.each(COMMANDS)('krmhub %s %s', (...command) => {
+  const words = command.filter((one) => one !== undefined);
+  it.each(CASES)('refuses a functionConfig where %s', async (problem, spec, place) => {
+    await write(spec);
+    const io = await run(...words);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain(
+      `the functionConfig of example.com/v1 JavaApplication does not satisfy the schema of its catalog\n`,
+    );
+    const file = `${words.at(-1)}/java.yaml`;
+    expect(io.err()).toContain(`\n  ${file}:${place}: ${problem}\n`);
+    expect(io.err()).toContain('hint: Show its fields: krmhub show example.com/JavaApplication\n');
+  });
+});
+
+describe('a functionConfig', () => {
+  it('with the largest integer of 64 bits satisfies its schema', async () => {
+    await write('  application: a\n  memory: 9223372036854775807\n');
+    const io = await run('explain', 'app');
+    expect([io.exitCode, io.err()]).toEqual([0, '1 function\n']);
+  });
+
+  it('is checked where a lock file has its function', async () => {
+    await write('  application: a\n');
+    expect((await run('lock', 'app')).exitCode).toBe(0);
+    await pack.write({ 'app/java.yaml': javaText('  memory: 1\n') });
+    for (const command of ['build', 'explain', 'lock']) {
+      const io = await run(command, 'app');
+      expect([io.exitCode, io.err()], command).toEqual([
+        1,
+        expect.stringContaining("app/java.yaml:6:3: spec must have required property 'application'"),
+      ]);
+    }
+  });
+});

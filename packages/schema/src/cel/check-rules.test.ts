@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { checkRules, rulesOf, uncheckedRule } from './check-rules.js';
+import { escapedName, readFieldPath } from './schema-values.js';
+
+describe('uncheckedRule', () => {
+  it.each([
+    ['self.a == 1', undefined],
+    ['self.a == oldSelf.a', undefined],
+    ['self.a == ', 'syntax error after character 7'],
+    ['sets.contains(self.a, [1])', 'unknown variable sets'],
+    ['self.?a.orValue(1) == 1', /^syntax error/],
+  ])('%s: %s', (rule, reason) => {
+    const found = uncheckedRule({ rule });
+    if (reason instanceof RegExp) expect(found).toMatch(reason);
+    else expect(found).toBe(reason);
+  });
+});
+
+describe('checkRules', () => {
+  it('ignores rules without an expression, and values that are null', () => {
+    const schema = { type: 'object', nullable: true, 'x-kubernetes-validations': [{ message: 'a' }, 1] };
+    expect(rulesOf(schema)).toEqual([]);
+    const strict = { ...schema, 'x-kubernetes-validations': [{ rule: 'false' }] };
+    expect(checkRules(strict, null)).toEqual([]);
+    expect(checkRules(strict, {})).toEqual([
+      { at: [], isKey: false, message: 'does not satisfy the rule false' },
+    ]);
+  });
+});
+
+describe('names in expressions', () => {
+  it.each([
+    ['a-b.c/d', 'a__dash__b__dot__c__slash__d'],
+    ['a__b', 'a__underscores__b'],
+    ['namespace', '__namespace__'],
+    ['plain', 'plain'],
+  ])('%s is %s', (name, escaped) => {
+    expect(escapedName(name)).toBe(escaped);
+  });
+
+  it('reads the path of a field', () => {
+    expect(readFieldPath(".spec.a['b.c'][0]")).toEqual(['spec', 'a', 'b.c', 0]);
+  });
+});
