@@ -59,13 +59,18 @@ export interface FetcherOptions {
   /** Folder for `file:` sources. Without it they are rejected. */
   fileFolder?: string;
   /** Protocols that git may use. */
-  protocols: readonly ('https' | 'http' | 'ssh')[];
+  protocols: readonly ('https' | 'http' | 'ssh' | 'file')[];
   /** Folder for temporary git repositories. It is created if it is missing. */
   temporaryFolder: string;
   /** OCI registries without TLS: hosts with or without a port. Loopback addresses never use TLS. */
   plainHttpRegistries?: readonly string[];
   /** PATH for `git`, `sh` and `ssh`. */
   programFolders?: string;
+  /**
+   * The environment of the user whose git configuration, credential helpers, and certificate authorities git uses.
+   * Without it, git has a closed environment.
+   */
+  userEnvironment?: Readonly<Record<string, string>>;
   /** Socket of the ssh agent. */
   sshAgentSocket?: string;
   /** Default: the DNS lookup of the system. */

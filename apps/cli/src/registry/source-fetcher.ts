@@ -1,4 +1,5 @@
 import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
+import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { proxyFor } from './connection.js';
@@ -6,7 +7,7 @@ import { plainHttpHosts } from './plain-http.js';
 import { sourceCredentials } from './source-credentials.js';
 
 /**
- * Returns a fetcher of catalogs with the credentials and the proxy of this user. A public address does not lead it to a
+ * Returns a fetcher of catalogs with the credentials, the git configuration, and the proxy of this user. A public address does not lead it to a
  * private one.
  */
 export function sourceFetcher(
@@ -25,7 +26,8 @@ export function sourceFetcher(
     credentials: (origin) => sourceCredentials(io, origin),
     proxy: (url) => proxyFor(io, url),
     plainHttpRegistries: plainHttpHosts(io),
-    protocols: ['https', 'http', 'ssh'],
+    protocols: ['https', 'http', 'ssh', 'file'],
+    userEnvironment: childEnvironment(io),
     ...options,
     ...(PATH === undefined ? {} : { programFolders: PATH }),
     ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),

@@ -108,7 +108,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     pattern: /SSL|TLS|certificate/,
     problem: 'unreachable',
     message: 'cannot be reached by git: the TLS handshake failed',
-    hint: 'Add the certificate authority to the trust store of the system, which git uses.',
+    hint: 'Add the certificate authority to the trust store of the system. On your machine, you can also set `http.sslCAInfo` in the git configuration.',
   },
 ];
 

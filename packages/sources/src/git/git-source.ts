@@ -1,14 +1,22 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { isInsecure } from '@krmhub/catalog/recipe/source-address';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import { credentialsFor, type FetchedCatalog, type FetchRequest, type SourceContext } from '../context.js';
+import {
+  credentialsFor,
+  type FetchedCatalog,
+  type FetchRequest,
+  type SourceContext,
+  type SourceCredentials,
+} from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { selectionKey } from '../folder-files.js';
 import { reachableAddress } from '../reachable-address.js';
 import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
-import { gitEnvironment, type Remote } from './environment.js';
+import { type GitSettings, gitEnvironment, helperEnvironment, type Remote } from './environment.js';
 import { type FolderContext, readFolder, readReleaseTags, releaseTagsOf, tagKey } from './read-folder.js';
 import { RemoteRepository } from './remote-repository.js';
+import { type GitRun, runGit } from './run-git.js';
 import { TemporaryRepository } from './temporary-repository.js';
 
 type GitAddress = Extract<SourceAddress, { type: 'git' }>;
@@ -32,40 +40,121 @@ export async function withRepository<Result>(
   context: SourceContext,
   work: (opened: FolderContext) => Promise<Result>,
 ): Promise<Result> {
-  const { options, limits, deadline } = context;
+  const { options, deadline } = context;
   const remote = parseRemote(address, options.protocols);
+  const isWeb = remote.protocol === 'https' || remote.protocol === 'http';
   // ssh uses its own keys, and its URLs have no origin.
-  const credentials =
-    remote.protocol === 'ssh' ? undefined : await deadline.race(credentialsFor(remote.url.origin, options));
-  const { host, hostname } = remote.url;
+  const credentials = isWeb ? await deadline.race(credentialsFor(remote.url.origin, options)) : undefined;
+  try {
+    return await attempt({ ...remote, credentials }, context, work);
+  } catch (error) {
+    const isDenied = error instanceof SourceFailure && error.problem === 'unauthorized';
+    const mayAsk = options.userEnvironment !== undefined && isWeb && !isInsecure(address);
+    const found = isDenied && mayAsk ? await askHelpers(remote, context) : undefined;
+    if (found === undefined) throw error;
+    return attempt({ ...remote, credentials: found }, context, work);
+  }
+}
+
+async function attempt<Result>(
+  remote: Remote,
+  context: SourceContext,
+  work: (opened: FolderContext) => Promise<Result>,
+): Promise<Result> {
+  const { options, limits, deadline } = context;
+  const { hostname } = remote.url;
+  const host = remote.protocol === 'file' ? remote.url.pathname : remote.url.host;
   return withRetries(async () => {
-    const proxy = remote.protocol === 'ssh' ? undefined : await options.proxy?.(remote.url);
-    if (proxy !== undefined) context.guard.checkProxied(hostname);
-    const route =
-      proxy === undefined
-        ? { address: await reachableAddress(hostname, remote.port, context) }
-        : { proxy: proxy.url };
+    const route = await findRoute(remote, hostname, context);
     const folder = await TemporaryRepository.create(options.temporaryFolder, {
       what: `the repository of ${host}`,
       maxBytes: limits.maxRepositoryBytes,
       everyMilliseconds: limits.repositoryCheckMilliseconds,
     });
     try {
-      const environment = gitEnvironment({
-        folder: folder.folder,
-        userAgent: options.userAgent,
-        limits,
-        remote: { ...remote, ...route, credentials },
-        programFolders: options.programFolders,
-        sshAgentSocket: options.sshAgentSocket,
-      });
+      const settings = gitSettings({ ...remote, ...route }, folder.folder, context);
       const signal = AbortSignal.any([deadline.signal, folder.signal]);
-      const run = { environment, folder: folder.folder, limits, signal };
-      return await work({ repository: new RemoteRepository(remote.url, run), limits, host });
+      const run = { folder: folder.folder, limits, signal };
+      const authorities = await findAuthorities({ ...run, environment: gitEnvironment(settings) }, options);
+      const environment = gitEnvironment({ ...settings, authorities });
+      return await work({
+        repository: new RemoteRepository(remote.url, { ...run, environment }),
+        limits,
+        host,
+      });
     } finally {
       await folder.remove();
     }
   }, context);
+}
+
+function gitSettings(remote: Remote, folder: string, { options, limits }: SourceContext): GitSettings {
+  return {
+    folder,
+    userAgent: options.userAgent,
+    limits,
+    remote,
+    programFolders: options.programFolders,
+    sshAgentSocket: options.sshAgentSocket,
+    user: options.userEnvironment,
+    protocols: options.protocols.filter((name) => name !== 'file'),
+  };
+}
+
+/** Returns the address that git may connect to, or the proxy that connects instead. */
+async function findRoute(
+  { url, protocol, port }: Remote,
+  hostname: string,
+  context: SourceContext,
+): Promise<Pick<Remote, 'address' | 'proxy'>> {
+  if (protocol === 'file') return {};
+  const proxy = protocol === 'ssh' ? undefined : await context.options.proxy?.(url);
+  if (proxy === undefined) return { address: await reachableAddress(hostname, port, context) };
+  context.guard.checkProxied(hostname);
+  return { proxy: proxy.url };
+}
+
+/** Returns SSL_CERT_FILE of the user, which some builds of git ignore, unless the git configuration names a file. */
+async function findAuthorities(
+  run: GitRun,
+  { userEnvironment = {} }: SourceContext['options'],
+): Promise<string | undefined> {
+  const file = userEnvironment.SSL_CERT_FILE ?? '';
+  if (file === '' || (userEnvironment.GIT_SSL_CAINFO ?? '') !== '') return undefined;
+  const { ok } = await runGit(['config', '--get', 'http.sslCAInfo'], run);
+  return ok ? undefined : file;
+}
+
+/** Asks the credential helpers of the user. Undefined if they know nothing. */
+async function askHelpers(remote: Remote, context: SourceContext): Promise<SourceCredentials | undefined> {
+  const { options, limits, deadline } = context;
+  const folder = await TemporaryRepository.create(options.temporaryFolder, {
+    what: `the repository of ${remote.url.host}`,
+    maxBytes: limits.maxRepositoryBytes,
+    everyMilliseconds: limits.repositoryCheckMilliseconds,
+  });
+  try {
+    const environment = helperEnvironment(gitSettings(remote, folder.folder, context));
+    // Helpers are programs of the user, some of which reserve much address space.
+    const run = {
+      environment,
+      folder: folder.folder,
+      limits: { ...limits, maxGitMemoryBytes: Number.POSITIVE_INFINITY },
+      signal: deadline.signal,
+    };
+    const asked = `url=${remote.url.href}\n\n`;
+    const { ok, output } = await runGit(['credential', 'fill'], run, undefined, asked);
+    const said = new Map(
+      output
+        .toString('utf8')
+        .split('\n')
+        .map((line): [string, string] => [line.replace(/=.*$/s, ''), line.replace(/^[^=]*=/, '')]),
+    );
+    const [username, password] = [said.get('username'), said.get('password')];
+    return ok && username !== undefined && password !== undefined ? { username, password } : undefined;
+  } finally {
+    await folder.remove();
+  }
 }
 
 async function readCatalog(
@@ -116,13 +205,19 @@ async function readCatalog(
 
 function parseRemote({ repository }: GitAddress, allowed: SourceContext['options']['protocols']): Remote {
   const url = parseUrl(repository);
-  const protocol = (['https', 'http', 'ssh'] as const).find((name) => url?.protocol === `${name}:`);
+  const protocol = (['https', 'http', 'ssh', 'file'] as const).find((name) => url?.protocol === `${name}:`);
   if (url === undefined || protocol === undefined) {
     throw new SourceFailure('forbidden-address', 'git repositories require an https or ssh URL');
   }
   if (!allowed.includes(protocol)) {
     throw new SourceFailure('forbidden-address', `git over ${protocol} is not allowed`, {
       hint: `Use an allowed protocol (${allowed.join(', ') || 'none'}), or ask the operator to allow ${protocol}.`,
+    });
+  }
+  if (protocol === 'file') {
+    if (url.host === '') return { url, protocol, port: 0 };
+    throw new SourceFailure('forbidden-address', 'a file URL with a host is not supported', {
+      hint: 'Use file:///PATH.',
     });
   }
   // curl does not apply the pinned address to a name with a trailing dot.

@@ -14,9 +14,19 @@ const PART = /^(?!\.{1,2}$)(?!\.git$)[^\\/\p{Cc}]+$/iu;
 
 /** Writes the regular files of a commit. Rejects with SourceFailures, and with errors of the disk. */
 export async function fetchGitTree(
-  { address, folder }: { address: Extract<SourceAddress, { type: 'git' }>; folder: string },
+  {
+    address,
+    folder,
+    namedBy,
+  }: { address: Extract<SourceAddress, { type: 'git' }>; folder: string; namedBy?: string },
   context: SourceContext,
 ): Promise<string> {
+  if (namedBy !== undefined && address.repository.startsWith('file:')) {
+    throw new SourceFailure(
+      'forbidden-address',
+      `a base of another host cannot name a repository on this disk`,
+    );
+  }
   return withRepository(address, context, async ({ repository, limits, host }) => {
     await repository.checkVersion();
     const found = await repository.resolveRef(address.ref);

@@ -51,11 +51,14 @@ export interface RepositoryFile extends ListedFile {
 export class RemoteRepository {
   readonly #url: URL;
   readonly #run: GitRun;
+  /** For messages. */
+  readonly #host: string;
   /** What was fetched without file contents, for a second fetch with them. */
   #refspecs: readonly string[] | undefined;
 
   constructor(url: URL, run: GitRun) {
     this.#url = url;
+    this.#host = url.host === '' ? url.pathname : url.host;
     this.#run = run;
   }
 
@@ -89,8 +92,8 @@ export class RemoteRepository {
     throw new SourceFailure(
       'not-found',
       name === undefined
-        ? `${this.#url.host} has no commits in this repository`
-        : `${this.#url.host} has no branch or tag "${printable(name)}" in this repository`,
+        ? `${this.#host} has no commits in this repository`
+        : `${this.#host} has no branch or tag "${printable(name)}" in this repository`,
       {
         hint:
           name === undefined
@@ -108,7 +111,7 @@ export class RemoteRepository {
     const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED_REF}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
-    throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is not a commit`, {
+    throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#host} is not a commit`, {
       hint: 'Set ?ref= to a branch, a tag, or a commit.',
     });
   }
@@ -180,13 +183,13 @@ export class RemoteRepository {
       const args = ['-c', 'fetch.negotiationAlgorithm=noop', ...FETCH, '--filter=blob:none', '--stdin'];
       const { ok, stderr } = await runGit([...args, '--', this.#url.href], this.#run, undefined, objects);
       // A server that does not serve single objects.
-      if (!ok && !MISSING_OBJECT.test(stderr)) throw explainGitError(this.#url.host, stderr);
+      if (!ok && !MISSING_OBJECT.test(stderr)) throw explainGitError(this.#host, stderr);
       if (!ok) await this.#fetchContents();
     } else await this.#fetchContents();
     const { maxGitFolderListBytes } = this.#run.limits;
     const asked = ['cat-file', '--batch-check=%(objectname) %(objecttype) %(objectsize)'];
     const { ok, output, stderr } = await runGit(asked, this.#run, maxGitFolderListBytes, objects);
-    if (!ok) throw explainGitError(this.#url.host, stderr);
+    if (!ok) throw explainGitError(this.#host, stderr);
     const sizes = new Map<string, number>();
     for (const line of output.toString('latin1').split('\n')) {
       const [, object, size] = /^([0-9a-f]+) blob (\d+)$/.exec(line) ?? [];
@@ -195,7 +198,7 @@ export class RemoteRepository {
     return files.map((file) => {
       const size = sizes.get(file.object);
       if (size !== undefined) return { ...file, size };
-      throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#url.host}`);
+      throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#host}`);
     });
   }
 
@@ -205,12 +208,12 @@ export class RemoteRepository {
     const size = files.reduce((sum, one) => sum + one.size + MAX_HEADER_BYTES, 0);
     const asked = `${files.map(({ object }) => object).join('\n')}\n`;
     const { ok, output, stderr } = await runGit(['cat-file', '--batch'], this.#run, size, asked);
-    if (!ok) throw explainGitError(this.#url.host, stderr);
+    if (!ok) throw explainGitError(this.#host, stderr);
     let at = 0;
     return files.map((file) => {
       const start = output.indexOf(0x0a, at) + 1;
       if (output.subarray(at, start).toString('latin1') !== `${file.object} blob ${file.size}\n`) {
-        throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#url.host}`);
+        throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#host}`);
       }
       at = start + file.size + 1;
       return output.subarray(start, start + file.size);
@@ -223,7 +226,7 @@ export class RemoteRepository {
     if (entry === undefined) throw await this.#missingPathFailure(commit, path);
     this.#checkKind(entry, path);
     const { object } = entry;
-    const what = `"${printable(path)}" of ${this.#url.host}`;
+    const what = `"${printable(path)}" of ${this.#host}`;
     const size = await this.#readSize(object);
     if (!(size <= maxBytes)) throw tooLargeFailure(what, maxBytes);
     return this.#git(['cat-file', 'blob', object], maxBytes);
@@ -262,8 +265,7 @@ export class RemoteRepository {
     const ask = ['cat-file', '-s', object];
     const { ok, output, stderr: said } = await runGit(ask, this.#run);
     if (ok) return Number(output.toString('latin1'));
-    if (this.#refspecs === undefined || !MISSING_OBJECT.test(said))
-      throw explainGitError(this.#url.host, said);
+    if (this.#refspecs === undefined || !MISSING_OBJECT.test(said)) throw explainGitError(this.#host, said);
     await this.#fetchContents();
     return Number((await this.#git(ask)).toString('latin1'));
   }
@@ -281,7 +283,7 @@ export class RemoteRepository {
     if (FILES.includes(mode)) return;
     const what = mode === LINK ? 'a symbolic link' : mode === SUBMODULE ? 'a submodule' : 'a folder';
     const why = mode === LINK || mode === SUBMODULE ? ', which is not followed' : '';
-    throw new SourceFailure('bad-answer', `"${printable(path)}" of ${this.#url.host} is ${what}${why}`, {
+    throw new SourceFailure('bad-answer', `"${printable(path)}" of ${this.#host} is ${what}${why}`, {
       hint: 'Use the path of the catalog file itself.',
     });
   }
@@ -297,14 +299,14 @@ export class RemoteRepository {
     }
     return new SourceFailure(
       'not-found',
-      `"${printable(path)}" not found in the repository of ${this.#url.host} at ${commit.slice(0, 12)}`,
+      `"${printable(path)}" not found in the repository of ${this.#host} at ${commit.slice(0, 12)}`,
       { hint: 'Check the ref, and the path relative to the repository root.' },
     );
   }
 
   async #git(args: readonly string[], maxOutputBytes?: number): Promise<Buffer> {
     const { ok, output, stderr: said } = await runGit(args, this.#run, maxOutputBytes);
-    if (!ok) throw explainGitError(this.#url.host, said);
+    if (!ok) throw explainGitError(this.#host, said);
     return output;
   }
 }

@@ -76,7 +76,9 @@ function ulimits(limits: SourceLimits): string {
     v: Math.ceil(limits.maxGitMemoryBytes / 1_024),
     t: Math.max(Math.ceil(limits.totalMilliseconds / 1_000), 1),
   };
-  const set = Object.entries(each).map(([what, most]) => `ulimit -${what} ${most} 2>/dev/null || :;`);
+  const set = Object.entries(each)
+    .filter(([, most]) => Number.isFinite(most))
+    .map(([what, most]) => `ulimit -${what} ${most} 2>/dev/null || :;`);
   // Without SIGXFSZ, git reports that the file is too large.
   return [...set, "trap '' XFSZ 2>/dev/null || :;"].join(' ');
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -106,8 +107,29 @@ export function gitServer(
   root: string,
   before: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
 ): ReturnType<typeof httpServer> {
+  const serve = gitHandler(root);
   return httpServer((request, response) => {
-    if (before(request, response)) return;
+    if (!before(request, response)) serve(request, response);
+  });
+}
+
+/** The same over TLS, for one user with a password. */
+export async function privateGitServer(
+  root: string,
+  { certificate, user }: { certificate: { key: Buffer; cert: Buffer }; user: string },
+): Promise<TestServer> {
+  const serve = gitHandler(root);
+  const expected = `Basic ${Buffer.from(user).toString('base64')}`;
+  const server = createHttpsServer(certificate, (request, response) => {
+    if (request.headers.authorization === expected) return serve(request, response);
+    response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="private"' }).end();
+  });
+  const running = await listening(server);
+  return { ...running, origin: running.origin.replace('http:', 'https:') };
+}
+
+function gitHandler(root: string): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const header = (name: string) => String(request.headers[name] ?? '');
     const backend = spawn('git', ['http-backend'], {
@@ -147,5 +169,5 @@ export function gitServer(
       response.write(head.subarray(end + 4));
     });
     backend.stdout.on('end', () => response.end());
-  });
+  };
 }
