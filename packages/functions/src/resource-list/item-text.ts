@@ -119,8 +119,6 @@ export function findAnnotations(text: string, place = -1): { at: number; isNew: 
     const char = text[at + column];
     // A blank line belongs to the scalar above it, of which it can be the end.
     if (char !== '\n') {
-      // The end of a scalar whose value ends with a line end, or a key.
-      if (column === 0 && char === "'") return undefined;
       if (column < 2) break;
       // The model tells to which field it belongs.
       if (char === '#') return undefined;

@@ -34,6 +34,11 @@ export function findItemSources(text: string): ItemSources | undefined {
   for (const line of linesFrom(text, start.index + start[0].length)) {
     const content = line.trim();
     const column = line.length - line.trimStart().length;
+    // They can be the end of a scalar.
+    if (content === '' && comments.length === 0 && open.length > 0) {
+      open.push(line);
+      continue;
+    }
     if (content === '' || (content.startsWith('#') && column <= (indent ?? column))) {
       comments.push(line);
       continue;

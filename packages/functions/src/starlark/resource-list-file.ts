@@ -1,5 +1,6 @@
 import { editYaml } from '@krmhub/schema/edit-yaml';
 import {
+  indentLastQuotes,
   readYamlTree,
   spliceYaml,
   writeYamlTree,
@@ -31,7 +32,7 @@ export class ResourceListFile {
     if (tree?.kind !== 'map' || yamlText(tree, 'kind') !== KIND) {
       throw new EvaluationError('the input is not a ResourceList');
     }
-    this.#text = new TextDecoder().decode(input);
+    this.#text = indentLastQuotes(new TextDecoder().decode(input));
     this.#tree = tree;
     this.value = this.#values.valueOf(tree) as Dict;
     // Scripts append to it.

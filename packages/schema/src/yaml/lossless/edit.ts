@@ -42,7 +42,8 @@ export function editYaml(text: string, { before, after, originOf }: YamlChange):
 function pair(tree: YamlNode, node: Node, paired: Map<YamlNode, Node>, depth: number): boolean {
   if (depth > LOSSLESS_LIMITS.maxDepth || node.anchor !== undefined) return false;
   paired.set(tree, node);
-  if (tree.kind === 'scalar') return isScalar(node);
+  // A library that reads another value would write it.
+  if (tree.kind === 'scalar') return isScalar(node) && String(node.value ?? '') === tree.value;
   if (tree.kind === 'list') {
     return (
       isSeq(node) &&

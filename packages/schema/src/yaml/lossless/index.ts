@@ -4,6 +4,7 @@
  */
 
 export { isSameYaml } from './compare.js';
+export { indentLastQuotes } from './last-quotes.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
 export { spliceYaml } from './splice.js';
 export * from './tree.js';

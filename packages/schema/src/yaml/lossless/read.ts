@@ -9,6 +9,7 @@ import {
 } from 'js-yaml';
 import { KrmhubError } from '../../diagnostics/error.js';
 import { decodeUtf8 } from '../source.js';
+import { indentLastQuotes } from './last-quotes.js';
 import type { YamlList, YamlMap, YamlNode, YamlScalar } from './tree.js';
 
 export const LOSSLESS_LIMITS = {
@@ -30,7 +31,7 @@ export function readYamlTree(input: Uint8Array | string, name: string): YamlNode
 
 /** Parses all documents of a text, without those that are empty. Throws `invalid-document`. */
 export function readYamlTrees(input: Uint8Array | string, name: string): YamlNode[] {
-  const text = typeof input === 'string' ? input : decode(input, name);
+  const text = indentLastQuotes(typeof input === 'string' ? input : decode(input, name));
   let events: Event[];
   try {
     // The library counts the document too.

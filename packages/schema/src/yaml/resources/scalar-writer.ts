@@ -97,7 +97,7 @@ export class ScalarWriter extends Output {
       return;
     }
     this.writeIndicator("'", true, false, false);
-    this.writeLines(
+    const endsLine = this.writeLines(
       text,
       (line, isFirst) => {
         if (!isFirst) this.writeIndent();
@@ -105,6 +105,8 @@ export class ScalarWriter extends Output {
       },
       () => true,
     );
+    // go-yaml leaves the last quote at the start of the line, where many parsers do not accept it.
+    if (endsLine) this.writeIndent();
     this.writeIndicator("'", false, false, false);
   }
 
