@@ -53,6 +53,22 @@ describe('readPackage', () => {
     expect(await paths(folder)).toEqual(['k.yaml#0', 'sub/Kptfile#0', 'sub/c3.yaml#0']);
   });
 
+  it('follows a link to an ignore file in the package, as kpt does', async () => {
+    const folder = packageFolder({
+      'a.yaml': configMap('a'),
+      'ignored.txt': 'a.yaml\n',
+      'b/a.yaml': configMap('b'),
+      'b/Kptfile': KPTFILE,
+    });
+    symlinkSync('ignored.txt', path.join(folder, '.krmignore'));
+    symlinkSync('/dev/null', path.join(folder, 'b/.krmignore'));
+    const { resources, skipped } = await readPackage(folder);
+    expect(resources.map(({ path: at }) => at)).toEqual(['b/Kptfile', 'b/a.yaml']);
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      'b/.krmignore: it is a symbolic link, but not to a file',
+    ]);
+  });
+
   it('reads links to files in the package, and names those that lead elsewhere', async () => {
     const outside = packageFolder({ 'secret.yaml': configMap('secret') });
     const folder = packageFolder({ 'a.yaml': configMap('a'), 'b.txt': configMap('b'), '.git/c.yaml': 'c' });

@@ -142,17 +142,24 @@ class Walk {
 
   /** A package has its own ignore file, and that of an outer package does not apply. */
   #rulesOf(base: string): Rules {
-    const file = path.join(this.#root, base, IGNORE_FILE);
-    const isFile = lstatSync(file, { throwIfNoEntry: false })?.isFile() === true;
-    if (!isFile) return { base, ignores: () => false };
-    const { text } = readPackageFile(this.#root, base + IGNORE_FILE, this.#limits.maxFileBytes);
+    const at = base + IGNORE_FILE;
+    const stat = lstatSync(path.join(this.#root, at), { throwIfNoEntry: false });
+    const own = stat?.isFile() === true ? at : undefined;
+    const file = stat?.isSymbolicLink() === true ? this.#target(at) : own;
+    if (file === undefined) return { base, ignores: () => false };
+    const { text } = readPackageFile(this.#root, file, this.#limits.maxFileBytes);
     return { base, ignores: readIgnoreRules(text) };
   }
 
   #link(at: string): void {
+    const target = this.#target(at);
+    if (target !== undefined) this.#visit(at, target);
+  }
+
+  #target(at: string): string | undefined {
     const target = linkTarget(this.#root, at);
-    if (target.path !== undefined) this.#visit(at, target.path);
-    else this.#skip(at, target.reason);
+    if (target.path === undefined) this.#skip(at, target.reason);
+    return target.path;
   }
 
   #skip(at: string, reason: string): void {
