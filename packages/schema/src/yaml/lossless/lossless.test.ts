@@ -12,6 +12,17 @@ import {
 const read = (text: string) => readYamlTree(text, 'test.yaml')!;
 const rewrite = (text: string) => writeYamlTree(read(text));
 
+describe('a last quote at the start of a line, as go-yaml writes it', () => {
+  it.each([
+    ["a: 'b\n\n'\nc: d\n", { a: 'b\n', c: 'd' }],
+    ["a:\n  - - b: 'c\n\n'\n      'd': e\n", { a: [[{ b: 'c\n', d: 'e' }]] }],
+    ["a: {b: 'c\n\n', d: e}\n", { a: { b: 'c\n', d: 'e' } }],
+    ["a: 'b\n\n\n' # c\n'd': e\n' f': g\n', h': i\n", { a: 'b\n\n', d: 'e', ' f': 'g', ', h': 'i' }],
+  ])('is read: %j', (text, value) => {
+    expect(parse(rewrite(text))).toEqual(value);
+  });
+});
+
 describe('a document that is read and written', () => {
   it('keeps the text of plain scalars, which readers understand differently', () => {
     const text = `a: 0777
