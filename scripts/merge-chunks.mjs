@@ -19,16 +19,19 @@ const STARTS = [
       'apps/cli/dist/resolve/resolve-function.js',
       'apps/cli/dist/lock/open-lock.js',
       'apps/cli/dist/resolve/open/open-file.js',
+      'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],
     build: [
       'apps/cli/dist/commands/build.js',
       'apps/cli/dist/kustomize/build/build-kustomization.js',
       'apps/cli/dist/run/local-runner.js',
+      'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],
     packages: [
       'apps/cli/dist/commands/fn.js',
       'apps/cli/dist/fn/print-error.js',
       'apps/cli/dist/fn/render-package.js',
+      'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],
   },
   {
@@ -55,6 +58,9 @@ const STARTS = [
     plans: ['apps/registry/dist/publish/plan-process.js'],
   },
 ];
+
+/** The starts that run in the program; the others are programs, threads, and processes of their own. */
+const COMMANDS = ['resolve', 'build', 'packages'];
 
 /** The module that fails where SQLite is not installed. */
 const SQLITE = 'apps/registry/dist/store/sqlite/driver.js';
@@ -118,7 +124,9 @@ function groupsOf(chunks) {
         if (!groups.has(name)) starts.set(name, [...(starts.get(name) ?? []), start]);
       }
     }
-    for (const [name, names] of starts) {
+    for (const [name, all] of starts) {
+      // A command runs in the program, so what both load is in the files of the program.
+      const names = all.includes('program') ? all.filter((start) => !COMMANDS.includes(start)) : all;
       groups.set(name, `shared-${names.join('-')}${needsSqlite(name) ? '-sqlite' : ''}`);
     }
   }
