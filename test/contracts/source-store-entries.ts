@@ -109,6 +109,7 @@ export function sourceEntriesContract(harness: () => RegistryStoreHarness): void
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(3) })], {
         at: hours(3),
         removed: [other],
+        minimumAgeSeconds: 2 * 3_600,
       });
       const ask = async () => {
         const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
@@ -123,6 +124,32 @@ export function sourceEntriesContract(harness: () => RegistryStoreHarness): void
       await refresh('c', 'a', [], { at: hours(5), purgeGoneBefore: hours(5) });
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(6) })], { at: hours(6) });
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(6) }));
+    });
+
+    it('forget the age of an entry that another one replaced for the minimum age', async () => {
+      await apply('c', { a: SOURCE_URL });
+      const [old, fresh] = ['old', 'fresh'].map((text) => entryOf('A', text, { firstSeen: hours(0) }));
+      const put = async (entry: UpstreamEntry, at: number, removed: UpstreamEntry[]) => {
+        texts.set('A', entry === old ? 'old' : 'fresh');
+        await refresh('c', 'a', [{ ...entry, firstSeen: hours(at) }], {
+          at: hours(at),
+          removed,
+          minimumAgeSeconds: 3_600,
+        });
+      };
+      const ask = async () => {
+        const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
+        return offer?.candidates.get('a')?.[0]?.firstSeen;
+      };
+      await put(old!, 0, []);
+      await put(fresh!, 10, [old!]);
+      await put(old!, 10.5, [fresh!]);
+      // No catalog had the other one yet.
+      expect(await ask()).toBe(hours(0.5));
+      await put(fresh!, 11, [old!]);
+      await put(old!, 13, [fresh!]);
+      expect(await ask()).toBe(hours(13));
+      texts.delete('A');
     });
 
     it('store a poll with its last rendered entries, which arrive together', async () => {

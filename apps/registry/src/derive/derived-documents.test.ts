@@ -187,6 +187,21 @@ describe('clients that ask for derived documents', () => {
     expect(begun.indexOf('page')).toBeLessThan(4);
   });
 
+  it('get the same ETag from every process, and a 304 without a second derivation', async () => {
+    const etagOf = async () => {
+      const asked = app.request('/page', { headers: { client: '192.0.2.1' } });
+      await end('page');
+      return (await asked).headers.get('etag')!;
+    };
+    const etag = await etagOf();
+    const headers = { client: '192.0.2.2', 'if-none-match': etag };
+    expect([(await app.request('/page', { headers })).status, begun]).toEqual([304, ['page']]);
+    derived = new DerivedDocuments((async (_: unknown, name: string) =>
+      Buffer.from(`bytes of ${name}`)) as unknown as Derive);
+    const other = await app.request('/page', { headers });
+    expect([other.status, other.headers.get('etag')]).toEqual([304, etag]);
+  });
+
   it('get no document from before a takedown after it', async () => {
     const before = ask('192.0.2.1', 'page');
     await expect.poll(() => begun).toEqual(['page']);

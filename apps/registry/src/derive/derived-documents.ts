@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Digest, sha256 } from '@krmhub/schema';
+import { LRUCache } from 'lru-cache';
 import { BytesCache } from '../http/bytes-cache.js';
 import { bytesResponse, uncompressed } from '../http/bytes-response.js';
 import { rateLimitKey } from '../http/client-address.js';
@@ -13,6 +14,9 @@ import type { Derivation, Derive } from './derivation.js';
 
 type Served = Omit<ServedDocument, 'digest'>;
 
+/** ETags of documents that are remembered, with about 200 bytes each. */
+const MAX_DIGESTS = 10_000;
+
 /**
  * Derives documents once, and responds with them. The least recently used ones are evicted first. Clients take turns:
  * one that asks for many documents delays no other, not even where it asked for the same one before.
@@ -20,7 +24,8 @@ type Served = Omit<ServedDocument, 'digest'>;
 export class DerivedDocuments {
   readonly #derive: Derive;
   readonly #cache: BytesCache;
-  readonly #digests = new WeakMap<Uint8Array, Digest>();
+  /** Of documents that may be evicted, by key: a client that has one gets a 304, and nothing is derived again. */
+  readonly #digests = new LRUCache<string, Digest>({ max: MAX_DIGESTS });
   readonly #frozen = new WeakMap<readonly unknown[], string>();
   readonly #queue = new FairQueue({
     atOnce: SERVER_LIMITS.derivationsAtOnce,
@@ -31,26 +36,33 @@ export class DerivedDocuments {
   readonly #inProgress = new Map<string, Promise<Uint8Array>>();
   /** Number of times that the cache was cleared: what was derived before must not get into it again. */
   #generation = 0;
-  /** Another version of the program may derive other bytes, so ETags do not outlive the process. */
-  readonly #process = randomUUID();
 
   constructor(derive: Derive, maxBytes: number = SERVER_LIMITS.maxPageCacheBytes) {
     this.#derive = derive;
     this.#cache = new BytesCache(maxBytes);
   }
 
-  /** Responds with a derived document. If the client has it, nothing is derived. */
-  respond<Input>(
+  /** Responds with a derived document. If the client has it, and it was derived before, nothing is derived. */
+  async respond<Input>(
     c: RegistryContext,
     derivation: Derivation<Input>,
     input: Input,
     document: Served,
   ): Promise<Response> {
     const key = this.#key(derivation, input);
+    const client = clientOf(c);
+    const derive = () => this.#derive(derivation, input);
+    const generation = this.#generation;
+    const known = this.#digests.get(key);
+    const bytes = known === undefined ? await this.#bytes(key, client, derive) : undefined;
     return bytesResponse(c, {
       ...document,
-      digest: `derived:${key}`,
-      find: (coding) => this.#find(key, coding, clientOf(c), () => this.#derive(derivation, input)),
+      digest: known ?? this.#digestOf(key, bytes!, generation),
+      // After a takedown, nothing from before is cached.
+      find: async (coding) =>
+        bytes !== undefined && generation !== this.#generation
+          ? uncompressed(bytes)
+          : this.#find(key, coding, client, derive),
     });
   }
 
@@ -62,10 +74,13 @@ export class DerivedDocuments {
     document: Served,
   ): Promise<Response> {
     const key = this.#key(derivation, input);
+    const generation = this.#generation;
     const bytes = await this.#bytes(key, clientOf(c), () => this.#derive(derivation, input));
-    const digest = this.#digests.get(bytes) ?? sha256(bytes);
-    this.#digests.set(bytes, digest);
-    return bytesResponse(c, { ...document, digest, find: async () => uncompressed(bytes) });
+    return bytesResponse(c, {
+      ...document,
+      digest: this.#digestOf(key, bytes, generation),
+      find: async () => uncompressed(bytes),
+    });
   }
 
   /** Returns a small derived value that the input of another document needs. */
@@ -77,14 +92,22 @@ export class DerivedDocuments {
   clear(): void {
     this.#generation += 1;
     this.#cache.clear();
+    this.#digests.clear();
   }
 
   #key<Input>({ name }: Derivation<Input>, input: Input): string {
     return sha256Text(
-      JSON.stringify([this.#process, name, input], (_, value) =>
+      JSON.stringify([name, input], (_, value) =>
         Array.isArray(value) && Object.isFrozen(value) ? this.#frozenDigest(value) : value,
       ),
     );
+  }
+
+  /** The ETag is of the bytes: processes, and versions of the program, that derive the same have the same. */
+  #digestOf(key: string, bytes: Uint8Array, generation: number): Digest {
+    const digest = this.#digests.get(key) ?? sha256(bytes);
+    if (generation === this.#generation) this.#digests.set(key, digest);
+    return digest;
   }
 
   /** A list that never changes, such as the releases of a function, can be long and is part of many inputs. */

@@ -1,11 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { computeDigest } from '@krmhub/oci';
-import { sha256 } from '@krmhub/schema';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { createApp } from '../server/app.js';
 import type { PieceStore } from '../store/blobs/s3/pieces.js';
+import type { UploadStore } from '../store/upload-store.js';
 import { readError, testClient, toBytes } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { SharedUploads } from './shared-uploads.js';
@@ -48,11 +49,18 @@ describe('an upload that several processes receive', () => {
   let processes: { uploads: SharedUploads; client: ReturnType<typeof testClient> }[];
 
   /** Another process of the registry, which has only the database and the blobs in common. */
-  function addProcess(limits: { maxUploads?: number; maxUploadsOfToken?: number } = {}) {
+  function addProcess({
+    store = {},
+    ...limits
+  }: {
+    maxUploads?: number;
+    maxUploadsOfToken?: number;
+    store?: Partial<UploadStore>;
+  } = {}) {
     const { parts } = registry;
     const uploads = new SharedUploads({
       ...limits,
-      store: parts.store,
+      store: { ...parts.store, ...store },
       pieces,
       blobs: parts.artifacts,
       clock: parts.clock,
@@ -235,6 +243,25 @@ describe('an upload that several processes receive', () => {
     send!.close();
     expect((await paused).status).toBe(404);
     expect((await finish(2, target, sha256('kept'))).status).toBe(201);
+    await isClean();
+  });
+
+  it('continues on another process while the first one cannot release it', async () => {
+    let failures = 3;
+    const process = processes.length;
+    addProcess({
+      store: {
+        releaseUpload: async (owner) => {
+          if (failures-- > 0) throw new KrmhubError('unavailable', 'terminating connection');
+          return registry.parts.store.releaseUpload(owner);
+        },
+      },
+    });
+    const target = await start(process);
+    expect((await patch(process, target, 'first', '0-4')).status).toBe(202);
+    expect((await patch(1, target, ' second', '5-11')).status).toBe(202);
+    expect(failures).toBeLessThan(1);
+    expect((await finish(2, target, sha256('first second'))).status).toBe(201);
     await isClean();
   });
 

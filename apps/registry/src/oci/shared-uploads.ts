@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import { SERVER_LIMITS } from '../limits.js';
@@ -45,6 +46,13 @@ export interface SharedUploadsOptions {
   maxUploadsOfToken?: number;
 }
 
+/** Milliseconds between two attempts to take or release an upload. */
+const TAKE_RETRY_MS = 200;
+/** Milliseconds after which a request fails because another one writes to the upload. */
+const TAKE_PATIENCE_MS = 3_000;
+/** Attempts to release: afterwards, others take the upload because its owner is lost. */
+const RELEASE_TRIES = 150;
+
 /** Bytes of all pieces that are in memory. */
 let waitingBytes = 0;
 
@@ -58,6 +66,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
   readonly #options: Required<SharedUploadsOptions>;
   readonly #copies = new Map<string, LocalCopy>();
   readonly #deleting = new Set<Promise<unknown>>();
+  #isClosed = false;
 
   constructor(options: SharedUploadsOptions) {
     const { maxUploads, maxUploadsOfToken } = SERVER_LIMITS;
@@ -87,7 +96,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
   async exclusive<Result>(upload: SharedUpload, work: () => Promise<Result>): Promise<Result> {
     const { store, log } = this.#options;
     if (upload.owner === undefined) {
-      const taken = await this.#take(upload);
+      const taken = await this.#takeSoon(upload);
       if (taken === 'unknown') throw uploadUnknown();
       if (taken === 'busy') throw uploadBusy();
     }
@@ -102,8 +111,9 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
       clearInterval(renewing);
       // An upload that is not released is free once its owner was not seen for a while.
       if (upload.hasEnded !== true) {
-        await store.releaseUpload(this.#ownerOf(upload)).catch(() => undefined);
+        const owner = this.#ownerOf(upload);
         delete upload.owner;
+        await store.releaseUpload(owner).catch(() => this.#releaseLater(owner));
       }
     }
   }
@@ -206,6 +216,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const id of [...this.#copies.keys()]) await this.#discard(id);
     await Promise.all(this.#deleting);
   }
@@ -232,6 +243,30 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     if (copy.size !== upload.size)
       throw new Error(`the pieces have ${copy.size} bytes, expected ${upload.size}`);
     return copy;
+  }
+
+  /** Waits for a request that may have ended without a release, because its connections broke. */
+  async #takeSoon(upload: SharedUpload): Promise<'taken' | 'busy' | 'unknown'> {
+    for (let waited = 0; ; waited += TAKE_RETRY_MS) {
+      const taken = await this.#take(upload);
+      if (taken !== 'busy' || waited >= TAKE_PATIENCE_MS) return taken;
+      await sleep(TAKE_RETRY_MS);
+    }
+  }
+
+  /** Tries again what the database did not answer, so that another process can continue the upload at once. */
+  #releaseLater(owner: UploadOwner): void {
+    const releasing: Promise<unknown> = (async () => {
+      for (let tries = 0; tries < RELEASE_TRIES && !this.#isClosed; tries += 1) {
+        await sleep(TAKE_RETRY_MS);
+        const isReleased = await this.#options.store.releaseUpload(owner).then(
+          () => true,
+          () => false,
+        );
+        if (isReleased) return;
+      }
+    })().finally(() => this.#deleting.delete(releasing));
+    this.#deleting.add(releasing);
   }
 
   async #take(upload: SharedUpload): Promise<'taken' | 'busy' | 'unknown'> {

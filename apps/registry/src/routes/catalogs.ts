@@ -96,8 +96,14 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {
     await authorize(c, deps, 'admin');
     await findCatalog(store, name);
-    await waitUntilSynced(deps, name);
-    await builder.buildNow(name);
+    try {
+      await waitUntilSynced(deps, name);
+      await builder.buildNow(name);
+    } catch (error) {
+      // Rejects with `gone` for a catalog that was deleted meanwhile.
+      await findCatalog(store, name);
+      throw error;
+    }
     return c.json(catalogDetail(await findCatalog(store, name)));
   });
 }

@@ -1,10 +1,12 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { builderMethods } from '../catalogs/shared-builder.js';
 import type { DerivedDocuments } from '../derive/derived-documents.js';
+import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Following } from '../processes/following.js';
 import type { Processes } from '../processes/processes.js';
@@ -39,13 +41,22 @@ export interface ApplyEventsDeps {
   log: Log;
 }
 
-/** Begins to follow the events of other processes, and to answer them while this one leads. */
+/**
+ * Begins to follow the events of other processes, and to answer them while this one leads. Returns what reads the newest
+ * catalogs after them.
+ */
 export async function startFollowing(
   following: Following,
   deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'> },
-): Promise<void> {
+): Promise<KeptCatalogs> {
   const { copies, ledBuilder, ledRefresher, processes } = deps;
-  const apply = eventApplier(deps);
+  const kept = new KeptCatalogs({ ...deps, maxBytes: SERVER_LIMITS.maxDocumentCacheBytes / 2 });
+  const applyEvents = eventApplier(deps);
+  const apply = async (events: readonly Event[] | undefined) => {
+    await applyEvents(events);
+    if (events === undefined || events.some(({ type }) => type.startsWith('catalog.') || REMOVES.has(type)))
+      kept.wake();
+  };
   // Others may have taken releases down since the last start.
   await apply(undefined);
   following.start(apply, {
@@ -54,6 +65,7 @@ export async function startFollowing(
   });
   // A takedown ends when no process has the bytes in memory any more.
   processes.beforeDrained(() => following.catchUp());
+  return kept;
 }
 
 /**

@@ -270,20 +270,15 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       () => uploads.close(),
       () => processes.stop(),
     );
+    let missingCatalogs: (() => readonly string[] | undefined) | undefined;
     if (following !== undefined) {
       stopping.add(() => following.stop());
-      const caches = {
-        store,
-        blobs,
-        artifacts,
-        copies,
-        trust,
-        newestSnapshots,
-        documents,
-        derived,
-        profileDocuments,
-      };
-      await startFollowing(following, { ...opened, ...caches, ledBuilder, ledRefresher, log });
+      const stored = { store, blobs, artifacts, copies, trust };
+      const caches = { newestSnapshots, documents, derived, profileDocuments };
+      const led = { ledBuilder, ledRefresher, log };
+      const kept = await startFollowing(following, { ...opened, ...stored, ...caches, ...led });
+      stopping.add(() => kept.stop());
+      missingCatalogs = () => kept.missing();
     }
     const shutdown = { begun: false };
     await processes.onLead({
@@ -353,6 +348,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         blobs,
         artifacts,
         snapshotBuilder,
+        ...(missingCatalogs && { missingCatalogs }),
         ...(opened.searchProblem && { searchProblem: opened.searchProblem }),
         log,
         shutdown,

@@ -44,6 +44,25 @@ it('does not check search where it is part of the database', async () => {
   expect(checks.map(({ name }) => name)).toEqual(['store', 'blobs', 'catalogs']);
 });
 
+it('is ready once every catalog that can be built has a snapshot, and stays so for new ones', async () => {
+  let missing: string[] | undefined;
+  const failing = [{ catalog: 'broken', message: 'its recipe is invalid' }];
+  const readiness = readinessChecks({
+    ...works,
+    snapshotBuilder: { status: () => ({ ...caughtUp, failing }) },
+    missingCatalogs: () => missing,
+  });
+  const catalogs = async () => (await readiness()).checks.find(({ name }) => name === 'catalogs');
+  const notReady = (detail: string) => ({ name: 'catalogs', status: 'failing', detail });
+  expect(await catalogs()).toEqual(notReady('the catalogs are being read'));
+  missing = ['broken', 'default'];
+  expect(await catalogs()).toEqual(notReady('catalogs without a snapshot: default'));
+  missing = ['broken'];
+  expect(await catalogs()).toMatchObject({ status: 'ok' });
+  missing = ['broken', 'new'];
+  expect(await catalogs()).toMatchObject({ status: 'ok' });
+});
+
 it('does not run what is excluded', async () => {
   const ran: string[] = [];
   const noting = (name: string) => ({ check: async () => void ran.push(name) });

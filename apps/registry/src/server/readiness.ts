@@ -9,6 +9,8 @@ interface ReadinessDeps {
   blobs: Pick<BlobStore, 'check'>;
   artifacts: Pick<BlobStore, 'check'>;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  /** Catalogs without a snapshot, undefined until the first read. Absent if one process has the database. */
+  missingCatalogs?: () => readonly string[] | undefined;
   /** Absent if search is part of the database. */
   searchProblem?: () => Promise<string | undefined>;
   log: Log;
@@ -24,7 +26,21 @@ type CheckName = Check['name'];
  * A result is reused for SERVER_LIMITS.readinessMilliseconds.
  */
 export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckName[]) => Promise<Readiness> {
-  const { store, blobs, artifacts, snapshotBuilder, searchProblem, shutdown, log } = deps;
+  const { store, blobs, artifacts, snapshotBuilder, missingCatalogs, searchProblem, shutdown, log } = deps;
+  /** Later, a new catalog must not take a process out of service. */
+  let hasCatalogs = missingCatalogs === undefined;
+  const checkCatalogs = (): Check => {
+    const status = snapshotBuilder.status();
+    const missing = hasCatalogs ? [] : missingCatalogs!();
+    const expected = missing?.filter((name) => !status.failing.some(({ catalog }) => catalog === name));
+    hasCatalogs ||= expected?.length === 0;
+    if (hasCatalogs || !status.caughtUp) return catalogCheck(status);
+    const detail =
+      expected === undefined
+        ? 'the catalogs are being read'
+        : `catalogs without a snapshot: ${expected.slice(0, 5).join(', ')}`;
+    return { name: 'catalogs', status: 'failing', detail };
+  };
   const checks: { name: CheckName; check: () => Promise<Check> }[] = [
     { name: 'store', check: reused(writes('store', () => store.check(), log)) },
     {
@@ -33,7 +49,7 @@ export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckN
         writes('blobs', async () => void (await Promise.all([blobs.check(), artifacts.check()])), log),
       ),
     },
-    { name: 'catalogs', check: async () => catalogCheck(snapshotBuilder.status()) },
+    { name: 'catalogs', check: async () => checkCatalogs() },
     ...(searchProblem === undefined
       ? []
       : [{ name: 'search', check: reused(() => searchCheck(searchProblem, log)) } as const]),

@@ -1,6 +1,6 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import type { EventStore, SnapshotStore } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import type { FunctionName, Takedown } from '@krmhub/schema';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { DerivedDocuments } from '../derive/derived-documents.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
@@ -40,18 +40,16 @@ export async function takeDownRelease(
 ): Promise<TakedownResult> {
   const { dryRun } = request;
   const result = await deps.functionLocks.run(functionLockKey(name), async () => {
-    const earlier = (await deps.store.takedowns(name.group, name.kind)).find(
-      ({ release }) => release === name.release,
-    );
-    if (earlier === undefined) return apply(deps, name, request);
-    return {
-      outcome: 'unchanged' as const,
-      takedowns: [earlier],
-      blobs: [],
-      scripts: [],
-      withdrawn: [],
-      repositories: [],
-    };
+    const earlier = await findTombstone(deps, name);
+    if (earlier !== undefined) return unchanged(earlier);
+    try {
+      return await apply(deps, name, request);
+    } catch (error) {
+      // Another process may have taken it down meanwhile.
+      const later = await findTombstone(deps, name).catch(() => undefined);
+      if (later !== undefined) return unchanged(later);
+      throw error;
+    }
   });
   const response: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
   if (dryRun) return response;
@@ -63,11 +61,25 @@ export async function takeDownRelease(
   return response;
 }
 
+async function findTombstone(
+  { store }: Pick<TakeDownReleaseDeps, 'store'>,
+  { group, kind, release }: FunctionName & { release: string },
+): Promise<Takedown | undefined> {
+  return (await store.takedowns(group, kind)).find((one) => one.release === release);
+}
+
+type Applied = Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>;
+
+function unchanged(takedown: Takedown): Applied {
+  const nothing = { blobs: [], scripts: [], withdrawn: [], repositories: [] };
+  return { outcome: 'unchanged', takedowns: [takedown], ...nothing };
+}
+
 async function apply(
   deps: TakeDownReleaseDeps,
   name: FunctionName & { release: string },
   { reason, dryRun, by, token }: TakedownRequest,
-): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
+): Promise<Applied> {
   const { release } = await findRelease(deps.store, name);
   const takedown = {
     group: release.group,

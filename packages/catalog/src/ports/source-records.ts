@@ -104,12 +104,17 @@ export interface SourceRefresh {
   expected: SourceRecord;
   /** The new record. */
   record: SourceRecord;
-  /** Entries that are new or returned; a returned entry keeps its age. Their rendered entries are stored. */
+  /**
+   * Entries that are new or returned. A returned entry keeps its age, unless another one that reached the minimum age
+   * had replaced it. Their rendered entries are stored.
+   */
   put: UpstreamEntry[];
   /** Entries that the source removed. */
   removed: UpstreamEntryName[];
   /** Whether all entries must be evaluated again, because the signers changed. */
   reevaluate: boolean;
+  /** Of the source in the recipe. */
+  minimumAgeSeconds?: number;
   /** Entries that were removed before this time are deleted, unless their replacement is newer. */
   purgeGoneBefore: Time;
   /** The event. Absent if nothing changed for users. */

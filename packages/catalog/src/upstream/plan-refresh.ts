@@ -70,7 +70,12 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
   const { record, outcome, now } = input;
   const remembered = Math.max(REFRESH_LIMITS.retentionDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);
   const purgeGoneBefore = addSeconds(now, -remembered);
-  const common = { expected: record, purgeGoneBefore };
+  const { minimumAgeSeconds } = input.upstream;
+  const common = {
+    expected: record,
+    purgeGoneBefore,
+    ...(minimumAgeSeconds === undefined ? {} : { minimumAgeSeconds }),
+  };
   const event = (type: EventType, more: { digest?: Digest; reason?: string }) => ({
     event: { type, at: now, by: 'krmhub', catalog: record.catalog, source: record.source, ...more },
   });

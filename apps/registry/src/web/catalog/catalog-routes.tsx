@@ -19,7 +19,7 @@ import {
   compareSnapshotsPath,
 } from '../addresses.js';
 import { counted } from '../counted.js';
-import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
+import { ATOM_MEDIA_TYPE, FeedParameters } from '../feeds/atom.js';
 import { feedId } from '../feeds/feed-id.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
@@ -100,7 +100,7 @@ export const CATALOG_PAGE_ROUTES = {
   feedOfSnapshots: createRoute({
     method: 'get',
     path: '/catalogs/{name}/snapshots.atom',
-    request: { params },
+    request: { params, query: FeedParameters },
     responses: { 200: { description: 'An Atom feed' } },
   }),
 } as const;
@@ -266,18 +266,23 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
     });
   });
 
-  servePage(app, CATALOG_PAGE_ROUTES.feedOfSnapshots, {}, async (c, { params: { name } }) => {
-    const catalog = await findCatalog(store, name);
-    const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1);
-    const id = await feedId(store, catalogFeedPath(name));
-    const text = snapshotFeed(site, { ...catalog, id }, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
-    const bytes = new TextEncoder().encode(text);
-    return bytesResponse(c, {
-      digest: sha256(bytes),
-      mediaType: ATOM_MEDIA_TYPE,
-      cacheControl: CACHE_REVALIDATE,
-      coded: true,
-      find: (coding) => codedBody(bytes, coding),
-    });
-  });
+  servePage(
+    app,
+    CATALOG_PAGE_ROUTES.feedOfSnapshots,
+    {},
+    async (c, { params: { name }, query: { before } }) => {
+      const catalog = await findCatalog(store, name);
+      const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1, before);
+      const id = await feedId(store, catalogFeedPath(name));
+      const text = snapshotFeed(site, { ...catalog, id, before }, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
+      const bytes = new TextEncoder().encode(text);
+      return bytesResponse(c, {
+        digest: sha256(bytes),
+        mediaType: ATOM_MEDIA_TYPE,
+        cacheControl: CACHE_REVALIDATE,
+        coded: true,
+        find: (coding) => codedBody(bytes, coding),
+      });
+    },
+  );
 }

@@ -1,22 +1,30 @@
 import { describeTombstone, type SnapshotRecord } from '@krmhub/catalog';
 import { catalogFeedPath, catalogPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
-import { atomFeed, type FeedEntry, permanentId } from '../feeds/atom.js';
+import { atomFeed, type FeedEntry, feedPath, permanentId } from '../feeds/atom.js';
 import type { Site } from '../site.js';
 import { changesText } from './cached-counts.js';
 import type { SnapshotRow } from './snapshots-section.js';
 
-/** Returns an Atom feed of the newest snapshots of a catalog. */
+/** Returns an Atom feed of snapshots of a catalog, the newest or those before a serial. */
 export function snapshotFeed(
   site: Site,
-  { id, name, appliedAt }: { id: string; name: string; appliedAt: string },
+  {
+    id,
+    name,
+    appliedAt,
+    before,
+  }: { id: string; name: string; appliedAt: string; before: number | undefined },
   rows: readonly SnapshotRow[],
 ): string {
-  const self = catalogFeedPath(name);
+  const path = catalogFeedPath(name);
+  // Serials have no gaps.
+  const last = rows.at(-1)?.snapshot.serial ?? 1;
   return atomFeed({
     title: `Snapshots of the catalog ${name}`,
-    self: site.whole(self),
+    self: site.whole(feedPath(path, before)),
     page: site.whole(catalogPath(name)),
+    next: last > 1 ? site.whole(feedPath(path, last)) : undefined,
     id,
     updated: appliedAt,
     // A withdrawal is a new entry.

@@ -1,12 +1,15 @@
+import { z } from '@hono/zod-openapi';
 import { sha256 } from '@krmhub/schema';
 import { cutText, visibleText } from '../visible-text.js';
 
-/** An Atom feed (RFC 4287). */
+/** A document of a paged Atom feed (RFC 4287, RFC 5005). */
 export interface Feed {
   title: string;
   /** URLs of the feed and of its page; absolute, or a path that is relative to the feed. */
   self: string;
   page: string;
+  /** URL of the document with the entries before these; absent in the last one. */
+  next?: string | undefined;
   id: string;
   /** RFC 3339; for a feed without entries. */
   updated: string;
@@ -24,11 +27,25 @@ export interface FeedEntry {
   summary: string;
 }
 
+/** Entries before which a document of a feed starts: a position that new entries do not move. */
+export const FeedParameters = z.object({
+  before: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'is not a position of this feed: follow its link next')
+    .transform(Number)
+    .optional(),
+});
+
+/** Returns the path of a document of a feed. */
+export function feedPath(path: string, before: number | undefined): string {
+  return before === undefined ? path : `${path}?before=${before}`;
+}
+
 export const ATOM_MEDIA_TYPE = 'application/atom+xml; charset=utf-8';
 /** Maximum UTF-16 code units of a title, a name or a summary. */
 const MAX_TEXT = 1_000;
 
-export function atomFeed({ title, self, page, id, updated, entries }: Feed): string {
+export function atomFeed({ title, self, page, next, id, updated, entries }: Feed): string {
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
   <id>${xml(id)}</id>
@@ -37,7 +54,7 @@ export function atomFeed({ title, self, page, id, updated, entries }: Feed): str
   <author><name>krmhub</name></author>
   <link rel="self" type="application/atom+xml" href="${xml(self)}"/>
   <link rel="alternate" type="text/html" href="${xml(page)}"/>
-${entries.map(entryText).join('')}</feed>
+${next === undefined ? '' : `  <link rel="next" type="application/atom+xml" href="${xml(next)}"/>\n`}${entries.map(entryText).join('')}</feed>
 `;
 }
 

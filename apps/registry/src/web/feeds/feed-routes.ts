@@ -10,18 +10,26 @@ import { findFunction } from '../../store/find-record.js';
 import { functionFeedPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
-import { ATOM_MEDIA_TYPE, atomFeed, type Feed } from './atom.js';
+import { ATOM_MEDIA_TYPE, atomFeed, FeedParameters, feedPath } from './atom.js';
 import { feedId } from './feed-id.js';
-import { functionEntries, registryEntries } from './release-entries.js';
+import { type EntryPage, functionEntries, registryEntries } from './release-entries.js';
 
 const feed = { 200: { description: 'An Atom feed' } };
 
 export const FEED_ROUTES = {
-  feedOfReleases: createRoute({ method: 'get', path: RELEASES_FEED, responses: feed }),
+  feedOfReleases: createRoute({
+    method: 'get',
+    path: RELEASES_FEED,
+    request: { query: FeedParameters },
+    responses: feed,
+  }),
   feedOfFunction: createRoute({
     method: 'get',
     path: '/functions/{group}/{kind}/releases.atom',
-    request: { params: z.object({ group: parameters.Group, kind: parameters.Kind }) },
+    request: {
+      params: z.object({ group: parameters.Group, kind: parameters.Kind }),
+      query: FeedParameters,
+    },
     responses: feed,
   }),
 } as const;
@@ -37,33 +45,40 @@ export interface FeedDeps {
 export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
   let cached: { sequence: number; text: string } | undefined;
 
-  servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c) => {
+  servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c, { query: { before } }) => {
+    const title = 'Releases of all functions';
+    const read = async () =>
+      feedOf(
+        { title, path: RELEASES_FEED, page: searchPath(), before },
+        await registryEntries(store, site, before),
+      );
+    if (before !== undefined) return feedResponse(c, await read());
     const sequence = await store.lastEvent();
-    if (cached?.sequence !== sequence) {
-      const entries = await registryEntries(store, site);
-      const feed = await feedOf('Releases of all functions', RELEASES_FEED, searchPath(), entries);
-      const text = atomFeed(feed);
-      cached = { sequence, text };
-    }
+    if (cached?.sequence !== sequence) cached = { sequence, text: await read() };
     return feedResponse(c, cached.text);
   });
 
-  servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params }) => {
+  servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params, query: { before } }) => {
     const fn = await findFunction(store, params);
-    const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site);
+    const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site, before);
     const title = `Releases of ${fn.group}/${fn.kind}`;
-    return feedResponse(c, atomFeed(await feedOf(title, functionFeedPath(fn), functionPath(fn), entries)));
+    const feed = { title, path: functionFeedPath(fn), page: functionPath(fn), before };
+    return feedResponse(c, await feedOf(feed, entries));
   });
 
-  async function feedOf(title: string, self: string, page: string, entries: Feed['entries']): Promise<Feed> {
-    return {
+  async function feedOf(
+    { title, path, page, before }: { title: string; path: string; page: string; before: number | undefined },
+    { entries, next }: EntryPage,
+  ): Promise<string> {
+    return atomFeed({
       title,
-      self: site.whole(self),
+      self: site.whole(feedPath(path, before)),
       page: site.whole(page),
-      id: await feedId(store, self),
+      next: next === undefined ? undefined : site.whole(feedPath(path, next)),
+      id: await feedId(store, path),
       updated: NEVER,
       entries,
-    };
+    });
   }
 }
 

@@ -74,6 +74,34 @@ describe('feeds of releases', () => {
     expect((await feed(ALL)).entries[0]!.title).toBe('example.com/Late 1.0.0');
   });
 
+  it.each([ALL, ONE, '/catalogs/default/snapshots.atom'])(
+    '%s links to all earlier entries',
+    async (target) => {
+      for (let at = 0; at < 60; at += 1) {
+        await registry.publish({ kind: 'SetLabels', release: `2.0.${at}` });
+        if (target.startsWith('/catalogs/') && at % 2 === 0) await registry.waitForCatalogs();
+      }
+      await registry.waitForCatalogs();
+      const ids: string[] = [];
+      for (let next: string | undefined = target, pages = 0; next !== undefined; pages += 1) {
+        expect(pages).toBeLessThan(50);
+        const { response, text, entries } = await feed(next);
+        expect(response.status).toBe(200);
+        expect(text).toContain(
+          `rel="self" type="application/atom+xml" href="https://krm.example.com${next}"`,
+        );
+        // New entries do not move the documents that follow.
+        if (pages === 0)
+          await registry.publish({ kind: 'SetLabels', release: `3.0.${ids.length}${target.length}` });
+        ids.push(...entries.map(({ id }) => id!));
+        next = /<link rel="next"[^>]* href="https:\/\/krm.example.com([^"]*)"/.exec(text)?.[1];
+      }
+      expect(ids.length).toBeGreaterThan(target.startsWith('/catalogs/') ? 30 : 50);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect((await feed(`${target}?before=0`)).response.status).toBe(400);
+    },
+  );
+
   it('do not exist for unknown functions', async () => {
     expect((await feed('/functions/example.com/Nothing/releases.atom')).response.status).toBe(404);
   });

@@ -29,18 +29,37 @@ const WORDS: Partial<Record<Event['type'], string>> = {
   'release.taken-down': 'taken down',
 };
 
-/** Returns the newest events of releases of all functions, within the last few thousand events. */
-export async function registryEntries(store: FunctionStore & EventStore, site: Site): Promise<FeedEntry[]> {
+/** Entries of one document of a feed, newest first. */
+export interface EntryPage {
+  entries: FeedEntry[];
+  /** Where the next document starts. */
+  next?: number;
+}
+
+/**
+ * Returns events of releases of all functions, by default the newest. It reads a few thousand events, so there can be
+ * further ones after few.
+ */
+export async function registryEntries(
+  store: FunctionStore & EventStore,
+  site: Site,
+  start?: number,
+): Promise<EntryPage> {
   const { maxEntries, eventsAtOnce, maxReads } = FEED_LIMITS;
-  const found: FeedEvent[] = [];
-  let before = (await store.lastEvent()) + 1;
+  const found: (FeedEvent & { sequence: number })[] = [];
+  let before = Math.min((await store.lastEvent()) + 1, start ?? Number.POSITIVE_INFINITY);
   for (let reads = 0; reads < maxReads && before > 1 && found.length < maxEntries; reads++) {
     const after = Math.max(before - eventsAtOnce - 1, 0);
     const events = (await store.events(after, eventsAtOnce)).filter(({ sequence }) => sequence < before);
-    found.push(...events.reverse().flatMap((event) => feedEvent(event) ?? []));
+    for (const event of events.reverse()) {
+      const one = feedEvent(event);
+      if (one !== undefined) found.push({ ...one, sequence: event.sequence });
+    }
     before = after + 1;
   }
-  return found.slice(0, maxEntries).map((one) => entryOf(one, site));
+  const shown = found.slice(0, maxEntries);
+  const next = found.length > maxEntries ? shown.at(-1)!.sequence : before;
+  return { entries: shown.map((one) => entryOf(one, site)), ...(next > 1 ? { next } : {}) };
 }
 
 function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event): FeedEvent | undefined {
@@ -58,12 +77,16 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
   };
 }
 
-/** Returns the newest events of the releases of one function. */
+/**
+ * Returns events of the releases of one function, by default the newest. `start` counts from the oldest event, so that
+ * new ones do not move it.
+ */
 export function functionEntries(
   fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'>,
   takedowns: readonly Takedown[],
   site: Site,
-): FeedEntry[] {
+  start?: number,
+): EntryPage {
   const { group, kind } = fn;
   const happenings = [
     ...fn.releases.flatMap((release) => ofRelease({ group, kind }, release)),
@@ -80,10 +103,11 @@ export function functionEntries(
       }),
     ),
   ];
-  return happenings
-    .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
-    .slice(0, FEED_LIMITS.maxEntries)
-    .map((one) => entryOf(one, site));
+  happenings.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  const from = Math.max(happenings.length - (start ?? Number.POSITIVE_INFINITY), 0);
+  const shown = happenings.slice(from, from + FEED_LIMITS.maxEntries);
+  const next = happenings.length - from - shown.length;
+  return { entries: shown.map((one) => entryOf(one, site)), ...(next > 0 ? { next } : {}) };
 }
 
 function ofRelease(

@@ -1,10 +1,4 @@
-import {
-  type Event,
-  RevisionConflict,
-  type SourceRecord,
-  type SourceRefresh,
-  type SourceStore,
-} from '@krmhub/catalog';
+import { type Event, RevisionConflict, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -27,10 +21,15 @@ const removeEntry = text(
 const reevaluate = text(
   `UPDATE upstream_entry SET changed_event = :event WHERE catalog = :catalog AND source = :source AND gone_at IS NULL`,
 );
-const previousEntry = text<{ firstSeen: string; goneAt: string | null }>(
-  `SELECT first_seen AS "firstSeen", gone_at AS "goneAt" FROM upstream_entry
-   WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
-     AND definition = :definition`,
+interface FormerEntry {
+  definition: string;
+  firstSeen: string;
+  goneAt: string | null;
+}
+
+const formerEntries = text<FormerEntry>(
+  `SELECT definition, first_seen AS "firstSeen", gone_at AS "goneAt" FROM upstream_entry
+   WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded`,
 );
 const storedEntry = text<{ digest: string }>('SELECT digest FROM entry WHERE digest = :definition');
 const put = text(
@@ -70,7 +69,7 @@ function* storeRefresh(refresh: SourceRefresh): Work<Event | undefined> {
       const kindFolded = kind.toLowerCase();
       yield* removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
     }
-    for (const entry of put) yield* putEntry(record, entry, sequence);
+    for (const entry of put) yield* putEntry(refresh, entry, sequence);
     if (refresh.reevaluate) yield* reevaluate.run({ event: sequence, catalog, source });
   }
   yield* removeFormerEntries(record, refresh.purgeGoneBefore, at);
@@ -104,7 +103,7 @@ function* expectUnchanged({ expected, record }: SourceRefresh): Work<void> {
 }
 
 function* putEntry(
-  { catalog, source }: SourceRecord,
+  { record: { catalog, source }, minimumAgeSeconds = 0 }: SourceRefresh,
   entry: SourceRefresh['put'][number],
   changedEvent: number,
 ): Work<void> {
@@ -114,24 +113,40 @@ function* putEntry(
     throw new RevisionConflict(`rendered entry ${definition} is not stored`);
   }
   const key = { catalog, source, group, kindFolded: kind.toLowerCase(), definition };
-  const before = yield* previousEntry.first(key);
+  const others = yield* formerEntries.all({ ...key });
+  const before = others.find((one) => one.definition === definition);
+  const isCredited =
+    before?.goneAt != null && !others.some((one) => wasServedAfter(one, before.goneAt!, minimumAgeSeconds));
   yield* put.run({
     ...key,
     kind,
     facts: JSON.stringify(facts satisfies EntryFacts),
-    firstSeen: before === undefined ? firstSeen : addEarlierTime(firstSeen, before),
+    firstSeen: isCredited ? addEarlierTime(firstSeen, before) : firstSeen,
     event: changedEvent,
   });
+}
+
+/**
+ * Reports whether an entry reached the minimum age after another one was gone. Then a catalog has replaced that one, and
+ * a source that returns to it goes back to an older content: a new change, which must reach the minimum age again.
+ */
+function wasServedAfter(
+  { firstSeen, goneAt }: FormerEntry,
+  since: string,
+  minimumAgeSeconds: number,
+): boolean {
+  return (
+    goneAt !== null &&
+    goneAt > since &&
+    Date.parse(goneAt) - Date.parse(firstSeen) >= minimumAgeSeconds * 1_000
+  );
 }
 
 /**
  * Returns the first-seen time of an entry that returned, reduced by its earlier time in the source. The absence does
  * not count, so that a bad entry which was fixed within an hour does not reach the minimum age unseen.
  */
-function addEarlierTime(
-  back: string,
-  { firstSeen, goneAt }: { firstSeen: string; goneAt: string | null },
-): string {
+function addEarlierTime(back: string, { firstSeen, goneAt }: FormerEntry): string {
   if (goneAt === null) return firstSeen;
   const earlier = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
   return new Date(Date.parse(back) - earlier).toISOString();
