@@ -64,7 +64,7 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
 
   await run('keygen', '--out', 'team');
   write('policies.yaml', policyOf(readFileSync(path.join(folder, 'team.pub'), 'utf8')));
-  await run('policy', 'apply', 'policies.yaml');
+  await run('policy', 'apply', 'policies.yaml', '--yes');
   const signed = ['--key', 'team.key', '--allow-breaking'];
   await run('publish', definition('set-labels', '1.0.0'), '--release', '1.0.0', ...signed);
   await run('publish', definition('set-labels', '1.1.0'), '--release', '1.1.0', ...signed);

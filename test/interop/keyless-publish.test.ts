@@ -39,7 +39,7 @@ spec:
 `,
   );
   Object.assign(user.env, registry.env);
-  await user.succeeds('policy', 'apply', 'policies.yaml');
+  await user.succeeds('policy', 'apply', 'policies.yaml', '--yes');
 });
 afterAll(async () => {
   await registry?.stop();

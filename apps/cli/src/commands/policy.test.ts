@@ -41,7 +41,10 @@ afterAll(async () => {
 });
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
-  runTest(args, { cwd: folder, env: { ...registry.env, KRMHUB_KEY_PASSWORD: 'secret', ...env } });
+  runTest(/^(?:apply|add|remove)$/.test(args[1] ?? '') ? [...args, '--yes'] : args, {
+    cwd: folder,
+    env: { ...registry.env, KRMHUB_KEY_PASSWORD: 'secret', ...env },
+  });
 
 async function put(name: string, text: string): Promise<string> {
   await writeFile(path.join(folder, name), text);
@@ -82,7 +85,9 @@ describe('policy apply and publish', () => {
       const io = await publish(...args);
       expect({ args, exitCode: io.exitCode }).toEqual({ args, exitCode: 4 });
       expect(io.err()).toContain(message);
+      expect(io.err()).not.toContain('signed 1 release');
     }
+    expect((await publish('--key', 'team.key', '--dry-run')).err()).not.toContain('signed 1 release');
     const io = await publish('--key', 'team.key');
     expect(io.exitCode).toBe(0);
     expect(io.err()).toContain('signed 1 release');
@@ -115,6 +120,16 @@ describe('policy apply and publish', () => {
     expect(refused.exitCode).toBe(4);
     expect(refused.err()).toContain('previous releases are signed by the key');
     expect((await run([...unsigned, '--key', 'other.key'])).exitCode).toBe(4);
+  });
+
+  it('warns of a release whose images have the tag of another one', async () => {
+    const other = await run(['publish', '2.0.0.yaml', '--release', '2.1.0', '--dry-run']);
+    const name = NAME.replace('@2.0.0', '@2.1.0');
+    expect([other.exitCode, other.err()]).toEqual([
+      0,
+      expect.stringContaining(`warning: ${name}: its images have the tag of the release 2.0.0`),
+    ]);
+    expect((await publish('--dry-run')).err()).not.toContain('have the tag');
   });
 
   it('has exit code 4 in every command that pushes what the registry does not trust', async () => {
@@ -361,6 +376,28 @@ spec:
       expect(io.exitCode).toBe(4);
       expect(io.err()).toContain('team.key is not a sigstore bundle');
     }
+  });
+
+  it('changes nothing without a terminal and without --yes', async () => {
+    const file = await policyFor('team');
+    const before = (await run(['policy', 'list', '--text'])).out();
+    for (const args of [
+      ['apply', file],
+      ['add', 'new', '--group', `*.${domain}`, '--key', 'team.pub'],
+      ['apply', '-'],
+    ]) {
+      const options = {
+        cwd: folder,
+        env: registry.env,
+        ...(args[1] === '-' ? { stdin: '# nothing\n' } : {}),
+      };
+      const io = await runTest(['policy', ...args], options);
+      expect([args, io.exitCode, io.err()]).toEqual([args, 2, expect.stringContaining('use --yes')]);
+    }
+    expect((await run(['policy', 'list', '--text'])).out()).toBe(before);
+    expect(
+      (await runTest(['policy', 'apply', file, '--dry-run'], { cwd: folder, env: registry.env })).exitCode,
+    ).toBe(0);
   });
 
   it('requires the scope admin', async () => {

@@ -12,7 +12,7 @@ export function registerPolicy(program: Command, io: Io): void {
     .description('List, add, remove, and replace the signing policies of a registry.')
     .addHelpText(
       'after',
-      '\nExamples:\n  krmhub policy list\n  krmhub policy add team --group team.example.com --key krmhub.pub\n  krmhub policy apply policies.yaml --dry-run',
+      '\nExamples:\n  krmhub policy list\n  krmhub policy add team --group team.example.com --key krmhub.pub --yes\n  krmhub policy apply policies.yaml --dry-run',
     );
   registerList(policy, io);
   registerAdd(policy, io);
@@ -63,10 +63,10 @@ function registerAdd(policy: Command, io: Io): void {
       `
 The other policies stay. The registry then rejects releases of these groups
 without such a signature. The command prints the added and removed signers of
-each group. In a terminal, it asks for confirmation.
+each group, and asks for confirmation. Without a terminal, use --yes.
 
 Examples:
-  krmhub policy add team --group team.example.com --key krmhub.pub
+  krmhub policy add team --group team.example.com --key krmhub.pub --yes
   krmhub policy add ci --group ci.example.com --issuer https://accounts.example.com --identity ci@example.com --dry-run`,
     )
     .action(
@@ -88,12 +88,12 @@ function registerRemove(policy: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command prints the signers that are no longer trusted. In a terminal, it
-asks for confirmation.
+The command prints the signers that are no longer trusted, and asks for
+confirmation. Without a terminal, use --yes.
 
 Examples:
   krmhub policy remove team --dry-run
-  krmhub policy remove team`,
+  krmhub policy remove team --yes`,
     )
     .action(async (name: string, options: PolicyOptions) => {
       const { removePolicy } = await import('../signatures/policies/edit-policies.js');
@@ -122,12 +122,12 @@ sign them. If a policy covers a release, the registry rejects the release
 without such a signature. The file contains all policies. To delete a policy,
 remove it from the file and use --remove.
 
-For each group, the command prints the added and removed signers. In a terminal,
-it asks for confirmation before it applies the policies.
+For each group, the command prints the added and removed signers, and asks for
+confirmation. Without a terminal, use --yes.
 
 Examples:
   krmhub policy apply policies.yaml --dry-run
-  krmhub policy apply policies.yaml`,
+  krmhub policy apply policies.yaml --yes`,
     )
     .action(async (file: string, options: PolicyOptions) => {
       const { applyPolicies } = await import('../signatures/policies/apply-policies.js');

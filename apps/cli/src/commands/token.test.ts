@@ -102,6 +102,17 @@ it('accepts a unique prefix of a token ID', () => {
   expect(findToken(tokens, 'beef-1').id).toBe('beef-1');
 });
 
+it('revokes a token by its name, if only one has it', async () => {
+  for (const name of ['twin', 'twin', 'single']) await run(['token', 'create', name, '--scope', 'publish']);
+  const revoked = await run(['token', 'revoke', 'single']);
+  expect([revoked.exitCode, revoked.err()]).toEqual([0, expect.stringContaining('revoked token single (')]);
+  const twins = await run(['token', 'revoke', 'twin']);
+  expect([twins.exitCode, twins.err()]).toEqual([
+    2,
+    expect.stringMatching(/2 tokens have the name "twin"\n.*IDs: \w+/),
+  ]);
+});
+
 function visibleLength(line: string): number {
   return line.replace(/\u001b\[\d+m/g, '').length;
 }

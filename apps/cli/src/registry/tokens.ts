@@ -78,11 +78,19 @@ async function readLeakedToken(io: Io): Promise<string> {
   return checkToken(new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH)));
 }
 
-/** Returns the one token whose ID starts with `id`; tokens that are not revoked take precedence. */
+/** Returns the one token with this name, or whose ID starts with `id`; tokens that are not revoked take precedence. */
 export function findToken(tokens: readonly Token[], id: string): Token {
   const hint = 'List the IDs: krmhub token list';
   const exact = tokens.find((token) => token.id === id);
   if (exact !== undefined) return exact;
+  const named = tokens.filter(({ name, revokedAt }) => name === id && revokedAt === undefined);
+  if (named.length === 1) return named[0]!;
+  if (named.length > 1) {
+    const ids = named.map((token) => token.id).join(', ');
+    throw new KrmhubError('usage', `${named.length} tokens have the name ${JSON.stringify(id)}`, {
+      hint: `Use one of the IDs: ${ids}`,
+    });
+  }
   if (id.length < MIN_ID_LENGTH) {
     throw new KrmhubError(
       'usage',

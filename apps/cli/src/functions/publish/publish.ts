@@ -2,12 +2,13 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
+import { sharedImageRelease } from '@krmhub/catalog';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import { assignReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
 import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls, plural } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
@@ -40,12 +41,16 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;
   const published = await (async () => {
-    const submissions = await withBundles(io, client, read, readme, options, progress);
+    const { submissions, signed } = await withBundles(io, client, read, readme, options, progress);
     const plans = await planAll(client, submissions, readme, allowBreaking, progress);
     await printChangeWarnings(io, plans, sources);
     if (options.dryRun === true) return plans;
     await pushLocalScripts(io, scripts, options, progress);
-    return storeAll(io, client, submissions, readme, options, progress);
+    const stored = await storeAll(io, client, submissions, readme, options, progress);
+    await progress.clear();
+    // Not before the registry has accepted the signatures.
+    if (signed > 0) await printLine(io, `signed ${plural(signed, 'release')}`);
+    return stored;
   })().catch(async (error: unknown) => {
     await progress.clear();
     throw await withoutDiagnostics(io, error, sources);
@@ -105,6 +110,7 @@ async function readSubmissions(
     });
   }
   const submissions = assignReleases(definitions, options.release);
+  await printOtherTags(io, submissions);
   if (options.readme !== undefined && submissions.length !== 1) {
     throw new KrmhubError('usage', `--readme requires a single definition, got ${submissions.length}`, {
       hint: 'Publish the definition with the README in a separate command.',
@@ -138,6 +144,18 @@ async function printChangeWarnings(
 ): Promise<void> {
   const changes = plans.flatMap((plan) => plan.changes);
   await printWarnings(io, changes, sources, 'list them with `krmhub diff`');
+}
+
+/** Warns of releases whose images have the tag of another one: users would take one for the other. */
+async function printOtherTags(io: Io, submissions: readonly Submission[]): Promise<void> {
+  for (const { group, kind, release, definition } of submissions) {
+    const named = sharedImageRelease(definition);
+    if (named === undefined || named === release) continue;
+    const what = escapeControls(
+      `${group}/${kind}@${release}: its images have the tag of the release ${named}`,
+    );
+    await printWarning(io, what);
+  }
 }
 
 async function printRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Submission } from '../../documents/read-definitions.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import type { Progress } from '../../io/progress.js';
-import { escapeControls, plural } from '../../io/text.js';
+import { escapeControls } from '../../io/text.js';
 import type { BundleSignerOptions } from '../../signatures/bundle-signer.js';
 import { readBundleFile } from '../../signatures/read-bundle-file.js';
 
@@ -13,7 +13,8 @@ export interface BundleOptions extends BundleSignerOptions {
 }
 
 /**
- * Adds the given bundles and, if a signer is given, signatures. Without both, adds the bundles next to the definitions.
+ * Adds the given bundles and, if a signer is given, signatures, which it counts. Without both, adds the bundles next to
+ * the definitions.
  */
 export async function withBundles(
   io: Io,
@@ -22,7 +23,7 @@ export async function withBundles(
   readme: Uint8Array | undefined,
   options: BundleOptions,
   progress: Progress,
-): Promise<readonly Submission[]> {
+): Promise<{ submissions: readonly Submission[]; signed: number }> {
   const named = options.bundle ?? [];
   if (named.length > 0 && submissions.length !== 1) {
     throw new KrmhubError('usage', `--bundle requires a single definition, got ${submissions.length}`, {
@@ -35,11 +36,11 @@ export async function withBundles(
   }
   if (!signs && named.length === 0) {
     const { withBundlesBeside } = await import('./bundles-beside.js');
-    return withBundlesBeside(io, submissions, readme);
+    return { submissions: await withBundlesBeside(io, submissions, readme), signed: 0 };
   }
   const given = await Promise.all(named.map(async (name) => (await readBundleFile(io, name)).bytes));
   const bundled = submissions.map((submission) => ({ ...submission, bundles: given }));
-  return signs ? sign(io, client, bundled, readme, options, progress) : bundled;
+  return signs ? sign(io, client, bundled, readme, options, progress) : { submissions: bundled, signed: 0 };
 }
 
 async function sign(
@@ -49,7 +50,7 @@ async function sign(
   readme: Uint8Array | undefined,
   options: BundleOptions,
   progress: Progress,
-): Promise<readonly Submission[]> {
+): Promise<{ submissions: readonly Submission[]; signed: number }> {
   const [{ bundleSigner }, { signAndVerify: signChecked }, { submissionStatement: statementOfSubmission }] =
     await Promise.all([
       import('../../signatures/bundle-signer.js'),
@@ -78,8 +79,7 @@ async function sign(
     count += 1;
   }
   await progress.clear();
-  if (count > 0) await printLine(io, `signed ${plural(count, 'release')}`);
-  return signed;
+  return { submissions: signed, signed: count };
 }
 
 /** Returns who signed the release if it is published with these bytes. */

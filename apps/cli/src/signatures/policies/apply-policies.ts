@@ -1,10 +1,11 @@
+import { Readable } from 'node:stream';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PolicyResult } from '@krmhub/api/model';
 import type { TrustChange } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo, readStdin } from '../../files/read-file.js';
-import { confirm } from '../../io/confirm.js';
+import { requireConfirmation } from '../../io/confirm.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { escapeControls, plural } from '../../io/text.js';
@@ -43,8 +44,8 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
 }
 
 /**
- * Replaces the text of all policies, `current`, after it prints who becomes trusted and who no longer is. In a
- * terminal, it asks.
+ * Replaces the text of all policies, `current`, after it prints who becomes trusted and who no longer is, and asks.
+ * Without a terminal, it requires `yes`.
  */
 export async function applyPolicyText(
   io: Io,
@@ -61,11 +62,16 @@ export async function applyPolicyText(
   await printTrustChanges(io, trust);
   const { dryRun, remove, yes } = options;
   const replaces = sha256(encoded);
-  const isAsked = dryRun !== true && yes !== true && !isStdin && io.stdin.isTTY === true;
-  const preview = () => client.applyPolicies(bytes, { dryRun: true, remove, replaces });
-  if (isAsked && !(await confirmChanges(io, preview))) {
-    throw new KrmhubError('usage', 'cannot apply the policies: not confirmed', {
-      hint: 'Nothing was changed. Answer y, or use --yes.',
+  const isAsked = dryRun !== true && yes !== true;
+  if (isAsked) {
+    // Stdin has ended after the policies were read from it.
+    const asked = { ...io, stdin: isStdin ? Readable.from([]) : io.stdin };
+    await requireConfirmation(asked, 'apply the policies', 'Apply these policies?', async () => {
+      const planned = await client.applyPolicies(bytes, { dryRun: true, remove, replaces });
+      if (planned.outcome === 'unchanged') return false;
+      await printChanges(io, planned);
+      await printLine(io, summary(planned));
+      return true;
     });
   }
   const result = await client.applyPolicies(bytes, { dryRun, remove, replaces });
@@ -89,14 +95,6 @@ async function printTrustChanges(io: Io, changes: readonly TrustChange[]): Promi
     for (const signer of trusted) await printLine(io, escapeControls(`  now trusted: ${signer}`));
     for (const signer of distrusted) await printLine(io, escapeControls(`  no longer trusted: ${signer}`));
   }
-}
-
-async function confirmChanges(io: Io, preview: () => Promise<PolicyResult>): Promise<boolean> {
-  const result = await preview();
-  if (result.outcome === 'unchanged') return true;
-  await printChanges(io, result);
-  await printLine(io, summary(result));
-  return confirm(io, 'Apply these policies?');
 }
 
 function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
