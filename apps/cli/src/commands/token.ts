@@ -74,7 +74,7 @@ function registerList(parent: Command, io: Io): void {
 function registerRevoke(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('revoke')))
     .description('Revoke a token immediately (admin).')
-    .argument('<token>', 'Name, or ID from `krmhub token list`, of which 4 characters are enough.')
+    .argument('<id>', 'Name, or ID from `krmhub token list`, of which 4 characters are enough.')
     .addHelpText('after', '\nExamples:\n  krmhub token revoke ci\n  krmhub token revoke 3f2a91c0')
     .action(async (id: string, options: TokenOptions) => {
       const { revokeToken } = await import('../registry/tokens.js');
