@@ -184,6 +184,14 @@ transformers:
       'origins',
       'catalogs: [$CATALOG(first)]\nresources: [settings.yaml]\ntransformers: [set.yaml]\nbuildMetadata: [originAnnotations, transformerAnnotations]\n',
     ],
+    [
+      'a component alone',
+      'apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncatalogs: [$CATALOG(first)]\nresources: [settings.yaml]\ntransformers: [set.yaml]\n',
+    ],
+    [
+      'an empty field above a long comment',
+      `catalogs: [$CATALOG(first)]\nresources: [settings.yaml]\nvars:\n${'# - name: A # uncomment to set the variable\n'.repeat(40)}transformers: [set.yaml]\n`,
+    ],
   ])('gives the same bytes for %s', async (name, kustomization) => {
     const at = name.replaceAll(' ', '-');
     write({

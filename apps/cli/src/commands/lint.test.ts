@@ -56,6 +56,21 @@ describe('lint', () => {
     expect([io.exitCode, io.out(), io.err()]).toEqual([0, '1 file: no problems\n', '']);
   });
 
+  it('skips workflows and values in a folder, with keys that parsers read in different ways', async () => {
+    await put('all/definition.yaml', definition());
+    await put('all/ci.yaml', 'name: CI\non:\n  push: {}\njobs: {}\n');
+    await put('all/values.yaml', '# Of config.kubernetes.io/v1 functions.\nenabled: yes\n');
+    const io = await lint(['all']);
+    expect([io.exitCode, io.out()]).toEqual([0, '1 file: no problems; 2 files of other kinds skipped\n']);
+  });
+
+  it('reports a broken definition in a folder', async () => {
+    await put('all/definition.yaml', definition());
+    await put('all/broken.yaml', `${definition()}  home: [`);
+    const io = await lint(['all']);
+    expect([io.exitCode, io.out()]).toEqual([1, expect.stringContaining('error[yaml/syntax]')]);
+  });
+
   it('skips files of other kinds in a folder, and rejects them as arguments', async () => {
     await put('all/definition.yaml', definition());
     await put('all/kustomization.yaml', kustomization);

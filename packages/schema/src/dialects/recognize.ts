@@ -10,7 +10,7 @@ const PORCH_GROUP = 'config.porch.kpt.dev';
 
 const CONVERT_HINT = 'Convert the file to a definition with `krmhub convert`.';
 
-const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
+export const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
 const LEAVE_OUT_HINT = 'Remove the file from the command: only definitions and catalogs are supported here.';
 
 /** Kinds that are often confused with definitions, with a hint. */

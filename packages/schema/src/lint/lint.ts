@@ -3,6 +3,7 @@ import { completeDraft } from '../convert/complete-draft.js';
 import type { Diagnostic, Range } from '../diagnostics/diagnostic.js';
 import { hasErrors } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
+import { mayBeOurs } from '../dialects/may-be-ours.js';
 import { readDialect } from '../dialects/read-dialect.js';
 import type { CatalogKind } from '../documents/catalog.js';
 import type { FunctionDefinition } from '../documents/definition.js';
@@ -38,6 +39,8 @@ export interface LintOptions {
  */
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, limits = {} } = options;
+  if (options.skipForeign === true && !mayBeOurs(input))
+    return { diagnostics: [], documents: [], skipped: 1 };
   const clean = readCleanYaml(input, { file, limits });
   if (clean === undefined) return lintYaml(readYaml(input, { file, limits }), options);
   try {

@@ -247,3 +247,28 @@ describe('numbers that a double cannot represent', () => {
     }
   });
 });
+
+describe('a key', () => {
+  const comments = '# - name: A # uncomment this line to set the variable\n'.repeat(40);
+  const read = (text: string) => readYaml(new TextEncoder().encode(text), { file: 'f.yaml' });
+
+  it.each([
+    ['an empty value and a long comment', `vars:\n${comments}namePrefix: x-\n`],
+    ['a long value too', `vars:\n${comments}namePrefix: ${'x'.repeat(2_000)}\n`],
+    ['a mapping', `a:\n  vars:\n${comments.replace(/^/gm, '  ')}  b: 1\n`],
+  ])('can follow %s', (_name, text) => {
+    const { documents, diagnostics } = read(text);
+    expect(diagnostics).toEqual([]);
+    expect(documents).toHaveLength(1);
+  });
+
+  it.each([
+    ['plain', `${'a'.repeat(1_100)}: b\n`],
+    ['quoted', `"${'a: b '.repeat(300)}": b\n`],
+    ['after a comment', `vars:\n${comments}${'a'.repeat(1_100)}: b\n`],
+  ])('of more than 1,024 characters is an error: %s', (_name, text) => {
+    expect(read(text).diagnostics.map(({ message }) => message)).toContain(
+      'a key has more than 1024 characters',
+    );
+  });
+});

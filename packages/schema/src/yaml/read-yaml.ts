@@ -27,6 +27,9 @@ const SCALAR_FOLLOWS = '\u001f';
 const LINE_BREAK = /^\r?\n$/;
 const SPACES = /^ +$/;
 
+/** Parsers search for the colon of a key in this many characters. */
+const MAX_KEY_LENGTH = 1_024;
+
 /** Maximum number of syntax errors per document. Later errors are usually consequences of earlier ones. */
 const MAX_SYNTAX_ERRORS = 10;
 
@@ -211,9 +214,18 @@ class StreamReader {
     // Warnings are about tags, which TreeReader checks, and about names that end in a colon.
     if (warning === true || code === 'TAG_RESOLVE_FAILED') return;
     const [start, end] = errorRange(place);
+    if (code === 'KEY_OVER_1024_CHARS' && !this.isLongKey(start)) return;
     this.syntaxError(start, end, code, message);
     if (this.syntaxErrors >= MAX_SYNTAX_ERRORS) throw new TooManyErrors();
   };
+
+  /** The composer also counts the comments between an empty value and the next key. */
+  private isLongKey(start: number): boolean {
+    const { text } = this.source;
+    const line = text.slice(start, start + MAX_KEY_LENGTH + 1).split('\n', 1)[0]!;
+    if (line.length <= MAX_KEY_LENGTH) return false;
+    return /^["'[{?&*!]/.test(line) || !/:\s/.test(line);
+  }
 
   private syntaxError(start: number, end: number, code: string, message: string): void {
     if (this.syntaxErrors++ >= MAX_SYNTAX_ERRORS) return;

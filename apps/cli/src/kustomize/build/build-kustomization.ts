@@ -125,12 +125,9 @@ function requireShell(): void {
 }
 
 function requireBuildable(name: string, { type }: Layer): void {
-  if (type === 'kustomization' || type === 'composition') return;
-  const what = type === 'component' ? 'a component' : 'neither a kustomization nor a Composition';
+  if (['kustomization', 'component', 'composition'].includes(type)) return;
+  const what = 'neither a kustomization nor a Composition';
   throw new KrmhubError('usage', escapeControls(`cannot build ${name}: it is ${what}`), {
-    hint:
-      type === 'component'
-        ? 'Add it to `components` of a kustomization, and build the kustomization.'
-        : 'Use a folder with a kustomization.yaml or a composition.yaml.',
+    hint: 'Use a folder with a kustomization.yaml or a composition.yaml.',
   });
 }
