@@ -13,6 +13,14 @@ import type { RunPermissions } from '../run/runner.js';
 
 /** Options and arguments that several commands share. */
 
+/** For commands that read the images of a Kptfile. */
+export function withImagePrefix(command: Command): Command {
+  return command.option(
+    '--image-prefix <prefix>',
+    'Where images without a registry are. Default: ghcr.io/kptdev/krm-functions-catalog.',
+  );
+}
+
 export function withRegistry(command: Command): Command {
   return command.option(
     '--registry <url>',

@@ -53,6 +53,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
     const step = { ...(await planStep(session, options, { config, input, folder })), configFile };
     const { progress, signal } = session;
     const result = await runSteps(input.resources, [step], { progress, signal });
+    if (result.error !== undefined) throw result.error;
     if (!result.ok) return { hasFailed: true, changes: [] };
     await progress.flush();
     let { resources } = result;

@@ -1,6 +1,7 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
+import { stepImage } from '@krmhub/functions/plan';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
@@ -65,6 +66,15 @@ export class Functions {
       { ...images, network, mounts, image, ...more },
       { engine: () => this.#findEngine(), limits: this.#limits },
     );
+  }
+
+  /** The image of a step of a pipeline. A constraint on its tag is resolved against the tags of its registry. */
+  async imageOf(step: { image: string; tag?: string | undefined }): Promise<string> {
+    const { images, resolution } = this.#settings;
+    const named = await stepImage(step, images.prefix);
+    if ('reference' in named) return named.reference;
+    const { newestImage } = await import('../resolve/images/newest-image.js');
+    return newestImage(this.#io, named, resolution);
   }
 
   /** An executable that the user named, or that a package names and the user allowed. */

@@ -15,10 +15,10 @@ export interface ImageFunction extends ImageSettings {
 /** Returns a function that is an image, with or without a digest. The engine is looked for when it runs. */
 export function imageFunction(
   io: Pick<Io, 'env'>,
-  { image: written, network, mounts, pull, asCurrentUser, env }: ImageFunction,
+  { image: written, prefix, network, mounts, pull, asCurrentUser, env }: ImageFunction,
   { engine, limits }: { engine: () => Promise<Engine>; limits: RunLimits },
 ): Runnable {
-  const image = fullImage(written);
+  const image = fullImage(written, prefix);
   const given = env.map(readVariable);
   const user = asCurrentUser ? currentUser() : undefined;
   return {

@@ -1,16 +1,16 @@
 import type { Step, StepResult } from '@krmhub/functions/fn';
 import { FunctionFailure } from '@krmhub/functions/output/function-failure';
-import { type FunctionOutcome, summaryLines } from '@krmhub/functions/plan';
+import { type StepOutcome, summaryLines } from '@krmhub/functions/plan';
+import type { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint, write } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import type { Runnable } from './runnable.js';
 
 /** A function that ran, for results and reports. */
-export interface RanFunction extends FunctionOutcome {
+export interface RanFunction extends StepOutcome {
   name: string;
   /** Folder of the package, as the user knows it; absent outside of `fn render`. */
   package?: string;
-  type: Step['type'];
   passed: boolean;
   milliseconds: number;
   /** The most memory that it was seen with; absent if that is not known, or not asked for. */
@@ -21,7 +21,7 @@ export interface RanFunction extends FunctionOutcome {
 
 /** A step, and what is recorded of it. */
 export interface FnStep extends Step {
-  recorded: Runnable['recorded'];
+  recorded: Runnable['recorded'] & Pick<StepOutcome, 'step' | 'when'>;
   /** Says how many resources it gets. */
   isSelective: boolean;
 }
@@ -55,7 +55,7 @@ export class Progress {
   };
 
   readonly onEnd = (result: StepResult): void => {
-    const { milliseconds, error, exitCode, results, selected, stderr, peakBytes } = result;
+    const { milliseconds, error, exitCode, results, selected, stderr, peakBytes, isSkipped } = result;
     const step = result.step as FnStep;
     const passed = error === undefined;
     const outcome: RanFunction = {
@@ -66,6 +66,8 @@ export class Progress {
       passed,
       stderr: Buffer.from(stderr).toString(),
       exitCode: passed ? 0 : exitCode || 1,
+      ...(isSkipped ? { skipped: true } : {}),
+      ...(passed || hasExited(result) ? {} : { error: failureReason(error) }),
       results,
       milliseconds: Math.round(milliseconds),
       ...(peakBytes === undefined ? {} : { memoryBytes: peakBytes }),
@@ -73,6 +75,10 @@ export class Progress {
     };
     this.ran.push(outcome);
     this.written.push(result.resultsText);
+    if (isSkipped) {
+      this.print(`[SKIPPED] "${escapeControls(step.name)}" (condition not met)`);
+      return;
+    }
     const label = passed
       ? paint(this.#io, this.#io.stderr, 'green', '[PASS]')
       : paint(this.#io, this.#io.stderr, 'red', '[FAIL]');
@@ -81,6 +87,14 @@ export class Progress {
     if (hasExited(result)) this.print(`  Exit code: ${exitCode}\n`);
     if (this.#hasStats) this.print(escapeControls(statsLine(outcome)));
   };
+
+  /** Notes a function that could not be made ready to run. */
+  recordFailure(
+    failure: Omit<RanFunction, 'passed' | 'stderr' | 'exitCode' | 'results' | 'milliseconds' | 'selected'>,
+  ): void {
+    const nothing = { stderr: '', exitCode: 1, results: [], milliseconds: 0, selected: 0 };
+    this.ran.push({ ...failure, ...nothing, passed: false });
+  }
 
   /** Prints a line on stderr, after those before it. */
   print(line: string): void {
@@ -96,6 +110,11 @@ export class Progress {
 /** Reports whether a function failed by its exit code, which says all that there is to say. */
 export function hasExited({ error, exitCode }: StepResult): boolean {
   return exitCode !== 0 && (error === undefined || error instanceof FunctionFailure);
+}
+
+/** As kpt says it of a program that cannot be started. */
+function failureReason({ code, message }: KrmhubError): string {
+  return code === 'not-found' || code === 'unavailable' ? `unexpected function error: ${message}` : message;
 }
 
 /** As Go prints a duration that is cut to tenths of a second. */

@@ -63,6 +63,7 @@ export async function runPackage(io: Io, name: string, options: RunOptions): Pro
     for (const { scope, ...step } of steps) {
       const before = resources;
       const result = await runSteps(before, [step], { progress, signal });
+      if (result.error !== undefined) throw result.error;
       if (!result.ok && step.deferFailure !== true) return { hasFailed: true, changes: [] };
       resources = placeGenerated(scope, result.resources, before);
       hasFailed ||= !result.ok;

@@ -1,4 +1,5 @@
 import { type Resource, runChain } from '@krmhub/functions/fn';
+import type { KrmhubError } from '@krmhub/schema/error';
 import { type FnStep, hasExited, type Progress } from './progress.js';
 
 /** What a chain gave. */
@@ -7,11 +8,12 @@ export interface StepsResult {
   ok: boolean;
   /** After the last function that passed, or whose failure is deferred. */
   resources: readonly Resource[];
+  /** Why a function failed, if not by its exit code, which has been printed. */
+  error?: KrmhubError;
 }
 
 /**
- * Runs the functions of one package. A function that exited with another code than 0 has been printed, and gives `ok:
- * false`. Throws what else went wrong.
+ * Runs the functions of one package. Throws what is not of a function.
  */
 export async function runSteps(
   resources: readonly Resource[],
@@ -26,6 +28,10 @@ export async function runSteps(
     ...(packagePath === undefined ? {} : { packagePath }),
   });
   const { failed } = result;
-  if (failed?.error !== undefined && !hasExited(failed)) throw failed.error;
-  return { ok: failed === undefined, resources: result.resources };
+  const error = failed === undefined || hasExited(failed) ? undefined : failed.error;
+  return {
+    ok: failed === undefined,
+    resources: result.resources,
+    ...(error === undefined ? {} : { error }),
+  };
 }

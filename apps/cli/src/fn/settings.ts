@@ -16,6 +16,8 @@ export interface ImageSettings {
   asCurrentUser: boolean;
   /** `NAME=VALUE`, or the name of a variable of the user. */
   env: readonly string[];
+  /** Registry and path of images without one; kpt's catalog by default. */
+  prefix?: string;
 }
 
 /** What all commands that run functions on packages have in common. */

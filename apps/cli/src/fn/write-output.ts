@@ -22,6 +22,8 @@ export interface WriteRequest {
   functionConfig?: string;
   isDryRun: boolean;
   signal?: AbortSignal;
+  /** What else is written into the package. */
+  edit?: (changes: FileChange[]) => Promise<FileChange[]>;
 }
 
 /**
@@ -47,7 +49,8 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
     await writeData(io.stdout, encodeResourceList(resources, { functionConfig }));
     return [];
   }
-  const plan = planWrite(request.package, resources);
+  const { changes } = planWrite(request.package, resources);
+  const plan = { changes: (await request.edit?.(changes)) ?? changes };
   if (isDryRun) {
     if (target.type === 'package') await printChanges(io, plan.changes);
   } else await applyWrite(request.package, plan, { ...(signal === undefined ? {} : { signal }) });

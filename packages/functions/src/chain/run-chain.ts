@@ -47,7 +47,9 @@ async function runStep(
 ): Promise<{ result: StepResult; resources: readonly Resource[] }> {
   signal?.throwIfAborted();
   const selected = step.select === undefined ? resources : resources.filter(step.select);
-  onStart?.(step, selected.length);
+  const decision = await decide(step, selected);
+  if (decision !== false) onStart?.(step, selected.length);
+  if (decision !== true) return { result: notRun(step, selected, decision), resources };
   const start = performance.now();
   const counts = { selected: selected.length, output: 0 };
   let run: RunResult | undefined;
@@ -93,6 +95,7 @@ async function runStep(
   const written = run !== undefined && results.length > 0 ? resultsText(run.output) : undefined;
   const result: StepResult = {
     step,
+    isSkipped: false,
     exitCode: run?.exitCode ?? printed?.exitCode ?? 0,
     results,
     ...(written === undefined ? {} : { resultsText: written }),
@@ -104,6 +107,31 @@ async function runStep(
     ...(error === undefined ? {} : { error }),
   };
   return { result, resources: next };
+}
+
+/** Returns whether the function runs, or why that cannot be decided. */
+async function decide(step: Step, selected: readonly Resource[]): Promise<boolean | KrmhubError> {
+  try {
+    return (await step.condition?.(selected)) ?? true;
+  } catch (error) {
+    if (error instanceof KrmhubError) return error;
+    throw error;
+  }
+}
+
+function notRun(step: Step, selected: readonly Resource[], decision: false | KrmhubError): StepResult {
+  return {
+    step,
+    isSkipped: decision === false,
+    exitCode: 0,
+    results: [],
+    stderr: NOTHING,
+    stderrTruncated: false,
+    milliseconds: 0,
+    selected: selected.length,
+    output: 0,
+    ...(decision === false ? {} : { error: decision }),
+  };
 }
 
 function exited({ name }: Step, run: RunResult): FunctionFailure {

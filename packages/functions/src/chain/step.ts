@@ -20,6 +20,8 @@ export interface Step {
   checkConfig?: (functionConfig: string | undefined, file: string | undefined) => void | Promise<void>;
   /** The resources that the function gets; all by default. The others stay as they are. */
   select?: (resource: Resource) => boolean;
+  /** Whether the function runs on what it would get; always by default. Throws if it cannot be decided. */
+  condition?: (selected: readonly Resource[]) => boolean | Promise<boolean>;
   /** Default: `config.kubernetes.io/v1`. */
   apiVersion?: ResourceListVersion;
   /** Whether the function may delete all resources that it gets. */
@@ -31,6 +33,8 @@ export interface Step {
 /** How a function ended. It passed if there is no error. */
 export interface StepResult {
   step: Step;
+  /** Its condition was false, and it did not run. */
+  isSkipped: boolean;
   /** 0 if the function was ended or broke a rule: see `error`. */
   exitCode: number;
   results: readonly FunctionResult[];

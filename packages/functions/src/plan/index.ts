@@ -27,6 +27,7 @@ export {
   missingField,
 } from './pipeline-rules.js';
 export { readPlainKptfile } from './plain-kptfile.js';
+export type { RenderFailure, StepOutcome } from './render-status.js';
 export {
   type FunctionOutcome,
   functionResultList,

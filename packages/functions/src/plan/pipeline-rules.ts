@@ -1,3 +1,4 @@
+import { compileCel } from '@krmhub/schema/cel/expression';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Kptfile, PipelineFunction } from './kptfile-content.js';
 import { fileMatcher } from './selectors.js';
@@ -60,7 +61,13 @@ export function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
   }
   const reason = configPath === undefined ? undefined : pathProblem(configPath);
   if (reason !== undefined) return { field: '.configPath', value: configPath!, reason };
-  return expressionProblem(fn);
+  return expressionProblem(fn) ?? conditionProblem(fn);
+}
+
+function conditionProblem({ when }: PipelineFunction): RuleProblem | undefined {
+  const compiled = when === undefined ? undefined : compileCel(when, ['resources']);
+  if (compiled === undefined || !('problem' in compiled)) return undefined;
+  return { field: '.when', value: when!, reason: `invalid CEL expression: ${compiled.problem}` };
 }
 
 function expressionProblem({

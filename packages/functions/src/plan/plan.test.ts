@@ -234,7 +234,7 @@ describe('results', () => {
       exitCode: 1,
       items: [
         { exec: 'b', exitCode: 0 },
-        { image: 'a', stderr: 'x', exitCode: 3, results: [{ message: 'm', file: { path: 'p', index: 0 } }] },
+        { image: 'a', stderr: 'x', exitCode: 3, results: [{ message: 'm', file: { path: 'p' } }] },
       ],
     });
   });

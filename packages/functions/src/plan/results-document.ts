@@ -10,11 +10,14 @@ export interface FunctionOutcome {
   stderr: string;
   /** Of the function; 1 if it did not run to its end. */
   exitCode: number;
+  /** Its condition was false. */
+  skipped?: boolean;
   results: readonly FunctionResult[];
 }
 
-/** The `results.yaml` of kpt: `kpt.dev/v1 FunctionResultList`. */
-export function functionResultList(outcomes: readonly FunctionOutcome[]): JsonObject {
+/** The `results.yaml` of kpt: `kpt.dev/v1 FunctionResultList`. As there, skipped functions are left out. */
+export function functionResultList(all: readonly FunctionOutcome[]): JsonObject {
+  const outcomes = all.filter(({ skipped }) => skipped !== true);
   return {
     apiVersion: 'kpt.dev/v1',
     kind: 'FunctionResultList',
@@ -50,7 +53,8 @@ export function resultValue(result: FunctionResult): JsonObject {
     ...(severity === undefined ? {} : { severity }),
     ...present('resourceRef', resourceRef),
     ...present('field', field),
-    ...present('file', file),
+    // As kpt: the first resource of a file needs no index.
+    ...present('file', file?.index === 0 ? { path: file.path } : file),
     ...present('tags', tags),
   };
 }

@@ -96,7 +96,7 @@ describe('krmhub fn eval', () => {
       ['eval', 'app', '--exec', './fn.sh', '--match-kind', 'None'],
       ['eval', 'empty', '--exec', './silent.sh'],
       ['eval', 'app', '--exec', './silent.sh', '--match-kind', 'None', '-o', 'unwrap'],
-      ['render', 'app', '--allow-package-exec'],
+      ['render', 'app', '--allow-package-exec', '-o', 'unwrap'],
     ]) {
       const io = await pack.fn(args);
       expect([io.exitCode, io.err()]).toEqual([0, expect.not.stringContaining('FAIL')]);

@@ -9,6 +9,7 @@ import {
   type RunningOptions,
   readResolution,
   readRunning,
+  withImagePrefix,
   withResolution,
   withRunning,
 } from '../options.js';
@@ -22,6 +23,7 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
   imagePullPolicy: PullPolicy;
   env?: string[];
   asCurrentUser?: boolean;
+  imagePrefix?: string;
   allowNetwork?: boolean;
   allowPackageExec?: boolean;
   enableExec?: boolean;
@@ -38,7 +40,7 @@ export function withSkippedFiles(command: Command): Command {
 
 /** For commands that run functions on a package. */
 export function withFunctionRuns(command: Command): Command {
-  return withSkippedFiles(withRunning(withResolution(command)))
+  return withSkippedFiles(withImagePrefix(withRunning(withResolution(command))))
     .option(
       '-o, --output <target>',
       'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
@@ -89,6 +91,7 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
       pull: options.imagePullPolicy,
       asCurrentUser: options.asCurrentUser === true,
       env: options.env ?? [],
+      ...(options.imagePrefix === undefined ? {} : { prefix: options.imagePrefix }),
     },
     output: readOutput(options.output),
     ...(resultsDir === undefined ? {} : { resultsFolder: resultsDir }),

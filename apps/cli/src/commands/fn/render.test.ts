@@ -14,6 +14,10 @@ afterEach(() => pack.remove());
 
 const SCALE = script('sed "s/replicas: 3/replicas: 5/"');
 const pipeline = (text: string) => `${KPTFILE}pipeline:\n${text}`;
+const withoutStatus = (files: Record<string, string>) => ({
+  ...files,
+  Kptfile: files.Kptfile!.replace(/^status:\n(?:[ \t].*\n)*/m, ''),
+});
 const result = (severity: string, message: string) =>
   `printf 'results:\\n- message: ${message}\\n  severity: ${severity}\\n'`;
 
@@ -49,7 +53,7 @@ describe('krmhub fn render', () => {
     );
     expect(pack.read('order')).toBe('a\nb\nroot\n');
     // The changes of the validator are dropped.
-    expect(pack.all()).toEqual({
+    expect(withoutStatus(pack.all())).toEqual({
       ...before,
       'deployment.yaml': before['deployment.yaml']!.replace('replicas: 3', 'replicas: 5'),
       'a/deployment.yaml': DEPLOYMENT.replace('replicas: 3', 'replicas: 5'),
@@ -59,7 +63,7 @@ describe('krmhub fn render', () => {
     );
   });
 
-  it('writes nothing if a function fails, and exits with 1', async () => {
+  it('writes nothing but the status if a function fails, and exits with 1', async () => {
     pack = await fnPackage({
       'scale.sh': SCALE,
       'check.sh': script(`cat; ${result('error', 'no limits')}; echo why >&2; exit 3`),
@@ -80,7 +84,7 @@ describe('krmhub fn render', () => {
     expect(io.err()).toMatch(
       /\[FAIL\] "\.\/check\.sh" in \S+\n {2}Results:\n {4}\[error\]: no limits\n {2}Stderr:\n {4}"why"\n {4}""\n {2}Exit code: 3\n\n/,
     );
-    expect(pack.all()).toEqual(before);
+    expect(withoutStatus(pack.all())).toEqual(before);
     expect(pack.read('results/results.yaml')).toContain('exitCode: 1\n');
     expect(JSON.parse(io.out())).toMatchObject({
       passed: false,
@@ -88,7 +92,7 @@ describe('krmhub fn render', () => {
         { name: './scale.sh', passed: true },
         { name: './check.sh', exitCode: 3, passed: false },
       ],
-      changes: [],
+      changes: [{ path: 'Kptfile', type: 'update' }],
     });
   });
 
@@ -119,7 +123,7 @@ describe('krmhub fn render', () => {
     const before = pack.all();
     const io = await pack.fn(['render', 'app', '--allow-package-exec', '--dry-run']);
     expect([io.exitCode, pack.all()]).toEqual([0, before]);
-    expect(io.out()).toBe(
+    expect(io.out().slice(0, io.out().indexOf('--- a/Kptfile'))).toBe(
       '--- a/deployment.yaml\n+++ b/deployment.yaml\n@@ -3,4 +3,4 @@\n metadata:\n   name: web # the shop\n spec:\n-  replicas: 3\n+  replicas: 5\n',
     );
   });

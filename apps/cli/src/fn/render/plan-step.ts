@@ -1,0 +1,162 @@
+import path from 'node:path';
+import type { Resource } from '@krmhub/functions/fn';
+import {
+  cleanPath,
+  configMapText,
+  fileMatcher,
+  type PipelineFunction,
+  type ResourceReference,
+  resourceFilter,
+} from '@krmhub/functions/plan';
+import { KrmhubError } from '@krmhub/schema/error';
+import { requirePackageExec } from '../exec-function.js';
+import type { FnSession } from '../fn-session.js';
+import type { FnStep } from '../progress.js';
+import type { Runnable } from '../runnable.js';
+import type { PlannedPackage } from './plan-render.js';
+import { fileInRoot } from './render-tree.js';
+
+/** Makes a step of a pipeline ready to run. Throws if its function cannot be found, or may not run. */
+export async function planStep(
+  fn: PipelineFunction,
+  owner: PlannedPackage,
+  root: string,
+  session: FnSession,
+): Promise<FnStep> {
+  const { settings } = session;
+  const config = configOf(fn, owner.resources, owner.display);
+  const folder = path.join(root, owner.node.path);
+  const runnable = await findFunction(fn, config, owner, folder, session);
+  const { when, name } = fn;
+  return {
+    ...runnable,
+    recorded: {
+      ...runnable.recorded,
+      ...(name === undefined ? {} : { step: name }),
+      ...(when === undefined ? {} : { when }),
+    },
+    type: fn.field === 'mutators' ? 'mutator' : 'validator',
+    isSelective: fn.selectors.length > 0 || fn.exclude.length > 0 || fn.resourceFileRegexp !== undefined,
+    allowEmpty: settings.allowEmpty,
+    ...selection(fn, owner, path.basename(root)),
+    ...(when === undefined ? {} : { condition: conditionOf(when) }),
+    ...functionConfig(fn, owner.display, config),
+    ...(config === undefined ? {} : { configFile: path.join(folder, config.path) }),
+  };
+}
+
+async function findFunction(
+  fn: PipelineFunction,
+  config: Resource | undefined,
+  { kptfile }: PlannedPackage,
+  folder: string,
+  { functions, settings, progress }: FnSession,
+): Promise<Runnable> {
+  const { image, exec, tag } = fn;
+  if (image !== undefined) return functions.image(await functions.imageOf({ image, tag }));
+  if (tag !== undefined) progress.print('warning: `tag` has no effect in a step without `image`');
+  if (exec !== undefined) {
+    requirePackageExec(settings, exec);
+    return functions.exec(exec);
+  }
+  if (config === undefined) throw notFound(fn.configRef!, 0);
+  const { apiVersion, kind } = config.identity;
+  const catalogs = kptfile.catalogs.map((text) => ({ text, folder }));
+  return functions.ofType({ apiVersion, kind, catalogs }, folder);
+}
+
+/** What a step gets. Its own functionConfig is not among the items, but other steps can change that file. */
+function selection(fn: PipelineFunction, { display }: PlannedPackage, base: string): Pick<FnStep, 'select'> {
+  const { selectors, exclude, resourceFileRegexp, configPath } = fn;
+  const filter = resourceFilter(selectors, exclude);
+  const isFile = resourceFileRegexp === undefined ? undefined : fileMatcher(resourceFileRegexp);
+  if (filter === undefined && isFile === undefined && configPath === undefined) return {};
+  return {
+    select: (resource) => {
+      if (configPath !== undefined && isAt(resource, display, configPath)) return false;
+      const file = fileInRoot(resource, base);
+      return (isFile?.(file) ?? true) && (filter?.(resource.identity, file) ?? true);
+    },
+  };
+}
+
+function conditionOf(when: string): NonNullable<FnStep['condition']> {
+  return async (selected) => {
+    const { evaluateCondition } = await import('@krmhub/schema/cel/expression');
+    const outcome = evaluateCondition(when, { resources: selected.map((one) => one.value()) });
+    if ('value' in outcome) return outcome.value;
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot evaluate the condition \`${when}\`: ${outcome.problem}`,
+      {
+        hint: 'Use has(…) for a field that not every resource has.',
+      },
+    );
+  };
+}
+
+/**
+ * The functionConfig of a step. A file can be changed by the functions before, and keeps its last content if one
+ * deletes it.
+ */
+function functionConfig(
+  fn: PipelineFunction,
+  display: string,
+  config: Resource | undefined,
+): Pick<FnStep, 'functionConfig'> {
+  const { configPath, configMap, configRef } = fn;
+  if (configMap !== undefined) return { functionConfig: configMapText({ values: configMap }) };
+  if (configRef !== undefined) {
+    return {
+      functionConfig: (resources) => {
+        const [found, ...others] = resources.filter((one) => isReferred(one, display, configRef));
+        if (found === undefined || others.length > 0) {
+          throw notFound(configRef, found === undefined ? 0 : others.length + 1);
+        }
+        return found.text();
+      },
+    };
+  }
+  if (configPath === undefined) return {};
+  return { functionConfig: (resources) => (configOf(fn, resources, display) ?? config)?.text() };
+}
+
+/** The functionConfig among resources; undefined if there is none, or not only one. */
+function configOf(
+  { configPath, configRef }: PipelineFunction,
+  resources: readonly Resource[],
+  display: string,
+): Resource | undefined {
+  if (configPath !== undefined) return resources.find((resource) => isAt(resource, display, configPath));
+  if (configRef === undefined) return undefined;
+  const found = resources.filter((resource) => isReferred(resource, display, configRef));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function isAt(resource: Resource, display: string, configPath: string): boolean {
+  return resource.packagePath === display && resource.path === cleanPath(configPath);
+}
+
+function isReferred(
+  { identity, packagePath }: Resource,
+  display: string,
+  reference: ResourceReference,
+): boolean {
+  const { apiVersion, kind, name, namespace } = reference;
+  return (
+    packagePath === display &&
+    identity.kind === kind &&
+    identity.name === name &&
+    (apiVersion ?? identity.apiVersion) === identity.apiVersion &&
+    (namespace ?? identity.namespace) === identity.namespace
+  );
+}
+
+/** In the words of kpt. */
+function notFound({ apiVersion = '', kind, name }: ResourceReference, count: number): KrmhubError {
+  const what = `configRef: resource ${apiVersion}/${kind} "${name}"`;
+  if (count === 0) return new KrmhubError('invalid-document', `${what} not found in package`);
+  return new KrmhubError('invalid-document', `${what} matched ${count} resources, must match exactly one`, {
+    hint: 'Add apiVersion or namespace to configRef.',
+  });
+}
