@@ -94,6 +94,7 @@ export class Progress {
   ): void {
     const nothing = { stderr: '', exitCode: 1, results: [], milliseconds: 0, selected: 0 };
     this.ran.push({ ...failure, ...nothing, passed: false });
+    this.written.push(undefined);
   }
 
   /** Prints a line on stderr, after those before it. */

@@ -16,7 +16,9 @@ the annotation krmhub.dev/catalogs in the Kptfile, or of krmhub.lock. For a
 folder with the name stdout, unwrap, or json, write -o ./json.
 
 The command writes all files at the end, or none. If a function fails, it writes
-nothing, and the exit code is 1.
+only the status in the Kptfile of the folder, and the exit code is 1. With the
+annotation kpt.dev/save-on-render-failure: "true", it also writes what was
+rendered before.
 
 Examples:
   krmhub fn render app

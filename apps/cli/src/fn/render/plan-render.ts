@@ -1,9 +1,8 @@
 import path from 'node:path';
-import type { Package, Resource } from '@krmhub/functions/fn';
+import { type Package, type Resource, requireResources } from '@krmhub/functions/fn';
 import {
   checkPipeline,
   KPTFILE,
-  type Kptfile,
   type PackageNode,
   type PipelineFunction,
   packageOf,
@@ -14,37 +13,9 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { FnSession } from '../fn-session.js';
-import type { FnStep } from '../progress.js';
 import { readKptfiles } from '../read-package-files.js';
 import { planStep } from './plan-step.js';
-
-/** A package of the tree that is rendered. */
-export interface PlannedPackage {
-  node: PackageNode;
-  /** For messages: the name of the root folder, and the path below it. */
-  display: string;
-  /** Relative to the working directory, as kpt names it in errors. */
-  relative: string;
-  kptfile: Kptfile;
-  /** Its own resources, with paths relative to it. */
-  resources: Resource[];
-  steps: FnStep[];
-}
-
-/** Why a render ended. Without an error, a function exited with another code than 0, which has been printed. */
-export interface TreeFailure {
-  /** The packages down to the one that failed. */
-  packages: readonly PlannedPackage[];
-  error?: KrmhubError;
-}
-
-export interface PlanResult {
-  root: PlannedPackage;
-  /** Subpackages before their parents, or after them, if the Kptfile wants that. */
-  packages: PlannedPackage[];
-  /** A function cannot run. */
-  failure?: TreeFailure;
-}
+import { ancestors, type PlannedPackage, type PlanResult } from './planned-package.js';
 
 /** Reads and checks the pipelines of a package, and makes its functions ready to run. */
 export async function planRender(
@@ -78,7 +49,26 @@ export async function planRender(
       }
     }
   }
+  requireInputs(root.node, new Map(packages.map((one) => [one.node.path, one])));
   return { root, packages };
+}
+
+/**
+ * Throws for all documents that are not resources and that a function would get. kpt checks the resources of a package
+ * without functions, too.
+ */
+function requireInputs(root: PackageNode, packages: ReadonlyMap<string, PlannedPackage>): void {
+  const checked = new Map<string, readonly Resource[]>();
+  const all: Resource[] = [];
+  for (const node of renderOrder(root)) {
+    const { resources, steps } = packages.get(node.path)!;
+    const below = node.subpackages.flatMap(({ path: one }) => checked.get(one)!);
+    const own = resources.map((one) => one.at({ path: path.posix.join(node.path, one.path) }));
+    const isChecked = steps.length === 0 || steps.some(({ isSelective }) => !isSelective);
+    if (isChecked) all.push(...below, ...own);
+    checked.set(node.path, isChecked ? [] : [...below, ...own]);
+  }
+  requireResources(all, 'input');
 }
 
 async function readPackages(io: Pick<Io, 'cwd'>, name: string, files: Package): Promise<PlannedPackage[]> {
@@ -110,13 +100,6 @@ function levels(root: PackageNode): PackageNode[] {
   const order = [root];
   for (const node of order) order.push(...node.subpackages);
   return order;
-}
-
-/** The packages down to one, from the root. */
-export function ancestors(packages: readonly PlannedPackage[], { node }: PlannedPackage): PlannedPackage[] {
-  const isAbove = ({ node: { path: at } }: PlannedPackage) =>
-    at === '' || node.path === at || node.path.startsWith(`${at}/`);
-  return packages.filter(isAbove).sort((a, b) => a.node.path.length - b.node.path.length);
 }
 
 function recordOf(fn: PipelineFunction, { display }: PlannedPackage, { message }: KrmhubError) {

@@ -13,8 +13,7 @@ import { requirePackageExec } from '../exec-function.js';
 import type { FnSession } from '../fn-session.js';
 import type { FnStep } from '../progress.js';
 import type { Runnable } from '../runnable.js';
-import type { PlannedPackage } from './plan-render.js';
-import { fileInRoot } from './render-tree.js';
+import { fileInRoot, type PlannedPackage } from './planned-package.js';
 
 /** Makes a step of a pipeline ready to run. Throws if its function cannot be found, or may not run. */
 export async function planStep(

@@ -1,9 +1,14 @@
 import path from 'node:path';
-import { type Resource, resourceProblem } from '@krmhub/functions/fn';
-import { KrmhubError } from '@krmhub/schema/error';
+import type { Resource } from '@krmhub/functions/fn';
 import type { FnSession } from '../fn-session.js';
 import { runSteps } from '../run-steps.js';
-import { ancestors, type PlannedPackage, type PlanResult, type TreeFailure } from './plan-render.js';
+import {
+  ancestors,
+  fileInRoot,
+  type PlannedPackage,
+  type PlanResult,
+  type TreeFailure,
+} from './planned-package.js';
 
 /** What rendering gave. */
 export interface RenderedTree {
@@ -34,36 +39,15 @@ export async function renderTree(plan: PlanResult, session: FnSession): Promise<
   return { resources, rendered: begun.size, ...(failure === undefined ? {} : { failure }) };
 }
 
-/** The path of a file in the root package, whose name is `base`. */
-export function fileInRoot(resource: Resource, base: string): string {
-  const folder = path.posix.relative(`/${base}`, `/${resource.packagePath}`);
-  return path.posix.join(folder, resource.path);
-}
-
 async function runPackage(
   { display, steps }: PlannedPackage,
   input: readonly Resource[],
   { progress, signal }: FnSession,
 ): ReturnType<typeof runSteps> {
   progress.enterPackage(display);
-  const problem = steps.length === 0 ? notResources(input) : undefined;
-  if (problem !== undefined) return { ok: false, resources: input, error: problem };
   const result = await runSteps(input, steps, { progress, signal, packagePath: display });
   if (result.ok && steps.length > 0) progress.print('');
   return result;
-}
-
-/** kpt checks the resources of a package without functions, too. */
-function notResources(resources: readonly Resource[]): KrmhubError | undefined {
-  for (const resource of resources) {
-    const problem = resourceProblem(resource);
-    if (problem === undefined) continue;
-    return new KrmhubError(
-      'invalid-document',
-      `input resource list must contain only KRM resources: ${resource.path}: ${problem}`,
-    );
-  }
-  return undefined;
 }
 
 /** A package gets the output of its subpackages, and gives all of that to its parent. */

@@ -1,7 +1,7 @@
 import { type FileChange, filesOf, type Package, type Resource } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
 import type { Progress } from '../progress.js';
-import type { TreeFailure } from './plan-render.js';
+import type { TreeFailure } from './planned-package.js';
 
 /**
  * Adds to the changes of a package that its Kptfile says how the render went. Says so if its layout does not allow
