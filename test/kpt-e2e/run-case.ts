@@ -116,7 +116,12 @@ class CaseRun {
       ...(config.imagePullPolicy === undefined ? [] : ['--image-pull-policy', config.imagePullPolicy]),
       ...(config.disableOutputTruncate ? ['--truncate-output=false'] : []),
     ];
-    return [...common, ...(config.testType === 'eval' ? this.#evalOptions(config) : renderOptions(config))];
+    return [
+      ...common,
+      ...(config.testType === 'eval'
+        ? this.#evalOptions(config)
+        : renderOptions(config, this.#setting.program)),
+    ];
   }
 
   #evalOptions(config: CaseConfig): string[] {
@@ -181,9 +186,12 @@ class CaseRun {
   }
 }
 
-function renderOptions({ allowExec, allowNetwork, allowWasm, network }: CaseConfig): string[] {
+function renderOptions(
+  { allowExec, allowNetwork, allowWasm, network }: CaseConfig,
+  program: ProgramName,
+): string[] {
   return [
-    ...(allowExec ? ['--allow-package-exec'] : []),
+    ...(allowExec ? [program === 'kpt' ? '--allow-exec' : '--allow-package-exec'] : []),
     ...(allowNetwork || network ? ['--allow-network'] : []),
     ...(allowWasm ? ['--allow-alpha-wasm'] : []),
   ];
