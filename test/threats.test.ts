@@ -65,7 +65,13 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'refuses a catalog over OCI that another key signed',
     ],
   },
-  'A registry or a mirror serves another of its catalogs under a pinned address': {
+  'A registry or a mirror serves another of its catalogs under a pinned address, or under that of a source': {
+    'packages/catalog/src/upstream/evaluate-copy.test.ts': [
+      'is bound to the name of its address: another catalog of the key is refused, and then the right one accepted',
+    ],
+    'apps/cli/src/commands/catalog/build.test.ts': [
+      'refuses another catalog of the same key at the address of a catalog, unless the recipe names it',
+    ],
     'apps/cli/src/commands/pinned-catalog.test.ts': [
       'refuses another catalog of the same key if it names the catalog',
       'refuses another catalog as a source over HTTP',

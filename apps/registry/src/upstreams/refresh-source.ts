@@ -23,6 +23,7 @@ import {
   type SourceRecord,
   type SourceRefresh,
   type SourceStore,
+  signedCatalogName,
   type UpstreamCatalog,
   type UpstreamEntryName,
 } from '@krmhub/catalog';
@@ -217,7 +218,7 @@ async function evaluateFetched(
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
   const now = clock().toISOString();
   // The signature is checked before the content is read: unsigned content may be hostile.
-  const judged = evaluateCopy({ record, policies, digest, found, now });
+  const judged = evaluateCopy({ record, name: signedCatalogName(upstream), policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
   const isReadAlike = record.copy?.reading === readingDigest(upstream);

@@ -95,7 +95,7 @@ function readCatalog(
   }
   const catalog = fields.mapping(value, at, {
     required: ['url'],
-    optional: ['format', 'group', 'groups', 'paths', 'releases', 'refresh', 'minimumAge'],
+    optional: ['name', 'format', 'group', 'groups', 'paths', 'releases', 'refresh', 'minimumAge'],
   });
   if (catalog === undefined) return undefined;
   const { minRefreshSeconds, maxRefreshSeconds, defaultRefreshSeconds, maxMinimumAgeSeconds } = RECIPE_LIMITS;
@@ -109,9 +109,11 @@ function readCatalog(
     min: 0,
     max: maxMinimumAgeSeconds,
   });
+  const name = catalog.name === undefined ? undefined : readName(catalog.name, [...at, 'name'], fields);
   if (url === undefined) return undefined;
   return {
     url,
+    ...(name === undefined ? {} : { name }),
     ...format,
     refreshSeconds: refresh ?? defaultRefreshSeconds,
     ...(minimumAge === undefined ? {} : { minimumAgeSeconds: minimumAge }),

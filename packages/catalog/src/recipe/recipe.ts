@@ -72,6 +72,8 @@ export interface RecipeSource {
 export interface UpstreamCatalog {
   /** The URL, as `readSourceAddress` reads it. */
   url: string;
+  /** Name of the catalog in its signature, if the URL does not contain it: a key can sign several catalogs. */
+  name?: string;
   /** Seconds between two syncs. */
   refreshSeconds: number;
   /** The time in seconds that an entry must be unchanged before the catalog includes it. */

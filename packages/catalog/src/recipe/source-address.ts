@@ -1,5 +1,6 @@
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { locateCatalog } from '../policy/catalog-url.js';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 
 /** The location of a catalog. */
@@ -78,6 +79,18 @@ function readPath(text: string): ReadAddress {
 /** Parses the location of a source. Only sources with a format can be folders. */
 export function readUpstreamAddress({ url, format }: Pick<UpstreamCatalog, 'url' | 'format'>): ReadAddress {
   return readSourceAddress(url, { folders: format !== undefined });
+}
+
+/** Returns the name that the signature of a source must have; undefined if neither the recipe nor the URL has one. */
+export function signedCatalogName(upstream: UpstreamCatalog): string | undefined {
+  const read = upstream.name === undefined ? readUpstreamAddress(upstream) : undefined;
+  if (read?.ok !== true) return upstream.name;
+  const { address } = read;
+  if (address.type === 'http') return locateCatalog(address.url)?.name;
+  const reference = address.type === 'oci' ? parseImageReference(address.reference) : undefined;
+  return reference?.ok === true
+    ? locateCatalog(`https://${reference.host}/${reference.repository}`)?.name
+    : undefined;
 }
 
 /** Reports whether a network attacker can change the response. Loopback addresses are secure. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { Signer } from '../ports/records.js';
 import type { SourceCopy, SourceRecord } from '../ports/source-records.js';
+import { signedCatalogName } from '../recipe/source-address.js';
 import { evaluateCopy, type VerifiedSignature } from './evaluate-copy.js';
 
 const AT = '2030-01-02T03:04:05.678Z';
@@ -48,10 +49,16 @@ const signedBy = (signer: Signer, more: Partial<SourceCopy> = {}) =>
 function judge(
   record: SourceRecord,
   signatures: VerifiedSignature[],
-  options: { text?: string; problems?: string[]; policies?: SigningPolicy[]; now?: string } = {},
+  options: {
+    text?: string;
+    problems?: string[];
+    policies?: SigningPolicy[];
+    now?: string;
+    name?: string;
+  } = {},
 ) {
-  const { text = 'new', problems = [], policies = [POLICY], now = AT } = options;
-  return evaluateCopy({ record, policies, digest: sha256(text), found: { signatures, problems }, now });
+  const { text = 'new', problems = [], policies = [POLICY], now = AT, name } = options;
+  return evaluateCopy({ record, name, policies, digest: sha256(text), found: { signatures, problems }, now });
 }
 
 describe('a copy', () => {
@@ -171,6 +178,50 @@ describe('a copy', () => {
         message: expect.stringContaining('is now signed as a snapshot of other'),
       },
     });
+  });
+
+  it('is bound to the name of its address: another catalog of the key is refused, and then the right one accepted', () => {
+    const of = (catalog: string, serial: number) => ({
+      signer: key('a'),
+      snapshot: claimOf(serial, LATER, catalog),
+    });
+    const name = { name: 'default' };
+    expect(judge(recordOf(), [of('other', 9)], name)).toEqual({
+      refused: {
+        problem: 'signature',
+        message: 'it is signed as a snapshot of other, but its address is that of default',
+        signedAs: 'other',
+      },
+    });
+    // The signature of another catalog beside it verifies nothing.
+    expect(judge(recordOf(), [of('other', 9), of('default', 3)], name)).toMatchObject({
+      accepted: { snapshot: { catalog: 'default', serial: 3 }, signatures: [{ signer: key('a') }] },
+    });
+    // What an earlier version accepted as this catalog blocks neither its serials nor its name.
+    const copy = signedBy(key('a'), { snapshot: claimOf(9, LATER, 'other') });
+    const wrong = recordOf({ copy, highest: { serial: 9, digest: copy.digest } });
+    expect(judge(wrong, [of('default', 3)], name)).toMatchObject({ accepted: { highest: { serial: 3 } } });
+    expect(judge(wrong, [], name)).toMatchObject({ refused: { problem: 'signature' } });
+    const right = recordOf({
+      copy: signedBy(key('a'), { snapshot: claimOf(9, LATER, 'default') }),
+      highest: { serial: 9, digest: copy.digest },
+    });
+    expect(judge(right, [of('default', 3)], name)).toMatchObject({ refused: { problem: 'rollback' } });
+  });
+
+  it.each([
+    ['https://krm.example.com/catalogs/default/catalog.yaml', undefined, 'default'],
+    ['https://krm.example.com/base/catalogs/a/snapshots/7/catalog.json', undefined, 'a'],
+    ['oci://krm.example.com/catalogs/default:latest', undefined, 'default'],
+    [`oci://krm.example.com:5000/catalogs/b@sha256:${'a'.repeat(64)}`, undefined, 'b'],
+    ['https://mirror.example.com/krm', 'default', 'default'],
+    ['https://krm.example.com/catalogs/default/catalog.yaml', 'other', 'other'],
+    ['https://mirror.example.com/krm', undefined, undefined],
+    ['oci://krm.example.com/vendors/watermelon:v1', undefined, undefined],
+    ['git::https://git.example.com/a.git//catalogs/default/catalog.yaml', undefined, undefined],
+  ])('at %s, named %s, has the name %s in its signature', (url, name, expected) => {
+    const upstream = { url, refreshSeconds: 1, ...(name === undefined ? {} : { name }) };
+    expect(signedCatalogName(upstream)).toBe(expected);
   });
 
   it('ignores serials of untrusted signers', () => {

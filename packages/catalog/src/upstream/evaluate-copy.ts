@@ -22,6 +22,8 @@ export interface VerificationResult {
 export interface Refusal {
   problem: SourceProblem;
   message: string;
+  /** The other catalog that the signature names. */
+  signedAs?: string;
 }
 
 /** The stored signature state of an accepted copy. */
@@ -30,18 +32,31 @@ export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<So
 /**
  * Decides whether a copy can replace the last good copy: a catalog signed by a trusted signer must stay signed, serials
  * only increase, a serial has only one digest, and the signature must not be expired. Signers without a policy have no
- * effect, because an attacker who changes the bytes could also sign them.
+ * effect, because an attacker who changes the bytes could also sign them. `name` is that of the catalog at the address
+ * (`signedCatalogName`): a signature of another catalog of the same registry counts as none.
  */
 export function evaluateCopy(input: {
   record: SourceRecord;
+  name?: string | undefined;
   policies: readonly SigningPolicy[];
   digest: Digest;
   found: VerificationResult;
   now: Time;
 }): { refused: Refusal } | { accepted: AcceptedCopy } {
-  const { record, policies, digest, found, now } = input;
+  const { policies, digest, now, name } = input;
+  const record = name === undefined ? input.record : withoutOther(input.record, name);
+  const isOther = ({ snapshot }: VerifiedSignature) =>
+    name !== undefined && snapshot !== undefined && snapshot.catalog !== name;
+  const found = { ...input.found, signatures: input.found.signatures.filter((one) => !isOther(one)) };
   const isNamed = ({ signer }: { signer: Signer }) => isNamedSigner(policies, signer);
   const good = found.signatures.filter(isNamed);
+  const other =
+    good.length > 0 ? undefined : input.found.signatures.find((one) => isNamed(one) && isOther(one));
+  if (other !== undefined) {
+    const signedAs = other.snapshot!.catalog;
+    const message = `it is signed as a snapshot of ${signedAs}, but its address is that of ${name}`;
+    return { refused: { problem: 'signature', message, signedAs } };
+  }
   // Another URL can be another publisher: an administrator chose it in the recipe.
   const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
   const claim = newestClaim(good);
@@ -57,6 +72,14 @@ export function evaluateCopy(input: {
       ...(highest === undefined ? {} : { highest }),
     },
   };
+}
+
+/** Forgets what was accepted as another catalog: its serials say nothing about this one. */
+function withoutOther(record: SourceRecord, name: string): SourceRecord {
+  const { copy, highest: _, ...rest } = record;
+  if (copy?.snapshot === undefined || copy.snapshot.catalog === name) return record;
+  const { snapshot: __, ...plain } = copy;
+  return { ...rest, copy: plain };
 }
 
 type Claim = NonNullable<SourceCopy['snapshot']>;

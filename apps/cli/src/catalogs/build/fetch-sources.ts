@@ -11,6 +11,7 @@ import {
   readUpstreamAddress,
   readUpstreamCatalog,
   type SigningPolicy,
+  signedCatalogName,
   type Time,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
@@ -21,7 +22,7 @@ import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
-import { plural } from '../../io/text.js';
+import { escapeControls, plural } from '../../io/text.js';
 import { sourceFetcher } from '../../registry/source-fetcher.js';
 import { trustedRoot } from '../../signatures/trusted-root-file.js';
 import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
@@ -143,12 +144,13 @@ function readSource(
   const judged = evaluateCopy({
     // A build has no record of earlier copies; only a registry has.
     record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
+    name: signedCatalogName(catalog),
     policies,
     digest,
     found: verifySource(bundles, artifact, trust),
     now,
   });
-  if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message);
+  if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message, hintOf(judged.refused));
   const read = readUpstreamCatalog(bytes, name, catalog);
   if ('problem' in read)
     throw new KrmhubError('invalid-document', `${catalog.url} is not a catalog: ${read.problem}`);
@@ -167,6 +169,15 @@ function readSource(
       ...found,
     },
   };
+}
+
+/** Says how a recipe names a catalog whose address has another name. */
+function hintOf({ signedAs }: { signedAs?: string }): { hint?: string } {
+  return signedAs === undefined
+    ? {}
+    : {
+        hint: `If this is the catalog that you want, add \`name: ${escapeControls(signedAs)}\` below its \`url\`.`,
+      };
 }
 
 function failureError(

@@ -259,6 +259,29 @@ describe('from signed catalogs', () => {
     expect(JSON.parse(await read('r.json')).sources[0].serial).toBe(7);
   });
 
+  it('refuses another catalog of the same key at the address of a catalog, unless the recipe names it', async () => {
+    const address = `${origin}/catalogs/default`;
+    served.set('/catalogs/default/catalog.yaml', bytes());
+    served.set('/catalogs/default/snapshot.sigstore.json', await signed(LATER));
+    await put('recipe.yaml', recipe(upstream('banana', `${address}/catalog.yaml`), policy));
+    const refused = await run(['recipe.yaml', '--out', 'other.yaml']);
+    expect([refused.exitCode, refused.err()]).toEqual([
+      4,
+      expect.stringContaining('it is signed as a snapshot of banana, but its address is that of default'),
+    ]);
+    expect(refused.err()).toContain('name: banana');
+    expect(await exists('other.yaml')).toBe(false);
+    await put('recipe.yaml', recipe(upstream('banana', `${address}/catalog.yaml`, ', name: banana'), policy));
+    const named = await run(['recipe.yaml', '--out', 'other.yaml']);
+    expect(named.exitCode, named.err()).toBe(0);
+    await put(
+      'recipe.yaml',
+      recipe(upstream('banana', `${origin}/banana/catalog.yaml`, ', name: default'), policy),
+    );
+    served.set('/banana/snapshot.sigstore.json', await signed(LATER));
+    expect((await run(['recipe.yaml', '--out', 'third.yaml'])).exitCode).toBe(4);
+  });
+
   it('rejects entries that are unsigned or signed by another key', async () => {
     const others = await signed(LATER, newKeys());
     for (const bundle of [undefined, others]) {
