@@ -21,7 +21,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 6 },
+      { migrations: 7 },
     ]);
   });
 
@@ -39,7 +39,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 7 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 8 migrations are unknown',
     });
     const foreign = await server.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');
