@@ -124,6 +124,14 @@ describe.skipIf(why !== undefined)(titleWithReason('kpt', why), () => {
     await expect(byKrmhub(files, '/bin/cat')).rejects.toThrow('a.yaml:6:1');
   });
 
+  it('writes the last quote of a text at the start of a line, which krmhub indents', async () => {
+    const text = (indent: string) => `${RESOURCE}data:\n  x: 'a\n\n${indent}'\n  z: "1"\n`;
+    const files = { 'a.yaml': text('    ') };
+    expect(byKpt(files, '/bin/cat')).toEqual({ 'a.yaml': text('') });
+    expect(await byKrmhub(files, '/bin/cat')).toEqual(files);
+    expect(await byKrmhub({ 'a.yaml': text('') }, '/bin/cat')).toEqual(files);
+  });
+
   it('writes brackets and commas behind a comment at the start of a line, which krmhub does not', async () => {
     const files = { 'a.yaml': `${RESOURCE}data:\n- {a: [b], # of a\n  c: d # of c\n  }\n` };
     expect(byKpt(files, '/bin/cat')).toEqual({

@@ -11,7 +11,9 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
   if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
-  if (kpt.failed && !krmhub.failed && REJECTED.test(kpt.stderr)) return unreadable(krmhub.files);
+  // The printed text is cut.
+  if (kpt.failed && !krmhub.failed && REJECTED.test(kpt.stderr + kpt.results))
+    return unreadable(krmhub.files);
   if (!kpt.failed && krmhub.failed && sharesPlace(kpt, krmhub)) {
     return fileDifferences('left as it was', before, krmhub.files);
   }
@@ -47,7 +49,7 @@ export const isBroken = (text: string): boolean => BROKEN_FLOW.test(text) || tex
 
 /** What the functions print about brackets that are at the start of a line. */
 const REJECTED =
-  /^ +"Error: failed to parse the input: Flow (?:map|sequence) in block collection must be sufficiently indented/m;
+  /Error: failed to parse the input: Flow (?:map|sequence) in block collection must be sufficiently indented/;
 
 const withoutComments = (text: string): string => text.replace(/(^|\s)#.*$/gm, '');
 
