@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -180,16 +181,26 @@ it('shows people on a terminal lines of text, and commands that work as they sta
   const url = await started(io, running);
   await fetch(`${url}/no`);
   await expect.poll(() => io.out()).toMatch(/^\d\d:\d\d:\d\d {2}GET \/no 404 \d+ ms$/m);
+  const [commands = ''] = /(?<=^to publish, run in another terminal:\n)(?: {2}.*\n)+/m.exec(io.err()) ?? [];
+  const token = readFileSync(path.join(folder, 'data/admin.token'), 'utf8').trim();
+  const env = { KRMHUB_REGISTRY: url, KRMHUB_TOKEN: token };
+  for (const [, args = ''] of commands.matchAll(/^ {2}(?:npx krmhub |(?=sed ))(.*)$/gm)) {
+    if (args.startsWith('sed ')) execFileSync('sh', ['-c', args], { cwd: folder });
+    else {
+      const ran = await runTest(args.split(' '), { cwd: folder, env });
+      expect([args, ran.exitCode, ran.err()]).toEqual([args, 0, expect.any(String)]);
+    }
+  }
   io.stop();
   await running;
   expect(io.out()).not.toContain('{"');
   expect(io.out()).toMatch(/^\d\d:\d\d:\d\d {2}registry stopped$/m);
-  const [commands = ''] = /(?<=^to publish, run in another terminal:\n)(?: {2}.*\n)+/m.exec(io.err()) ?? [];
   expect(commands.split('\n').map((line) => line.slice(2, 40))).toEqual([
     expect.stringMatching(/^cd \//),
     expect.stringMatching(/^export KRMHUB_REGISTRY=http/),
     expect.stringMatching(/^export KRMHUB_TOKEN=\$\(cat \//),
     'npx krmhub init example.com/SetLabels',
+    expect.stringMatching(/^sed -i/),
     'npx krmhub lint set-labels',
     'npx krmhub publish set-labels --release'.slice(0, 38),
     '',

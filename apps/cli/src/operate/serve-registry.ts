@@ -104,6 +104,8 @@ function nextSteps(io: Io, { url, adminTokenFile }: Welcome): string[] {
     ...(url === DEFAULT_REGISTRY ? [] : [`export KRMHUB_REGISTRY=${url}`]),
     `export KRMHUB_TOKEN=$(cat ${shellWord(adminTokenFile)})`,
     `${program} init example.com/SetLabels`,
+    // Lint lists the lines to edit. This only removes their marks, so that the next commands work.
+    "sed -i.bak 's/# CHANGE:/#/' set-labels/definition.yaml",
     `${program} lint set-labels`,
     `${program} publish set-labels --release 0.1.0`,
   ];
