@@ -191,15 +191,15 @@ function findCommand(program: Command, args: readonly string[]): { command: Comm
 }
 
 /**
- * Returns the arguments for commander. A group of commands alone asks for its help. For an unknown command, there is no
+ * Returns the arguments for commander. The program alone asks for its help. For an unknown command, there is no
  * help, so commander gets no option that asks for it.
  */
 function helpArguments(
-  { commands }: Command,
+  { commands, parent }: Command,
   { args, rest }: { args: readonly string[]; rest: readonly string[] },
 ): string[] {
   if (commands.length === 0) return [...args];
-  if (rest.length === 0) return [...args, '--help'];
+  if (rest.length === 0) return parent === null ? [...args, '--help'] : [...args];
   if (rest[0]!.startsWith('-') || rest[0] === 'help') return [...args];
   return args.filter((arg) => arg !== '--help' && arg !== '-h');
 }

@@ -35,6 +35,18 @@ describe('a table on a terminal', () => {
     }
   });
 
+  it('fits a terminal that is too narrow for the columns that should keep their width', () => {
+    const fixed = ['FUNCTION', 'RELEASE', 'VERDICT', 'REASON'].map((header) => ({ header }));
+    const long = [['functions.example.com/SetLabels', '1.0.0', 'not trusted', 'because '.repeat(20)]];
+    for (const width of [40, 60, 80, 120, 211]) {
+      for (const line of terminalTable(fixed, long, width))
+        expect(textWidth(line)).toBeLessThanOrEqual(width);
+    }
+    expect(terminalTable(fixed, long, 80)[1]).toMatch(
+      /^functions\.example\.com\/\w+… +1\.0\.0 +not trusted +because/,
+    );
+  });
+
   it('is not wider than its text', () => {
     expect(terminalTable([{ header: 'A', min: 1 }], [['x']], 80)).toEqual(['A', 'x']);
   });

@@ -2,11 +2,13 @@ import { oneLine, pad, shorten, textWidth } from './text.js';
 
 export interface Column {
   header: string;
-  /** Minimum width; without it, the column keeps its width. */
+  /** Minimum width; without it, the column keeps its width as long as the others can become narrower. */
   min?: number;
 }
 
 const GAP = 2;
+/** Minimum width of the columns that should keep their width, in a terminal that is too narrow for them. */
+const LAST_RESORT = 8;
 
 /** Formats a table that fits the width. It shortens the widest column that has a minimum first. */
 export function terminalTable(
@@ -20,7 +22,12 @@ export function terminalTable(
   );
   let excess = widths.reduce((sum, one) => sum + one, 0) + GAP * (columns.length - 1) - width;
   while (excess > 0) {
-    const widest = widestNarrowable(columns, widths);
+    const widest =
+      widestNarrowable(columns, widths) ??
+      widestNarrowable(
+        columns.map((column) => ({ min: LAST_RESORT, ...column })),
+        widths,
+      );
     if (widest === undefined) break;
     widths[widest]!--;
     excess--;

@@ -1,7 +1,7 @@
 import type { PolicySet } from '@krmhub/api/model';
-import { type Io, write, writeData } from '../../io/io.js';
+import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { escapeControls, oneLine, plural } from '../../io/text.js';
+import { escapeControls, oneLine, plural, wrap } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
 
 export interface ListPoliciesOptions {
@@ -29,7 +29,11 @@ async function printInFull(io: Io, policies: readonly Policy[]): Promise<void> {
   const blocks = policies.map((policy) =>
     [
       bold(io, oneLine(policy.name)),
-      ...policyFacts(policy).map(([label, value]) => `  ${label.padEnd(LABEL_COLUMNS)}${oneLine(value)}`),
+      ...policyFacts(policy).flatMap(([label, value]) =>
+        wrap(oneLine(value), terminalWidth(io.stdout) - LABEL_COLUMNS - 2).map(
+          (line, at) => `  ${(at === 0 ? label : '').padEnd(LABEL_COLUMNS)}${line}`,
+        ),
+      ),
     ].join('\n'),
   );
   if (blocks.length > 0) await write(io.stdout, `${blocks.join('\n\n')}\n`);
