@@ -32,7 +32,7 @@ it.each([
 });
 
 it.each([
-  [['build'], "error: missing required argument 'dir'"],
+  [['explain'], "error: missing required argument 'path'"],
   [['explain', 'app', '--allow-exec'], "error: unknown option '--allow-exec'"],
 ])('says how to see the arguments and options: %j', async (args, message) => {
   const io = await runTest(args);
@@ -40,6 +40,16 @@ it.each([
     2,
     `${message}\n  hint: Show the arguments and options: krmhub ${args[0]} --help\n`,
   ]);
+});
+
+it.each([
+  [['resolve', 'example.com/v1', 'A', '-catalog=none.yaml'], 'catalog none.yaml: cannot read'],
+  [['resolve', 'example.com/v1', 'A', '-catalog', 'none.yaml'], 'catalog none.yaml: cannot read'],
+  [['resolve', 'example.com/v1', 'A', '-c', 'none.yaml'], 'catalog none.yaml: cannot read'],
+  [['explain', 'none', '-trusted-catalog=none.yaml'], 'cannot read none'],
+  [['build', 'a', 'b'], 'several folders'],
+])('reads options of catalogs as the KEP writes them: %j', async (args, message) => {
+  expect((await runTest(args)).err()).toContain(message);
 });
 
 it.each([['--version'], ['-v'], ['version']])('prints the version with %s', async (argument) => {

@@ -239,7 +239,16 @@ async function printUsageErrorData(io: Io, { message }: CommanderError, usage: s
  * `--version`.
  */
 function plainArguments(args: readonly string[]): string[] {
-  const [first, ...names] = args;
+  const [first, ...names] = withDashes(args);
   if (first === 'version' && names.length === 0) return ['--version'];
-  return first === 'help' && names.length > 0 ? [...names, '--help'] : [...args];
+  if (first === undefined) return [];
+  return first === 'help' && names.length > 0 ? [...names, '--help'] : [first, ...names];
+}
+
+/** KEP-2906 writes `-catalog=URL`, as Go reads it; here, that would be the option `-c`. */
+function withDashes(args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, index) =>
+    end !== -1 && index > end ? arg : arg.replace(/^-((?:trusted-)?catalog)(?==|$)/, '--$1'),
+  );
 }

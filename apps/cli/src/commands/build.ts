@@ -1,16 +1,19 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import {
+  REQUIRE_DIGEST,
   type ResolutionOptions,
   type RunningOptions,
   readResolution,
   readRunning,
+  splitArguments,
   withResolution,
   withRunning,
 } from './options.js';
 
 interface BuildCommandOptions extends ResolutionOptions, RunningOptions {
   kustomize?: string;
+  requireDigest?: boolean;
 }
 
 export function registerBuild(program: Command, io: Io): void {
@@ -19,12 +22,16 @@ export function registerBuild(program: Command, io: Io): void {
     .description(
       'Build a kustomization or Composition with kustomize or kubectl, and run the functions of its catalogs.',
     )
-    .argument('<dir>', 'Folder with a kustomization.yaml or a composition.yaml.')
-    .argument('[arguments...]', 'Flags for kustomize, after --.')
+    .usage('[options] [DIR] [-- FLAGS...]')
+    .argument(
+      '[arguments...]',
+      'Folder with a kustomization.yaml or a composition.yaml. Default: the current folder. Flags for kustomize after --.',
+    )
     .option(
       '--kustomize <program>',
       'kustomize or kubectl program. Default: kustomize in PATH, else kubectl.',
     )
+    .option('--require-digest', REQUIRE_DIGEST)
     .addHelpText(
       'after',
       `
@@ -45,13 +52,18 @@ Examples:
   krmhub build app -c catalog.yaml --frozen
   krmhub build app -c catalog.yaml -- --enable-alpha-plugins --enable-exec`,
     )
-    .action(async (folder: string, args: string[], options: BuildCommandOptions) => {
+    .action(async (args: string[], options: BuildCommandOptions, command: Command) => {
+      const { own, following } = splitArguments(command, args);
+      if (own.length > 1) {
+        command.error('error: several folders; build one, and write flags of kustomize after --');
+      }
       const { buildKustomization } = await import('../kustomize/build/build-kustomization.js');
-      await buildKustomization(io, folder, {
+      await buildKustomization(io, own[0] ?? '.', {
         resolution: await readResolution(io, options),
         permissions: readRunning(options, io.cwd),
         frozen: options.frozen === true,
-        arguments: args,
+        requireDigest: options.requireDigest === true,
+        arguments: following,
         ...(options.lock === undefined ? {} : { lock: options.lock }),
         ...(options.kustomize === undefined ? {} : { kustomize: options.kustomize }),
       });

@@ -55,7 +55,10 @@ describe('krmhub lock', () => {
   it('writes what the package runs, and of each catalog that was searched its state', async () => {
     pack = await testPackage(files);
     const io = await lock(...trusted);
-    expect([io.exitCode, said(io)]).toEqual([0, 'wrote app/krmhub.lock: 2 functions of 2 catalogs\n']);
+    expect([io.exitCode, said(io)]).toEqual([
+      0,
+      'wrote app/krmhub.lock: 2 functions of 2 catalogs; 1 program of the package not locked\n',
+    ]);
     expect(rows(io).map((row) => row.slice(0, 5))).toEqual([
       ['added', 'example.com/v1 SetLabels', '', '', '../catalog.yaml'],
       ['added', 'example.com/v1 SetNames', '', '', '../catalog.yaml'],
@@ -96,7 +99,7 @@ functions:
     expect([again.exitCode, again.out(), again.err()]).toEqual([
       0,
       '',
-      'app/krmhub.lock is up to date: 2 functions of 2 catalogs\n',
+      'app/krmhub.lock is up to date: 2 functions of 2 catalogs; 1 program of the package not locked\n',
     ]);
     expect(await lockText()).toBe(text);
     expect((await readdir(path.join(pack.folder, 'app'))).sort()).toEqual([
@@ -193,7 +196,7 @@ functions:
     const io = await lock('--upgrade', 'SetLabel', ...trusted);
     expect([io.exitCode, io.err()]).toEqual([
       2,
-      'error: cannot upgrade SetLabel: the package has no functionConfig of this kind\n  hint: It has: SetLabels, SetNames\n',
+      'error: cannot upgrade SetLabel: the package has no functionConfig of this kind, and not this image\n  hint: It has: SetLabels, SetNames\n',
     ]);
   });
 
@@ -212,7 +215,9 @@ functions:
   it('is written to another file with --lock, with the catalogs relative to that', async () => {
     pack = await testPackage({ ...files, 'locks/x': '' });
     const io = await lock('--lock', 'locks/app.lock', ...trusted);
-    expect(said(io)).toBe('wrote locks/app.lock: 2 functions of 2 catalogs\n');
+    expect(said(io)).toBe(
+      'wrote locks/app.lock: 2 functions of 2 catalogs; 1 program of the package not locked\n',
+    );
     expect(await readFile(path.join(pack.folder, 'locks/app.lock'), 'utf8')).toContain(
       'reference: "../catalog.yaml"',
     );
@@ -238,6 +243,9 @@ functions:
       isChanged: true,
       catalogs: 2,
       functions: 2,
+      images: 0,
+      unlocked: 1,
+      imageChanges: [],
       changes: [
         expect.objectContaining({
           type: 'added',

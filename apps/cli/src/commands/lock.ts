@@ -20,13 +20,17 @@ export function registerLock(program: Command, io: Io): void {
       'Folder with a kustomization, Composition, or Kptfile, or a file with functionConfigs.',
     )
     .option('--check', 'Do not write. If the file is out of date, print the difference and exit with 1.')
-    .option('--upgrade [kind...]', 'Resolve these kinds again, and print the changes. Default: all kinds.')
+    .option(
+      '--upgrade [kind...]',
+      'Resolve these kinds and images again, and print the changes. Default: all.',
+    )
     .addHelpText(
       'after',
       `
 Locked functions do not change until you upgrade them. The command adds new
-functions, and removes unused functions. If it cannot resolve a function, it
-does not write the file. Commit krmhub.lock with the package.
+functions, and removes unused functions. An image with a tag that the package
+names itself is locked by its digest. If the command cannot resolve a function,
+it does not write the file. Commit krmhub.lock with the package.
 
 The command prints upgrades in the classes of \`krmhub catalog diff\`. For the
 file, see docs/lock.md.

@@ -96,6 +96,9 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
   };
 }
 
+/** Help of `--require-digest`, of commands that run images which a package names. */
+export const REQUIRE_DIGEST = 'Run only images with a digest: their own, or that of the lock file.';
+
 /** For commands that run functions: what the user allows them to do. */
 export function withRunning(command: Command): Command {
   return command
@@ -144,6 +147,19 @@ function parseTimeout(value: string): number {
   const seconds = parseDuration(value);
   if (seconds <= FETCH_LIMITS.maxTimeoutSeconds) return seconds;
   throw new InvalidArgumentError('Use at most 24h.');
+}
+
+/** Splits the arguments at `--`, which commander removes: those of the command, and those that follow. */
+export function splitArguments(
+  command: Command,
+  args: readonly string[],
+): { own: string[]; following: string[] } {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  const { rawArgs } = root as Command & { rawArgs: string[] };
+  const at = rawArgs.indexOf('--');
+  const count = at === -1 ? 0 : rawArgs.length - at - 1;
+  return { own: args.slice(0, args.length - count), following: args.slice(args.length - count) };
 }
 
 /** For commands that work on the data folder of a registry. */

@@ -1,5 +1,6 @@
 import { type PinnedRuntime, pinRuntime } from '@krmhub/catalog';
 import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
+import { fullImage } from '@krmhub/functions/plan';
 import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
@@ -79,7 +80,15 @@ export async function openFunction(
     const { network, mounts } = access();
     const opened = imageFunction(
       io,
-      { image: unpinned, network, mounts, pull: 'missing', asCurrentUser: false, env: [] },
+      {
+        name: fullImage(unpinned),
+        image: fullImage(unpinned),
+        network,
+        mounts,
+        pull: 'missing',
+        asCurrentUser: false,
+        env: [],
+      },
       {
         engine: () =>
           findEngine({

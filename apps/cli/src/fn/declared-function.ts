@@ -1,7 +1,7 @@
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
-import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '../io/text.js';
 import { absoluteMount } from '../run/mounts.js';
+import { MissingPermission } from '../run/permissions.js';
 import { requirePackageExec } from './exec-function.js';
 import type { FnSession } from './fn-session.js';
 import type { Runnable } from './runnable.js';
@@ -33,9 +33,7 @@ function requireDeclared(
     ...envs.filter((one) => !images.env.includes(one)).map((one) => `--env ${shellWord(one)}`),
   ];
   if (missing.length > 0) {
-    throw new KrmhubError('untrusted', `${where}: it asks for access that you did not allow`, {
-      hint: `If you trust the function, add: ${missing.join(' ')}`,
-    });
+    throw new MissingPermission(`${where}: it asks for access that you did not allow`, { options: missing });
   }
   return { network, mounts: wanted, env: envs };
 }
@@ -44,13 +42,16 @@ function requireDeclared(
  * Returns the function that a functionConfig names itself, if the user allows it. `where` names it in messages,
  * `folder` is that of the package, and `own` that of the functionConfig.
  */
-export function declaredFunction(
+export async function declaredFunction(
   { functions, settings }: Pick<FnSession, 'functions' | 'settings'>,
   runtime: InlineRuntime,
   { where, folder, own }: { where: string; folder: string; own: string },
-): Runnable {
+): Promise<Runnable> {
   if (runtime.type === 'container') {
-    return functions.image(runtime.image, requireDeclared(where, runtime, settings, folder));
+    return functions.image(
+      { image: runtime.image, prefix: '', asWritten: true },
+      requireDeclared(where, runtime, settings, folder),
+    );
   }
   if (runtime.type === 'starlark') {
     return functions.script(runtime, runtime.name ?? runtime.path ?? runtime.url ?? '', own);

@@ -159,7 +159,7 @@ async function findFunction(
   }
   const text =
     config?.text() ?? (args.length === 0 ? input.functionConfig : undefined) ?? configMapText(given);
-  if (image !== undefined) return { runnable: functions.image(image), text };
+  if (image !== undefined) return { runnable: await functions.image({ image, asWritten: true }), text };
   if (exec !== undefined) return { runnable: functions.exec(exec), text };
   const { apiVersion, kind } = config!.identity;
   return { runnable: await functions.ofType({ apiVersion, kind, catalogs: [] }, folder), text };

@@ -6,6 +6,7 @@ import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
+import { MissingPermission } from '../run/permissions.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
 
@@ -50,10 +51,10 @@ export function requirePackageExec(
 ): void {
   if (allowPackageExec) return;
   const other = allowExec ? ' --allow-exec is for executables of catalogs.' : '';
-  throw new KrmhubError(
-    'untrusted',
+  throw new MissingPermission(
     `must run with \`--allow-package-exec\` option to allow running programs of the package: ${name}`,
     {
+      options: ['--allow-package-exec'],
       hint: `A program of the package runs with your permissions.${other} If you trust the package, add --allow-package-exec.`,
     },
   );

@@ -1,13 +1,15 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
-import { stepImage } from '@krmhub/functions/plan';
+import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { KrmhubError } from '@krmhub/schema/error';
+import { fullRepository } from '@krmhub/schema/image-reference';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { checkDeclared } from '../lock/config-check.js';
+import { imageAt, requiredDigest } from '../resolve/images/named-image.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
@@ -24,6 +26,17 @@ export interface NamedType {
   kind: string;
   /** Catalogs that the package names; those of the options come before. */
   catalogs: readonly CatalogReference[];
+}
+
+/** An image that a step, a functionConfig, or the command line names. */
+export interface NamedImage {
+  image: string;
+  /** A tag, or a constraint on the tags, in place of that of the image. */
+  tag?: string | undefined;
+  /** Where an image without a registry is. Default: that of the options, else that of kpt. */
+  prefix?: string;
+  /** It is shown without the tag `latest`. */
+  asWritten?: boolean;
 }
 
 /**
@@ -54,27 +67,55 @@ export class Functions {
     this.#signal = signal;
   }
 
-  /** An image that the user or a Kptfile names. `more` is what a declaration asks for and the user allowed. */
-  image(
-    image: string,
+  /**
+   * An image that the user or a Kptfile names, with the digest of the lock file if that has it. `more` is what a
+   * declaration asks for and the user allowed. Throws `not-found` or `untrusted` for one without a digest, if there has
+   * to be one.
+   */
+  async image(
+    { prefix: own, asWritten = false, ...step }: NamedImage,
     more: { network?: boolean; mounts?: readonly string[]; env?: readonly string[] } = {},
-  ): Runnable {
-    const { permissions, images } = this.#settings;
+  ): Promise<Runnable> {
+    const { permissions, images, requireDigest, resolution } = this.#settings;
     const { network, mounts } = permissions;
+    const prefix = own ?? images.prefix;
+    const named = await stepImage(step, prefix);
+    const digest = requiredDigest(named.text, await this.#openLock(), requireDigest);
+    let name = 'reference' in named ? named.reference : named.text;
+    if (asWritten) name = fullImage(step.image, prefix);
+    else if (!('reference' in named) && digest === undefined) {
+      const { newestImage } = await import('../resolve/images/newest-image.js');
+      name = await newestImage(this.#io, named, resolution);
+    }
+    const image = digest === undefined ? name : imageAt(named.text, digest.digest);
     return imageFunction(
       this.#io,
-      { ...images, network, mounts, image, ...more },
-      { engine: () => this.#findEngine(), limits: this.#limits },
+      { ...images, network, mounts, name, image, ...more },
+      {
+        engine: () => this.#findEngine(),
+        limits: this.#limits,
+        onExact: (exact) => this.#progress.print(`  Image: ${escapeControls(exact)}`),
+      },
     );
   }
 
-  /** The image of a step of a pipeline. A constraint on its tag is resolved against the tags of its registry. */
-  async imageOf(step: { image: string; tag?: string | undefined }): Promise<string> {
-    const { images, resolution } = this.#settings;
-    const named = await stepImage(step, images.prefix);
-    if ('reference' in named) return named.reference;
-    const { newestImage } = await import('../resolve/images/newest-image.js');
-    return newestImage(this.#io, named, resolution);
+  /**
+   * Compares an image by digest with the locked function of its functionConfig, which `krmhub kpt sync` writes to the
+   * Kptfile. Warns if both are states of one image; throws `untrusted` for that if the lock is frozen.
+   */
+  async checkSynced(
+    image: string,
+    { apiVersion, kind }: Pick<NamedType, 'apiVersion' | 'kind'>,
+  ): Promise<void> {
+    const lock = await this.#openLock();
+    const locked = lock?.find(lock.searchOrder(apiVersion, kind), apiVersion, kind)?.runtime;
+    if (locked?.type !== 'container' || !image.includes('@')) return;
+    if (fullRepository(image) !== fullRepository(locked.image)) return;
+    if (image.endsWith(locked.image.slice(locked.image.indexOf('@')))) return;
+    const message = `the Kptfile runs ${image}, but the lock file has ${locked.image}`;
+    const hint = 'Update the Kptfile: krmhub kpt sync';
+    if (lock?.frozen === true) throw new KrmhubError('untrusted', escapeControls(message), { hint });
+    this.#warn(`${message}; update it with \`krmhub kpt sync\``);
   }
 
   /** An executable that the user named, or that a package names and the user allowed. */

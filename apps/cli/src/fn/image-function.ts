@@ -1,5 +1,4 @@
 import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
-import { fullImage } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import type { Runnable } from './runnable.js';
@@ -7,27 +6,44 @@ import type { ImageSettings } from './settings.js';
 
 /** An image that the user or a Kptfile names, and what it may do. */
 export interface ImageFunction extends ImageSettings {
+  /** As it is shown. */
+  name: string;
+  /** What runs. The exact image of a tag is found before. */
   image: string;
   network: boolean;
   mounts: readonly string[];
 }
 
+/** How an image runs. */
+export interface ImageContext {
+  engine: () => Promise<Engine>;
+  limits: RunLimits;
+  /** Called before it runs, with the exact image, if its name does not say that. */
+  onExact?: (exact: string) => void;
+}
+
 /** Returns a function that is an image, with or without a digest. The engine is looked for when it runs. */
 export function imageFunction(
   io: Pick<Io, 'env'>,
-  { image: written, prefix, network, mounts, pull, asCurrentUser, env }: ImageFunction,
-  { engine, limits }: { engine: () => Promise<Engine>; limits: RunLimits },
+  { name, image, network, mounts, pull, asCurrentUser, env }: ImageFunction,
+  { engine, limits, onExact = () => undefined }: ImageContext,
 ): Runnable {
-  const image = fullImage(written, prefix);
   const given = env.map(readVariable);
   const user = asCurrentUser ? currentUser() : undefined;
   return {
-    name: image,
-    recorded: { image },
+    name,
+    recorded: { image: name },
     run: async (input, { signal }) => {
+      const found = await engine();
+      const { identifyImage } = await import('@krmhub/functions/containers/identify-image');
+      const { image: exactImage, exact } = await identifyImage(found, image, {
+        pull,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (exact !== undefined && exact !== name) onExact(exact);
       const run: NamedImageRun = {
-        ...(await engine()),
-        image,
+        ...found,
+        image: exactImage,
         network,
         mounts,
         env: Object.fromEntries(
@@ -36,7 +52,7 @@ export function imageFunction(
         passEnv: given.flatMap(({ name, value }) =>
           value === undefined && io.env[name] !== undefined ? [name] : [],
         ),
-        pull,
+        pull: pull === 'always' ? 'missing' : pull,
         ...(user === undefined ? {} : { user }),
       };
       const { runNamedImage } = await import('@krmhub/functions/containers/run-container');

@@ -12,6 +12,7 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
+import { planAll } from '../run/permissions.js';
 import { declaredFunction } from './declared-function.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import { namedType } from './named-type.js';
@@ -102,7 +103,8 @@ async function imperativeStep(
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
     return { ...runnable, ...more, functionConfig: typedConfigText(named, given.values, runnable) };
   }
-  const runnable = image === undefined ? functions.exec(exec!) : functions.image(image);
+  const runnable =
+    image === undefined ? functions.exec(exec!) : await functions.image({ image, asWritten: true });
   return { ...runnable, ...more, functionConfig: configMapText(given) };
 }
 
@@ -123,11 +125,7 @@ async function declaredSteps(
     const other = await readConfigs(path.resolve(io.cwd, name));
     for (const config of other.resources) given.push({ config, folder: other.folder, isGlobal: true });
   }
-  const steps: ScopedStep[] = [];
-  for (const one of given) {
-    const step = await declaredStep(session, one);
-    if (step !== undefined) steps.push(step);
-  }
+  const steps = (await planAll(given, (one) => declaredStep(session, one))).flatMap((step) => step ?? []);
   if (steps.length === 0) {
     session.progress.print('no function is declared: nothing to run');
   }
@@ -156,7 +154,7 @@ async function declaredStep(
   const own = path.join(folder, path.dirname(config.path));
   const { runtime, deferFailure } = readDeclared(config, where);
   let runnable: Runnable;
-  if (runtime !== undefined) runnable = declaredFunction(session, runtime, { where, folder, own });
+  if (runtime !== undefined) runnable = await declaredFunction(session, runtime, { where, folder, own });
   else {
     const { apiVersion, kind } = config.identity;
     if (!apiVersion.includes('/') || !(await session.functions.hasType(apiVersion, kind))) return undefined;

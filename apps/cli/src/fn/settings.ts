@@ -28,6 +28,8 @@ export interface FnSettings {
   permissions: RunPermissions;
   /** Run programs that a Kptfile or a functionConfig names. */
   allowPackageExec: boolean;
+  /** Run only images with a digest, of their reference or of the lock file. */
+  requireDigest: boolean;
   images: ImageSettings;
   output: OutputTarget;
   resultsFolder?: string;

@@ -88,6 +88,11 @@ export const LAYER_CODES = {
     summary: 'A Kptfile has a field that krmhub does not know, and that has no effect here.',
     fix: 'Correct the name of the field, or update krmhub if it is of a newer kpt.',
   },
+  'layer/composition-field': {
+    severity: 'error',
+    summary: 'A Composition has a field that does not exist.',
+    fix: 'Correct the name of the field, or remove it.',
+  },
   'layer/pipeline': {
     severity: 'error',
     summary: 'An entry of the pipeline of a Kptfile is not valid.',

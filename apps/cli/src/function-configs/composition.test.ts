@@ -235,4 +235,23 @@ ${module('Second')}`,
     if (typeof problem === 'string') expect(problems[0]).toBe(problem);
     else expect(problems[0]).toMatch(problem);
   });
+
+  it('has no field that would have no effect', async () => {
+    const { problems } = await read({
+      'app/composition.yaml': 'kind: Composition\nmetadata: {name: a}\nmoduels: []\nnamespace: a\n',
+    });
+    expect(problems).toEqual([
+      expect.stringContaining('a Composition has no field `moduels`'),
+      expect.stringContaining('a Composition has no field `namespace`'),
+    ]);
+  });
+
+  it('merges keys of every object as any other key', async () => {
+    const { layer, problems } = await read({
+      'app/composition.yaml': `kind: Composition\nmodulesFrom: [{path: ../base}]\nmoduleOverrides:\n${module('A', '  toString: {a: 1}\n  constructor: {b: 2}\n')}`,
+      'base/composition.yaml': `kind: Composition\nmodules:\n${module('A')}`,
+    });
+    expect(problems).toEqual([]);
+    expect(JSON.stringify(layer!.modules![0])).toContain('"toString":{"a":1},"constructor":{"b":2}');
+  });
 });

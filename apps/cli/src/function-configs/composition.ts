@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { JsonObject } from '@krmhub/schema/definition';
+import { suggest } from '@krmhub/schema/suggest';
 import type { CatalogReference } from '../resolve/resolution.js';
 import { isBuiltin } from './config-documents.js';
 import { COMPOSITION_FILES, existingFiles, type LayerFile, readLayerFile } from './kustomization-file.js';
@@ -64,6 +65,7 @@ async function consolidate(
   const { reader } = context;
   const read = await readLayerFile(reader, file, ALL_FIELDS);
   if (read === undefined || !isComposition(context, read)) return undefined;
+  reportUnknown(context, read);
   const folder = path.dirname(file);
   const names = {
     modules: fieldName(context, read, 'modules'),
@@ -100,6 +102,21 @@ function isComposition({ reader }: LayerContext, read: LayerFile): boolean {
   const at = kind === 'Composition' ? ['apiVersion'] : ['kind'];
   reader.report('layer/kind', `the ${what}, expected a Composition`, read.place(at), hint);
   return false;
+}
+
+/** kustomize reads no Composition, so that a misspelled field would have no effect without a word. */
+function reportUnknown({ reader }: LayerContext, read: LayerFile): void {
+  const known = [...ALL_FIELDS, 'apiVersion', 'kind', 'metadata'];
+  for (const name of read.unknownFields()) {
+    const near = suggest(name, known);
+    const hint = near === undefined ? `Use ${known.join(', ')}.` : `Did you mean ${near}?`;
+    reader.report(
+      'layer/composition-field',
+      `a Composition has no field \`${name}\``,
+      read.place([name], 'key'),
+      hint,
+    );
+  }
 }
 
 /** The name under which a field is written; reports both names in one file. */

@@ -19,6 +19,9 @@ const LOCAL_CODES = new Set([
   'yaml/tag',
 ]);
 
+/** For kustomize, a name such as `yes` or `0123` is text. */
+const NAME_PATH = /(?:^|\.)metadata\.name$/;
+
 export interface ReadDocuments {
   documents: YamlDocument[];
   /** Errors only, and only those that could hide a function. */
@@ -35,7 +38,10 @@ export function readDocuments(
   const { documents, diagnostics } = readYaml(bytes, { file, limits });
   const problems = diagnostics.filter(
     ({ code, severity, path }) =>
-      severity === 'error' && code !== 'yaml/empty' && (!LOCAL_CODES.has(code) || isRead(path)),
+      severity === 'error' &&
+      code !== 'yaml/empty' &&
+      !(code === 'yaml/ambiguous-scalar' && NAME_PATH.test(path)) &&
+      (!LOCAL_CODES.has(code) || isRead(path)),
   );
   return { documents, problems };
 }

@@ -1,7 +1,13 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { CATALOGS_ANNOTATION, entryProblem, KPTFILE, type PipelineFunction } from '@krmhub/functions/plan';
+import {
+  CATALOGS_ANNOTATION,
+  entryProblem,
+  KPTFILE,
+  type PipelineFunction,
+  stepImage,
+} from '@krmhub/functions/plan';
 import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, parseKptfile, unknownField } from '@krmhub/functions/plan/kptfile';
 import { formatPath, type Path } from '@krmhub/schema/diagnostic';
@@ -72,6 +78,8 @@ function annotatedCatalogs(
   );
 }
 
+type StepUse = Required<Omit<ConfigUse, 'ignoresAnnotations'>> & { written: InlineRuntime | undefined };
+
 /** Lists the functions of a pipeline. */
 class StepReader {
   readonly #reader: LayerReader;
@@ -101,12 +109,12 @@ class StepReader {
     const { folder, catalogs } = this.#layer;
     const { configPath, field, index } = step;
     const use = { layer: folder, catalogs, field, entry: { index, text: configPath ?? '' } };
+    const written = await writtenRuntime(step);
     const found =
       configPath === undefined
-        ? this.#withoutFile(step, at, use)
+        ? this.#withoutFile(step, at, { ...use, written })
         : await readConfigFile(this.#reader, configPath, this.#place([...at, 'configPath']), use);
     if (found === undefined) return [];
-    const written = writtenRuntime(step);
     return [{ ...found, ...(written === undefined ? {} : { written }) }];
   }
 
@@ -114,12 +122,11 @@ class StepReader {
   #withoutFile(
     step: PipelineFunction,
     at: Path,
-    { catalogs, ...use }: Required<Omit<ConfigUse, 'ignoresAnnotations'>>,
+    { catalogs, written, ...use }: StepUse,
   ): ListedFunction | undefined {
     const place = this.#place(at);
     if (!this.#reader.countFunction(place)) return undefined;
     const { name, configRef } = step;
-    const written = writtenRuntime(step);
     const { apiVersion = 'v1', kind = 'ConfigMap' } = configRef ?? {};
     const request = { apiVersion, kind, catalogs };
     return {
@@ -140,9 +147,10 @@ class StepReader {
   }
 }
 
-/** What the Kptfile runs now; kpt requires it, but `kpt sync` fills it in. */
-function writtenRuntime({ image, exec }: PipelineFunction): InlineRuntime | undefined {
-  if (image !== undefined) return imageRuntime(image);
+/** What the Kptfile runs now; kpt requires it, but `kpt sync` fills it in. Throws `usage`. */
+async function writtenRuntime(step: PipelineFunction): Promise<InlineRuntime | undefined> {
+  const { image, tag, exec } = step;
+  if (image !== undefined) return imageRuntime((await stepImage({ image, tag })).text);
   return exec === undefined ? undefined : { type: 'exec', path: exec, args: [], envs: [] };
 }
 

@@ -71,6 +71,12 @@ export class LayerFile {
     return { file: this.file, range: this.#document.locate(at, target), path: formatPath(at) };
   }
 
+  /** Fields that are not read. */
+  unknownFields(): string[] {
+    const read = new Set(this.#names.values());
+    return Object.keys(this.value).filter((name) => !read.has(name));
+  }
+
   get document(): YamlDocument {
     return this.#document;
   }

@@ -11,6 +11,17 @@ async function read(files: Record<string, string>, target = 'app') {
 }
 
 describe('a kustomization', () => {
+  it('takes a functionConfig without apiVersion that names its own runtime, and any name', async () => {
+    const { functions, problems } = await read({
+      'app/kustomization.yaml': 'generators: [own.yaml]\ntransformers: [other.yaml]\n',
+      'app/own.yaml':
+        'kind: executable\nmetadata:\n  name: yes\n  annotations:\n    config.kubernetes.io/function: "exec: {path: ./a.sh}"\n',
+      'app/other.yaml': 'kind: Other\n',
+    });
+    expect(functions).toEqual(['generators executable app/own.yaml:1:1']);
+    expect(problems).toEqual([expect.stringContaining('the document has no apiVersion')]);
+  });
+
   it('lists generators, transformers and validators, those of its bases and components first', async () => {
     const { layer, functions, problems } = await read({
       'app/kustomization.yaml': `resources: [deployment.yaml, ../base]

@@ -6,7 +6,7 @@ import {
   type Position,
   type Range,
 } from '@krmhub/schema/diagnostic';
-import { field, isObject } from '@krmhub/schema/json/access';
+import { field, isObject, textField } from '@krmhub/schema/json/access';
 import { exactIntegers, type YamlDocument } from '@krmhub/schema/yaml';
 import type { CatalogReference } from '../resolve/resolution.js';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
@@ -70,14 +70,16 @@ export function listDocument(
       return [];
     }
     if (isBuiltin(value)) return [];
-    const { apiVersion, kind } = value;
-    if (typeof apiVersion !== 'string' || apiVersion === '' || typeof kind !== 'string' || kind === '') {
-      const missing = typeof kind !== 'string' || kind === '' ? 'kind' : 'apiVersion';
+    const { runtime, problems } = ignoresAnnotations ? readRuntimeField(value) : readRuntime(value);
+    const [apiVersion, kind] = [textField(value, 'apiVersion') ?? '', textField(value, 'kind') ?? ''];
+    // kustomize needs no apiVersion to run what the functionConfig names itself.
+    const needsVersion = runtime === undefined && problems.length === 0;
+    if (kind === '' || (apiVersion === '' && needsVersion)) {
+      const missing = kind === '' ? 'kind' : 'apiVersion';
       reader.report('layer/not-a-config', `the document has no ${missing}`, place);
       return [];
     }
     if (!reader.countFunction(place)) return [];
-    const { runtime, problems } = ignoresAnnotations ? readRuntimeField(value) : readRuntime(value);
     for (const { code, message, at } of problems) {
       const full = [...path, ...at];
       reader.report(`layer/${code}`, message, { file, range: document.locate(full), path: formatPath(full) });

@@ -113,12 +113,12 @@ export function applyOverrides(
 /** RFC 7386: mappings are merged, null removes a field, and everything else is replaced. */
 function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch;
-  const result: JsonObject = isObject(target) ? { ...target } : {};
+  const result = new Map(Object.entries(isObject(target) ? target : {}));
   for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name];
-    else result[name] = mergePatch(field(result, name), value);
+    if (value === null) result.delete(name);
+    else result.set(name, mergePatch(result.get(name), value));
   }
-  return result;
+  return Object.fromEntries(result);
 }
 
 /** Reports modules that only an order or an override could not tell apart. */

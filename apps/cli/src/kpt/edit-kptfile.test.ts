@@ -1,7 +1,8 @@
 import { type KptfileSource, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { KrmhubError } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { type EntryRuntime, editKptfile } from './edit-kptfile.js';
+import type { EntryRuntime } from '../function-configs/entry-runtime.js';
+import { editKptfile } from './edit-kptfile.js';
 import { applyEdits } from './text-edits.js';
 
 const IMAGE = `registry.example.com/fn/set-owner@sha256:${'0f'.repeat(32)}`;

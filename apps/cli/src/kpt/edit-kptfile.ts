@@ -2,13 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PipelineFunction } from '@krmhub/functions/plan';
 import { type KptfileSource, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type JsonObject, KrmhubError } from '@krmhub/schema';
+import type { EntryRuntime } from '../function-configs/entry-runtime.js';
 import { applyEdits, type TextEdit } from './text-edits.js';
-
-/** What runs a function of a pipeline: an image, or a command line. */
-export interface EntryRuntime {
-  field: 'image' | 'exec';
-  value: string;
-}
 
 /** Reports whether an entry already runs this: a tag would replace the digest of an image. */
 export function hasRuntime(entry: PipelineFunction, { field, value }: EntryRuntime): boolean {

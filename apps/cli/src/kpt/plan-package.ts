@@ -1,17 +1,19 @@
 import path from 'node:path';
+import type { LockedFunctions } from '@krmhub/catalog';
 import type { PipelineFunction } from '@krmhub/functions/plan';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, noKptfileError, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
+import { entryRuntime, type FilledRuntime, qualified } from '../function-configs/entry-runtime.js';
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
 import { checkListed } from '../lock/config-check.js';
+import { pinnedDigest } from '../resolve/images/named-image.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
 import { editKptfile, hasRuntime } from './edit-kptfile.js';
-import { entryRuntime, type FilledRuntime, qualified } from './entry-runtime.js';
 import type { TextEdit } from './text-edits.js';
 
 /** What a sync does with one function of a pipeline. */
@@ -49,6 +51,7 @@ export interface PlanContext {
   /** Folder of the package that is synchronized. */
   root: string;
   resolver: Resolver;
+  lock: LockedFunctions | undefined;
   /** Those of all pipelines, with the catalogs of the lock file for a Kptfile that names none. */
   functions: readonly ListedFunction[];
   /** Whether the command line names a catalog. */
@@ -76,6 +79,10 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
     );
     try {
       const { plan, runtime } = await planEntry(io, entry, listed, context);
+      // A frozen lock has to have what is left, too.
+      if (plan.outcome === 'left' && listed?.written?.type === 'container') {
+        pinnedDigest(listed.written.image, context.lock);
+      }
       if (runtime !== undefined) runtimes.set(entry, runtime);
       entries.push(plan);
     } catch (error) {

@@ -1,11 +1,11 @@
 import { FunctionFailure } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
+import { parseExecutable, parseScript } from '../function-configs/exec-line.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeData } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
 import { openRunner } from '../run/open-runner.js';
-import { parseExecutable, parseScript } from './exec-line.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
 const MAX_INPUT_BYTES = 134_217_728;

@@ -4,6 +4,7 @@ import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
+import { lineScript } from '../function-configs/exec-line.js';
 import type { Layer } from '../function-configs/layers.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
@@ -15,7 +16,6 @@ import { packageFunctions } from '../lock/search-order.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { scriptTakedowns } from '../run/script-takedown.js';
-import { lineScript } from './exec-line.js';
 import { type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits, unifiedDiff } from './text-edits.js';
 
@@ -104,6 +104,7 @@ async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise
         await planPackage(io, one, {
           root: layer.folder,
           resolver,
+          lock,
           functions,
           hasCatalogs: catalogs.length > 0 || official !== undefined,
         }),

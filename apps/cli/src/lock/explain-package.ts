@@ -1,15 +1,15 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { KrmhubError } from '@krmhub/schema';
 import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
+import { entryRuntime } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { inspectLayers } from '../function-configs/read-layers.js';
-import { EXIT_CODE, isUnanswered, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
+import { EXIT_CODE, isUnanswered, NOT_ALLOWED, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { openResolver } from '../resolve/open-resolver.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
+import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
 import type { Explanation } from './explanation.js';
 import { openLock } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -63,7 +63,10 @@ async function resolveAll(
 
 function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly Diagnostic[]): number {
   return worstExitCode(
-    resolved.flatMap(({ error }) => error ?? []),
+    resolved.flatMap(({ listed, error }) => {
+      const runs = listed.written ?? listed.request.inline;
+      return error === undefined || (runs !== undefined && isUnknownDigest(error)) ? [] : error;
+    }),
     hasErrors(diagnostics),
   );
 }
@@ -71,7 +74,7 @@ function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly D
 async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptions): Promise<Explanation> {
   const { displayPath } = await import('./display-path.js');
   const { listed, resolution, error } = resolved;
-  const { request, name, line, column, field } = listed;
+  const { request, written, name, line, column, field } = listed;
   const where = {
     apiVersion: request.apiVersion,
     kind: request.kind,
@@ -82,6 +85,18 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
     field,
     layer: displayPath(io, listed.layer),
   };
+  const own = written ?? request.inline;
+  if (error !== undefined && own !== undefined && isUnknownDigest(error)) {
+    return {
+      ...where,
+      state: 'inline',
+      reason: inlineReason(listed),
+      searched: [],
+      runtime: own,
+      isLocked: false,
+      warnings: [unknownDigest(own, error)],
+    };
+  }
   if (error !== undefined) {
     const { hint } = error;
     return {
@@ -98,15 +113,15 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
   return {
     ...where,
     state: inline ? 'inline' : 'resolved',
-    reason: inline ? inlineReason(listed) : resolvedReason(io, resolved, options),
+    reason: inline ? `${inlineReason(listed)}${pinReason(runtime)}` : resolvedReason(io, resolved, options),
     ...(catalog === undefined ? {} : { catalog }),
     searched,
     ...(release === undefined ? {} : { release }),
     ...(definition === undefined ? {} : { definition }),
     ...(signedBy === undefined ? {} : { signedBy }),
     runtime,
-    isLocked: !inline && entry === undefined,
-    warnings: [...resolution.warnings, ...runtimeWarnings(listed, runtime)],
+    isLocked: inline ? 'digestFrom' in runtime && runtime.digestFrom === 'lock' : entry === undefined,
+    warnings: [...resolution.warnings, ...(inline ? inlineWarnings(resolved) : [])],
   };
 }
 
@@ -117,13 +132,25 @@ function errorState(error: KrmhubError): Explanation['state'] {
   return isUnanswered(error) ? 'unreachable' : 'invalid';
 }
 
-function inlineReason({ request, written, isCandidate }: ListedFunction): string {
-  if (written !== undefined && isCandidate !== true) {
-    return request.inline === undefined
-      ? 'no catalog contains it; the image is from the Kptfile'
-      : 'it is from the Kptfile; no catalog was searched, because it has no functionConfig of its own kind';
-  }
-  return 'it is from the functionConfig, so no catalog was searched';
+/** What runs is known, but not its digest: its registry was not reached, or it wants other credentials. */
+function isUnknownDigest(error: KrmhubError): boolean {
+  return isUnanswered(error) || EXIT_CODE[error.code] === NOT_ALLOWED;
+}
+
+function unknownDigest(runtime: ListedFunction['written'], { message }: KrmhubError): string {
+  const image = runtime?.type === 'container' ? runtime.image : '';
+  return `the image ${image} is not pinned by digest, and its digest is unknown: ${message}`;
+}
+
+function inlineReason({ written, request }: ListedFunction): string {
+  if (written !== undefined) return 'it is from the Kptfile';
+  const place = request.inline === undefined ? 'the Kptfile' : 'the functionConfig';
+  return `it is from ${place}, so no catalog was searched`;
+}
+
+function pinReason(runtime: ResolvedInline | PinnedRuntime): string {
+  const from = 'digestFrom' in runtime ? runtime.digestFrom : undefined;
+  return from === 'lock' ? '; its digest is locked' : '';
 }
 
 function resolvedReason(
@@ -140,14 +167,36 @@ function resolvedReason(
   return `${locked}${place}${named}; trusted by ${catalog?.trustedBy ?? 'nothing'}`;
 }
 
-function runtimeWarnings({ written }: ListedFunction, runtime: PinnedRuntime | InlineRuntime): string[] {
+/** What is not pinned, and what catalogs have for the same functionConfig or the same repository. */
+function inlineWarnings({ listed, resolution, offer, match }: Resolved): string[] {
+  const { runtime } = resolution;
   const warnings: string[] = [];
-  if (runtime.type === 'container' && !runtime.image.includes('@sha256:')) {
-    warnings.push(`the image ${runtime.image} is not pinned by digest`);
+  if (runtime.type === 'container' && 'digestFrom' in runtime && runtime.digestFrom === 'registry') {
+    const now = `its registry has ${runtime.digest} now`;
+    warnings.push(`the image ${runtime.image} is not pinned by digest; ${now}; lock it with \`krmhub lock\``);
   }
-  const now = written?.type === 'container' ? written.image : undefined;
-  if (now !== undefined && runtime.type === 'container' && runtime.image !== now) {
-    warnings.push(`the Kptfile runs ${now}; update it with \`krmhub kpt sync\``);
+  if (offer !== undefined) {
+    const { value } = entryRuntime(offer);
+    const what = `catalog ${offer.catalog?.reference} has ${offer.kind} as ${value}`;
+    warnings.push(`${what}; to run that, update the Kptfile with \`krmhub kpt sync\``);
+  }
+  if (match !== undefined) {
+    const digest = 'digest' in runtime ? runtime.digest : undefined;
+    const isSame = digest !== undefined && match.image.endsWith(digest);
+    const what = `${match.apiVersion} ${match.kind} of catalog ${match.catalog}`;
+    warnings.push(
+      isSame ? `the image is ${what}` : `${what} has another image of this repository: ${match.image}`,
+    );
+  }
+  const own = listed.request.inline;
+  if (listed.written !== undefined && own?.type === 'container' && own.image !== imageOf(runtime)) {
+    warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`krmhub kpt sync\``);
   }
   return warnings;
+}
+
+type Resolved = Extract<ResolvedFunction, { error?: undefined }>;
+
+function imageOf(runtime: ResolvedInline | PinnedRuntime): string | undefined {
+  return runtime.type === 'container' ? runtime.image : undefined;
 }

@@ -1,7 +1,6 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { ListedFunction } from '../function-configs/layers.js';
-import type { CatalogState, ResolvedCatalog } from '../resolve/resolution.js';
+import type { CatalogState, ResolvedCatalog, ResolvedInline } from '../resolve/resolution.js';
 
 /** A functionConfig in the JSON output of `krmhub explain`. */
 export interface Explanation {
@@ -25,7 +24,7 @@ export interface Explanation {
   release?: string;
   definition?: string;
   signedBy?: string;
-  runtime?: PinnedRuntime | InlineRuntime;
+  runtime?: PinnedRuntime | ResolvedInline;
   isLocked: boolean;
   warnings: string[];
 }

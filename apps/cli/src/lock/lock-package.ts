@@ -1,20 +1,23 @@
 import path from 'node:path';
-import { compareLocks, type Lock, planLock, readLock, writeLock } from '@krmhub/catalog';
+import { compareLockedImages, compareLocks, type Lock, planLock, readLock, writeLock } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import { writeFileAtomically } from '../files/write-file.js';
+import { isExecLine } from '../function-configs/exec-line.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
+import { imageRepository } from '../resolve/images/named-image.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
 import { lockPath, packageFolder, readLockFile, type StoredLock } from './lock-file.js';
 import type { LockReport } from './lock-report.js';
 import { lockedFunctions } from './locked-functions.js';
-import { resolveUses } from './resolve-uses.js';
+import { resolveImages } from './resolve-images.js';
+import { lockFailure, resolveUses } from './resolve-uses.js';
 import { packageFunctions } from './search-order.js';
 
 export interface LockOptions extends ResolverOptions {
@@ -35,15 +38,24 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
   const file = lockPath(io, folder, options.lockFile);
   const stored = await readLockFile(io, file);
   const listed = await listPackage(io, target, options, stored, path.dirname(file));
-  const isUpgraded = upgradedKinds(listed, options.upgrade);
+  const isUpgraded = upgradedNames(listed, options.upgrade);
   const before = stored?.lock;
   const locked = lockedFunctions(io, before ?? EMPTY, {
     folder: path.dirname(file),
     frozen: false,
     except: ({ kind }) => isUpgraded(kind),
+    exceptImage: ({ image }) => isUpgraded(image),
   });
-  const uses = await resolveUses(io, listed, { options, locked, before, folder: path.dirname(file) });
-  const lock = planLock(uses, before);
+  const { uses, failed } = await resolveUses(io, listed, {
+    options,
+    locked,
+    before,
+    folder: path.dirname(file),
+  });
+  const named = await resolveImages(io, listed, { options, locked });
+  failed.push(...named.failed);
+  if (failed.length > 0) throw lockFailure(io, failed);
+  const lock = planLock(uses, before, named.images);
   const text = checkedText(lock);
   const isChanged = text !== stored?.text;
   const changes = await describeChanges(io, compareLocks(before, lock), {
@@ -58,7 +70,10 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
     isChanged,
     catalogs: lock.catalogs.length,
     functions: lock.functions.length,
+    images: lock.images?.length ?? 0,
+    unlocked: listed.filter(isUnlocked).length,
     changes,
+    imageChanges: compareLockedImages(before, lock),
   };
   const { printLockReport } = await import('./print-lock.js');
   await printLockReport(io, report, { ...options, before: stored?.text ?? '', after: text });
@@ -78,27 +93,40 @@ async function listPackage(
   try {
     const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true });
     const lock = stored && lockedFunctions(io, stored.lock, { folder, frozen: false });
-    return packageFunctions(layer, lock).filter(({ request }) => request.inline === undefined);
+    return packageFunctions(layer, lock);
   } finally {
     await bases.close();
   }
 }
 
-/** Throws `usage` for a kind that the package does not use: most likely it is misspelled. */
-function upgradedKinds(
+/** Reports whether a functionConfig has a program or a script of the package, which no lock file has. */
+function isUnlocked({ request, written }: ListedFunction): boolean {
+  const runtime = written ?? request.inline;
+  if (runtime === undefined || runtime.type === 'container') return false;
+  return runtime.type === 'starlark' ? runtime.path !== undefined : !isExecLine(runtime.path);
+}
+
+/** Throws `usage` for a kind or image that the package does not use: most likely it is misspelled. */
+function upgradedNames(
   listed: readonly ListedFunction[],
   wanted: readonly string[] | undefined,
-): (kind: string) => boolean {
+): (name: string) => boolean {
   if (wanted === undefined) return () => false;
   if (wanted.length === 0) return () => true;
-  const kinds = [...new Set(listed.map(({ request }) => request.kind))];
-  const unknown = wanted.find((kind) => !kinds.includes(kind));
-  if (unknown === undefined) return (kind) => wanted.includes(kind);
+  const kinds = listed.flatMap(({ request }) => (request.inline === undefined ? request.kind : []));
+  const images = listed.flatMap(({ request, written }) => {
+    const runtime = written ?? request.inline;
+    return runtime?.type === 'container' ? runtime.image : [];
+  });
+  const names = [...new Set([...kinds, ...images])];
+  const isNamed = (name: string) => wanted.includes(name) || wanted.includes(imageRepository(name));
+  const unknown = wanted.find((one) => !names.some((name) => name === one || imageRepository(name) === one));
+  if (unknown === undefined) return isNamed;
   throw new KrmhubError(
     'usage',
-    `cannot upgrade ${unknown}: the package has no functionConfig of this kind`,
+    `cannot upgrade ${unknown}: the package has no functionConfig of this kind, and not this image`,
     {
-      hint: kinds.length === 0 ? 'The package has no functionConfigs.' : `It has: ${kinds.sort().join(', ')}`,
+      hint: names.length === 0 ? 'The package has no functions.' : `It has: ${names.sort().join(', ')}`,
     },
   );
 }

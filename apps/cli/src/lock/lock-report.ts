@@ -1,3 +1,4 @@
+import type { ImageChange } from '@krmhub/catalog';
 import type { FunctionChange } from './function-changes.js';
 
 /** The result of a run; the JSON of `krmhub lock`. */
@@ -8,5 +9,10 @@ export interface LockReport {
   isChanged: boolean;
   catalogs: number;
   functions: number;
+  /** Images that the package itself names without a digest. */
+  images: number;
+  /** Functions that are programs or scripts of the package, which are not locked. */
+  unlocked: number;
   changes: FunctionChange[];
+  imageChanges: ImageChange[];
 }

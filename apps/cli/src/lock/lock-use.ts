@@ -2,7 +2,7 @@ import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse } from 
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import type { CatalogReference, CatalogState, Resolution } from '../resolve/resolution.js';
+import { type CatalogReference, type CatalogState, isPinned } from '../resolve/resolution.js';
 import { lockName } from './locked-functions.js';
 import type { ResolvedFunction } from './resolve-functions.js';
 
@@ -20,7 +20,7 @@ export function freshUse(
   // What was searched before it says which catalog of the order it is.
   const names = order.slice(0, searched.length + 1).map((one) => lockName(io, one, folder));
   const name = names[searched.length];
-  if (catalog === undefined || name === undefined || definition === undefined || isInline(runtime)) {
+  if (catalog === undefined || name === undefined || definition === undefined || !isPinned(runtime)) {
     throw new KrmhubError(
       'invalid-document',
       `cannot lock ${apiVersion} ${kind}: its catalog does not pin it by digest`,
@@ -43,13 +43,6 @@ export function freshUse(
     read: states,
     ...(entry === undefined ? {} : { entry }),
   };
-}
-
-function isInline(
-  runtime: Resolution['runtime'],
-): runtime is Exclude<Resolution['runtime'], NonNullable<LockUse['fn']['runtime']>> {
-  if (runtime.type === 'container') return 'mounts' in runtime;
-  return runtime.type === 'exec' ? 'path' in runtime : !('reference' in runtime);
 }
 
 function lockedState({ name, serial, digest, key }: CatalogState, reference: string): LockedCatalog {

@@ -1,5 +1,12 @@
 import path from 'node:path';
-import type { Lock, LockedCatalog, LockedFunction, LockedFunctions, LockReference } from '@krmhub/catalog';
+import type {
+  Lock,
+  LockedCatalog,
+  LockedFunction,
+  LockedFunctions,
+  LockedImage,
+  LockReference,
+} from '@krmhub/catalog';
 import type { Io } from '../io/io.js';
 import { parseCatalog } from '../resolve/references/parse-catalog.js';
 
@@ -14,13 +21,18 @@ export function lockName(io: Pick<Io, 'env'>, reference: LockReference, folder: 
   return /^\.\.?\//.test(relative) || path.isAbsolute(relative) ? relative : `./${relative}`;
 }
 
-/** The functions of a lock file in `folder`. Those of the kinds in `except` count as not locked. */
+/** The functions and images of a lock file in `folder`. Those in `except` and `exceptImage` count as not locked. */
 export function lockedFunctions(
   io: Pick<Io, 'env'>,
   lock: Lock,
-  options: { folder: string; frozen: boolean; except?: (fn: LockedFunction) => boolean },
+  options: {
+    folder: string;
+    frozen: boolean;
+    except?: (fn: LockedFunction) => boolean;
+    exceptImage?: (image: LockedImage) => boolean;
+  },
 ): LockedFunctions {
-  const { folder, frozen, except = () => false } = options;
+  const { folder, frozen, except = () => false, exceptImage = () => false } = options;
   const functions = lock.functions.filter((one) => !except(one));
   const catalogs = new Map(lock.catalogs.map((one) => [one.reference, one]));
   return {
@@ -41,6 +53,7 @@ export function lockedFunctions(
       if (only === undefined || others.length > 0) return [];
       return [...(only.notIn ?? []), only.catalog].map((text) => ({ text, folder }));
     },
+    image: (image) => lock.images?.find((one) => one.image === image && !exceptImage(one)),
   };
 }
 

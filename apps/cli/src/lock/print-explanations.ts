@@ -1,5 +1,4 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { readFileUpTo } from '../files/read-file.js';
 import { printRows } from '../io/change-lines.js';
@@ -7,6 +6,8 @@ import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printLine } from '../io/print.js';
 import { escapeControls, pad, plural, wrap } from '../io/text.js';
 import { printGrouped } from '../io/warnings.js';
+import { imageAt } from '../resolve/images/named-image.js';
+import type { ResolvedInline } from '../resolve/resolution.js';
 import type { Explanation } from './explanation.js';
 
 const LABEL_COLUMNS = 12;
@@ -90,7 +91,7 @@ function catalogText({ reference, serial }: NonNullable<Explanation['catalog']>)
   return serial === undefined ? reference : `${reference} (snapshot ${serial})`;
 }
 
-function runtimeFacts(runtime: PinnedRuntime | InlineRuntime): [string, string | undefined][] {
+function runtimeFacts(runtime: PinnedRuntime | ResolvedInline): [string, string | undefined][] {
   if (runtime.type === 'exec' && 'platforms' in runtime) {
     return runtime.platforms.flatMap(({ os, arch, uri, sha256 }): [string, string][] => [
       [`${os}/${arch}`, uri],
@@ -104,15 +105,23 @@ function runtimeFacts(runtime: PinnedRuntime | InlineRuntime): [string, string |
     ...(('storage' in runtime ? runtime.storage : runtime.mounts.length > 0) ? ['mounts'] : []),
   ];
   return [
-    ['container', runtime.image],
+    ['container', exactImage(runtime)],
+    ['written as', 'digest' in runtime && exactImage(runtime) !== runtime.image ? runtime.image : undefined],
     ...platforms.map(([platform, digest]): [string, string] => [platform, digest]),
     ['needs', needs.length === 0 ? undefined : needs.join(', ')],
   ];
 }
 
+/** `NAME@sha256:…`, as far as it is known. */
+function exactImage(runtime: Extract<PinnedRuntime | ResolvedInline, { type: 'container' }>): string {
+  return 'digest' in runtime && runtime.digest !== undefined
+    ? imageAt(runtime.image, runtime.digest)
+    : runtime.image;
+}
+
 /** What a runtime runs, in one text. */
-function runsText(runtime: PinnedRuntime | InlineRuntime): string {
-  if (runtime.type === 'container') return runtime.image;
+function runsText(runtime: PinnedRuntime | ResolvedInline): string {
+  if (runtime.type === 'container') return exactImage(runtime);
   if (runtime.type === 'starlark') {
     if ('reference' in runtime) return runtime.reference;
     return runtime.path ?? runtime.url ?? '';

@@ -27,8 +27,8 @@ export async function printLockReport(
   const data = { ...report, ...(check ? { difference } : {}) };
   await printData(io, output, data, async () => {
     if (check) await write(io.stdout, difference.map((line) => `${paintLine(io, line)}\n`).join(''));
-    else if (io.stdout.isTTY === true) await printChanges(io, report.changes);
-    else await printRows(io, report.changes.flatMap(rows));
+    else if (io.stdout.isTTY === true) await printChanges(io, report);
+    else await printRows(io, [...report.changes.flatMap(rows), ...report.imageChanges.map(imageRow)]);
   });
   for (const { isPartial, apiVersion, kind } of report.changes) {
     if (!isPartial) continue;
@@ -38,14 +38,26 @@ export async function printLockReport(
       `the locked definition of ${name} is not available, so its schema was not compared`,
     );
   }
-  const size = `${plural(report.functions, 'function')} of ${plural(report.catalogs, 'catalog')}`;
+  const size = sizeText(report);
   const file = escapeControls(report.file);
   if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
   else
     await printLine(io, check ? `${file} is out of date; update it: krmhub lock` : `wrote ${file}: ${size}`);
 }
 
-async function printChanges(io: Io, changes: readonly FunctionChange[]): Promise<void> {
+function sizeText({ functions, catalogs, images, unlocked }: LockReport): string {
+  const parts = [
+    ...(functions > 0 ? [`${plural(functions, 'function')} of ${plural(catalogs, 'catalog')}`] : []),
+    ...(images > 0 ? [plural(images, 'image')] : []),
+  ];
+  const locked = parts.length === 0 ? 'nothing to lock' : parts.join(', ');
+  return unlocked === 0 ? locked : `${locked}; ${plural(unlocked, 'program')} of the package not locked`;
+}
+
+async function printChanges(
+  io: Io,
+  { changes, imageChanges }: Pick<LockReport, 'changes' | 'imageChanges'>,
+): Promise<void> {
   const width = terminalWidth(io.stdout);
   const lines: string[] = [];
   for (const change of changes) {
@@ -57,7 +69,15 @@ async function printChanges(io: Io, changes: readonly FunctionChange[]): Promise
       lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
     }
   }
+  for (const { type, image, before, after } of imageChanges) {
+    lines.push(bold(io, escapeControls(`${MARKS[type]} ${image}`)));
+    lines.push(`  ${[before, after].filter((one) => one !== undefined).join(' → ')}`);
+  }
   await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+function imageRow({ type, image, before = '', after = '' }: LockReport['imageChanges'][number]): string[] {
+  return [type, image, before, after, '', '', '', ''];
 }
 
 function title({ type, apiVersion, kind, before, after, catalog }: FunctionChange): string {

@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import { compareWritten } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import {
   EXIT_CODE,
@@ -10,40 +11,79 @@ import {
   SUCCESS,
 } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
-import type { Resolution, Resolver } from '../resolve/resolution.js';
+import type { ImageMatch, Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
 import { checkListed } from './config-check.js';
 
 /** A functionConfig, and what runs for it or why nothing does. */
 export type ResolvedFunction =
-  | { listed: ListedFunction; resolution: Resolution; error?: undefined }
+  | {
+      listed: ListedFunction;
+      resolution: Resolution;
+      /** What a catalog has for its functionConfig, if the Kptfile names something else to run. */
+      offer?: Resolution;
+      /** An entry of a catalog with an image of the same repository. */
+      match?: ImageMatch;
+      error?: undefined;
+    }
   | { listed: ListedFunction; error: KrmhubError; resolution?: undefined };
 
 /**
- * Resolves functions, and goes on where one cannot be resolved. Left out are candidates that no catalog has. An entry
- * of a Kptfile that no catalog has is what the Kptfile says.
+ * Resolves functions, and goes on where one cannot be resolved. Left out are candidates that no catalog has. A step of a
+ * Kptfile that names an image or a program runs that, as in kpt: it is the function of a catalog only if it is the same.
  */
 export async function resolveFunctions(
-  resolver: Pick<Resolver, 'resolve'>,
+  resolver: Pick<Resolver, 'resolve' | 'matchImage'>,
   functions: readonly ListedFunction[],
 ): Promise<ResolvedFunction[]> {
   const resolved: ResolvedFunction[] = [];
   for (const listed of functions) {
-    const { request, written } = listed;
     try {
-      const resolution = await resolver.resolve(request);
-      resolved.push({ listed, resolution });
+      resolved.push(await resolveOne(resolver, listed));
     } catch (error) {
       if (!(error instanceof KrmhubError)) throw error;
-      const { apiVersion, kind } = request;
       if (isUnresolved(error) && listed.isCandidate === true) continue;
-      if (isUnresolved(error) && written !== undefined) {
-        const name = { apiVersion, kind, searched: [], warnings: [] };
-        resolved.push({ listed, resolution: { ...name, runtime: written, inline: true } });
-      } else resolved.push({ listed, error });
+      resolved.push({ listed, error });
     }
   }
   return resolved;
+}
+
+async function resolveOne(
+  resolver: Pick<Resolver, 'resolve' | 'matchImage'>,
+  listed: ListedFunction,
+): Promise<ResolvedFunction> {
+  const { request, written } = listed;
+  if (written === undefined && request.inline === undefined) {
+    return { listed, resolution: await resolver.resolve(request) };
+  }
+  const runs = written ?? request.inline!;
+  const found = request.inline === undefined ? await findOffer(resolver, request) : {};
+  const { offer } = found;
+  if (offer !== undefined && compareWritten(runs, offer) === 'same') return { listed, resolution: offer };
+  const resolution = await resolver.resolve({ ...request, inline: runs });
+  if (found.warning !== undefined) resolution.warnings.push(found.warning);
+  const { runtime } = resolution;
+  if (offer !== undefined) return { listed, resolution, offer };
+  if (runtime.type !== 'container') return { listed, resolution };
+  const digest = 'digest' in runtime ? runtime.digest : undefined;
+  const match = await resolver.matchImage(runtime.image, digest, request.catalogs);
+  return { listed, resolution, ...(match === undefined ? {} : { match }) };
+}
+
+/** What runs does not depend on the catalogs, so a catalog that cannot be used is only a warning. */
+async function findOffer(
+  resolver: Pick<Resolver, 'resolve'>,
+  request: ListedFunction['request'],
+): Promise<{ offer?: Resolution; warning?: string }> {
+  try {
+    return { offer: await resolver.resolve(request) };
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    // Not in a catalog, or not in a frozen lock.
+    if (error.code === 'not-found') return {};
+    return { warning: `the catalogs were not searched for ${request.kind}: ${error.message}` };
+  }
 }
 
 /** Turns functions into errors whose functionConfig does not satisfy its schema. */

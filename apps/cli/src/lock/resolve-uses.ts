@@ -1,6 +1,8 @@
 import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { compareWritten, mayBeSynced } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { isUnanswered } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
@@ -8,7 +10,8 @@ import { printWarning } from '../io/print.js';
 import { escapeControls, plural, shellWord } from '../io/text.js';
 import { hasTrustFile } from '../resolve/open/pins.js';
 import { openResolver } from '../resolve/open-resolver.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
+import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
+import { isUnresolved } from '../resolve/resolve-errors.js';
 import { displayPath } from './display-path.js';
 import { freshUse } from './lock-use.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -24,19 +27,30 @@ export interface UseContext {
   folder: string;
 }
 
-/** Resolves what the package uses. Throws one error if anything cannot be resolved. */
+/**
+ * Resolves the functions of catalogs that the package uses, with what cannot be resolved. A step of a Kptfile that names
+ * what it runs uses one only if `krmhub kpt sync` wrote that.
+ */
 export async function resolveUses(
   io: Io,
   listed: readonly ListedFunction[],
   context: UseContext,
-): Promise<LockedUse[]> {
+): Promise<{ uses: LockedUse[]; failed: ResolvedFunction[] }> {
   const { options, locked, before, folder } = context;
-  const distinct = distinctFunctions(listed);
+  const synced = new Map<ListedFunction, InlineRuntime>();
+  const distinct = distinctFunctions(listed.filter(mayUseCatalog)).map(({ written, ...one }) => {
+    if (written !== undefined) synced.set(one, written);
+    return one;
+  });
+  const isUsed = (one: ListedFunction, runtime: Resolution['runtime']) => {
+    const written = synced.get(one);
+    return written === undefined || compareWritten(written, { runtime }) !== 'other';
+  };
   const kept = new Map<ListedFunction, LockedFunction>();
   for (const one of distinct) {
     const { apiVersion, kind } = one.request;
     const found = locked.find(searchOrder(io, options, one.request), apiVersion, kind);
-    if (found !== undefined) kept.set(one, found);
+    if (found !== undefined && isUsed(one, found.runtime)) kept.set(one, found);
   }
   const signed = await resolveSigned(io, kept, context);
   for (const { listed: one } of signed) kept.delete(one);
@@ -52,8 +66,9 @@ export async function resolveUses(
   const uses: LockedUse[] = old.map(({ listed: one }) => ({ fn: kept.get(one)! }));
   const failed: ResolvedFunction[] = old.filter(({ error }) => error !== undefined);
   for (const one of [...signed, ...fresh]) {
-    if (one.error !== undefined) failed.push(one);
-    else if (!one.resolution.inline) {
+    if (one.error !== undefined) {
+      if (!synced.has(one.listed) || !isUnresolved(one.error)) failed.push(one);
+    } else if (isUsed(one.listed, one.resolution.runtime)) {
       try {
         uses.push(freshUse(io, one, { order: searchOrder(io, options, one.listed.request), before, folder }));
       } catch (error) {
@@ -62,10 +77,12 @@ export async function resolveUses(
       }
     }
   }
-  const invalid = await checkAll(io, listed, [...old, ...signed, ...fresh]);
-  failed.push(...invalid);
-  if (failed.length > 0) throw failure(io, failed);
-  return uses;
+  failed.push(...(await checkAll(io, listed, [...old, ...signed, ...fresh])));
+  return { uses, failed };
+}
+
+function mayUseCatalog({ request, written }: ListedFunction): boolean {
+  return request.inline === undefined && (written === undefined || mayBeSynced(written));
 }
 
 /**
@@ -128,7 +145,7 @@ function withoutPlatforms({ listed, error }: ResolvedFunction): string {
   return `${apiVersion} ${kind} is locked without the platforms of its image: ${reason}`;
 }
 
-async function withResolver<Result>(
+export async function withResolver<Result>(
   io: Io,
   options: ResolverOptions,
   work: (resolver: Awaited<ReturnType<typeof openResolver>>) => Promise<Result>,
@@ -150,14 +167,20 @@ async function checkAll(
   const resolutions = new Map(resolved.map((one) => [functionKey(one.listed), one.resolution]));
   const found = listed.flatMap((one): ResolvedFunction[] => {
     const resolution = resolutions.get(functionKey(one));
-    return resolution === undefined ? [] : [{ listed: one, resolution }];
+    // A functionConfig or a Kptfile can name something else to run.
+    const isOther = ({ runtime }: Resolution) =>
+      one.request.inline !== undefined ||
+      (one.written !== undefined && compareWritten(one.written, { runtime }) === 'other');
+    return resolution === undefined || isOther(resolution) ? [] : [{ listed: one, resolution }];
   });
   return (await checkConfigs(io, found)).filter(({ error }) => error !== undefined);
 }
 
 /** Several functionConfigs of one kind with the same catalogs have one function. */
 function distinctFunctions(listed: readonly ListedFunction[]): ListedFunction[] {
-  return [...new Map(listed.toReversed().map((one) => [functionKey(one), one])).values()].reverse();
+  const key = ({ request: { apiVersion, kind, catalogs }, written }: ListedFunction) =>
+    JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder]), written]);
+  return [...new Map(listed.toReversed().map((one) => [key(one), one])).values()].reverse();
 }
 
 function functionKey({ request: { apiVersion, kind, catalogs } }: ListedFunction): string {
@@ -165,7 +188,7 @@ function functionKey({ request: { apiVersion, kind, catalogs } }: ListedFunction
 }
 
 /** One error for everything that cannot be resolved; its code is that of the worst. */
-function failure(io: Io, failed: readonly ResolvedFunction[]): KrmhubError {
+export function lockFailure(io: Io, failed: readonly ResolvedFunction[]): KrmhubError {
   const errors = failed.flatMap(({ error }) => error ?? []);
   const [only] = errors;
   const worst = worstExitCode(errors, false);

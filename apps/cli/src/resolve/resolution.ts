@@ -86,10 +86,39 @@ export interface Resolution {
   definition?: Digest;
   /** Who signed the release, in words; absent where no policy of this user requires a signature. */
   signedBy?: string;
-  runtime: PinnedRuntime | InlineRuntime;
+  runtime: PinnedRuntime | ResolvedInline;
   inline: boolean;
   /** One sentence each: yanked, deprecated, a tag that was looked up, … */
   warnings: string[];
+}
+
+/** The exact image of a runtime that a package names itself, and what says so. */
+export interface NamedDigest {
+  digest: Digest;
+  digestFrom: 'reference' | 'lock' | 'registry';
+  platforms?: Record<string, Digest>;
+}
+
+/** A runtime that a package names itself; an image with its digest. */
+type InlineContainer = Extract<InlineRuntime, { type: 'container' }>;
+export type ResolvedInline =
+  | Exclude<InlineRuntime, InlineContainer>
+  | (InlineContainer & Partial<NamedDigest>);
+
+/** Reports whether a runtime is of a catalog, not one that a package names itself. */
+export function isPinned(runtime: PinnedRuntime | ResolvedInline): runtime is PinnedRuntime {
+  if (runtime.type === 'container') return 'storage' in runtime;
+  return runtime.type === 'exec' ? !('path' in runtime) : 'reference' in runtime;
+}
+
+/** An entry of a catalog with an image of the same repository as an image that a package names. */
+export interface ImageMatch {
+  /** As written in the request or the option. */
+  catalog: string;
+  apiVersion: string;
+  kind: string;
+  /** `NAME@sha256:…`; `NAME:TAG` where the catalog does not pin it. */
+  image: string;
 }
 
 /** What a catalog can resolve. */
@@ -105,9 +134,19 @@ export interface ListedKind {
 export interface Resolver {
   /**
    * Throws a KrmhubError: `not-found` if no catalog has the function, `untrusted` for a catalog that is needed and not
-   * trusted, with the option that would trust it, and `unreachable` if a catalog that is needed cannot be read.
+   * trusted, with the option that would trust it, and `unreachable` if a catalog that is needed cannot be read. An image
+   * that the request names itself gets the digest of its reference, of the lock, or of its registry.
    */
   resolve(request: FunctionRequest): Promise<Resolution>;
+  /**
+   * Finds an entry with an image of the same repository in the catalogs of the options and in these; one with the same
+   * digest comes first. Catalogs that cannot be used are left out.
+   */
+  matchImage(
+    image: string,
+    digest: Digest | undefined,
+    catalogs: readonly CatalogReference[],
+  ): Promise<ImageMatch | undefined>;
   /**
    * Lists every API version and kind of the catalogs in the options, in search order and each once. Throws as `resolve`
    * does, if one of them is not trusted or cannot be read. `onInvalid` gets an error for each entry that cannot be

@@ -1,10 +1,9 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolverOptions } from './resolution.js';
+import type { Resolution, ResolvedInline, ResolverOptions } from './resolution.js';
 
 /** Prints what serves an API version and kind in the catalogs of the options. */
 export async function resolveFunction(
@@ -60,7 +59,7 @@ function resolutionRows({
 }
 
 /** What a runtime runs, as rows of a table. */
-export function runtimeRows(runtime: PinnedRuntime | InlineRuntime): [string, string | undefined][] {
+export function runtimeRows(runtime: PinnedRuntime | ResolvedInline): [string, string | undefined][] {
   if (runtime.type === 'container') {
     const needs = [
       ...(runtime.network ? ['the network'] : []),

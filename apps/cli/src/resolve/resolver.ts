@@ -1,3 +1,4 @@
+import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
@@ -9,6 +10,7 @@ import { type NamedCatalog, parseCatalog } from './references/parse-catalog.js';
 import type {
   CatalogReference,
   FunctionRequest,
+  ImageMatch,
   ListedKind,
   Resolution,
   Resolver,
@@ -49,7 +51,13 @@ export class CatalogResolver implements Resolver {
   async resolve(request: FunctionRequest): Promise<Resolution> {
     const { apiVersion, kind, inline } = request;
     if (inline !== undefined) {
-      return { apiVersion, kind, searched: [], runtime: inline, inline: true, warnings: [] };
+      const { resolveInline } = await import('./images/named-image.js');
+      const runtime = await resolveInline(this.#context.io, inline, {
+        images: this.#search.images,
+        lock: this.#options.lock,
+        offline: this.#context.fetcher.isOffline,
+      });
+      return { apiVersion, kind, searched: [], runtime, inline: true, warnings: [] };
     }
     const catalogs = [...this.#own, ...request.catalogs].map((reference) =>
       parseCatalog(this.#context.io, reference),
@@ -64,6 +72,19 @@ export class CatalogResolver implements Resolver {
     if (lock !== undefined)
       found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`krmhub lock\``);
     return found;
+  }
+
+  async matchImage(
+    image: string,
+    digest: Digest | undefined,
+    catalogs: readonly CatalogReference[],
+  ): Promise<ImageMatch | undefined> {
+    const { matchImage } = await import('./images/match-image.js');
+    const readers = [...this.#own, ...catalogs].map((reference) => async () => {
+      const { reader } = await this.#open(parseCatalog(this.#context.io, reference));
+      return { catalog: reference.text, reader };
+    });
+    return matchImage(image, digest, readers);
   }
 
   async list(onInvalid?: (error: KrmhubError) => void): Promise<ListedKind[]> {

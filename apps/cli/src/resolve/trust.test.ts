@@ -194,7 +194,7 @@ describe('an inline runtime', () => {
   it('needs no catalog and no trust', async () => {
     const inline = {
       type: 'container',
-      image: 'example/java:v1',
+      image: `example.com/java:v1@sha256:${'a'.repeat(64)}`,
       network: false,
       mounts: [],
       envs: [],
@@ -203,7 +203,7 @@ describe('an inline runtime', () => {
       apiVersion: `${GROUP}/v1`,
       kind: 'SetLabels',
       searched: [],
-      runtime: inline,
+      runtime: { ...inline, digest: `sha256:${'a'.repeat(64)}`, digestFrom: 'reference' },
       inline: true,
       warnings: [],
     });

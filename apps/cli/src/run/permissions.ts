@@ -1,6 +1,65 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { RunPermissions } from './runner.js';
 
+/** The user did not allow what a function needs, and which options would. */
+export class MissingPermission extends KrmhubError {
+  readonly options: readonly string[];
+  /** Flags of kustomize, after `--`. */
+  readonly flags: readonly string[];
+
+  constructor(
+    message: string,
+    { options = [], flags = [], hint }: { options?: string[]; flags?: string[]; hint?: string },
+  ) {
+    super('untrusted', message, {
+      hint: hint ?? `If you trust the function, add: ${optionText(options, flags)}`,
+    });
+    this.options = options;
+    this.flags = flags;
+  }
+}
+
+function optionText(options: readonly string[], flags: readonly string[]): string {
+  return [...new Set(options), ...(flags.length === 0 ? [] : ['--', ...new Set(flags)])].join(' ');
+}
+
+/**
+ * Plans functions one after the other. Goes on after one that lacks a permission, and throws one error for all of them,
+ * so that the user can decide once.
+ */
+export async function planAll<Item, Planned>(
+  items: Iterable<Item>,
+  plan: (item: Item) => Planned | Promise<Planned>,
+): Promise<Planned[]> {
+  const planned: Planned[] = [];
+  const failed: { error: KrmhubError; missing: MissingPermission }[] = [];
+  for (const item of items) {
+    try {
+      planned.push(await plan(item));
+    } catch (error) {
+      const missing = missingPermission(error);
+      if (missing === undefined) throw error;
+      failed.push({ error: error as KrmhubError, missing });
+    }
+  }
+  const [first, ...others] = failed;
+  if (first === undefined) return planned;
+  if (others.length === 0) throw first.error;
+  const options = failed.flatMap(({ missing }) => missing.options);
+  const flags = failed.flatMap(({ missing }) => missing.flags);
+  const messages = [...new Set(failed.map(({ error }) => error.message))];
+  throw new KrmhubError('untrusted', messages.join('\n'), {
+    hint: `If you trust these functions, add: ${optionText(options, flags)}`,
+    cause: first.error,
+  });
+}
+
+/** An error can be wrapped to say which function it is about. */
+function missingPermission(error: unknown): MissingPermission | undefined {
+  if (error instanceof MissingPermission) return error;
+  return error instanceof KrmhubError ? missingPermission(error.cause) : undefined;
+}
+
 /** What a function of a container gets. */
 export interface ContainerAccess {
   network: boolean;
@@ -26,8 +85,8 @@ export function containerAccess(
   ];
   if (missing.length > 0) {
     const whats = missing.map(({ what }) => what).join(' and ');
-    throw new KrmhubError('untrusted', `cannot run ${name}: it requires ${whats}, and you did not allow it`, {
-      hint: `If you trust the function, add: ${missing.map(({ flag }) => flag).join(' ')}`,
+    throw new MissingPermission(`cannot run ${name}: it requires ${whats}, and you did not allow it`, {
+      options: missing.map(({ flag }) => flag),
     });
   }
   return {
@@ -51,11 +110,8 @@ export function containerAccess(
 /** Throws `untrusted` unless the user allows executables. */
 export function requireExecAllowed(name: string, permissions: Pick<RunPermissions, 'allowExec'>): void {
   if (permissions.allowExec) return;
-  throw new KrmhubError(
-    'untrusted',
-    `cannot run ${name}: it is an executable, and you did not allow executables`,
-    {
-      hint: 'An executable runs on this machine with your permissions. If you trust its publisher, use --allow-exec.',
-    },
-  );
+  throw new MissingPermission(`cannot run ${name}: it is an executable, and you did not allow executables`, {
+    options: ['--allow-exec'],
+    hint: 'An executable runs on this machine with your permissions. If you trust its publisher, use --allow-exec.',
+  });
 }

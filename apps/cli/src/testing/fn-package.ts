@@ -51,10 +51,17 @@ export async function fnPackage(files: Record<string, string>): Promise<FnPackag
 
 /**
  * An engine for tests of what krmhub asks an engine for: it writes its arguments to `engine.log`, and runs the script
- * `images/NAME.sh` of the image `…/NAME:TAG`. Real engines are in test/interop.
+ * `images/NAME.sh` of the image `…/NAME:TAG`. It says which image that is if there is `images/NAME.inspect`, and has all
+ * images, or none if there is `images/none`. Real engines are in test/interop.
  */
 export const ENGINE = script(`case $1 in
   version) echo 27.0 ;;
+  pull) echo "$@" >> "$FN_FOLDER/engine.log"; rm -f "$FN_FOLDER/images/none" ;;
+  image)
+    if [ -e "$FN_FOLDER/images/none" ]; then exit 1; fi
+    for image; do :; done
+    name=\${image##*/}; name=\${name%%@*}; name=\${name%%:*}
+    if [ -e "$FN_FOLDER/images/$name.inspect" ]; then cat "$FN_FOLDER/images/$name.inspect"; fi ;;
   run)
     echo "$@" >> "$FN_FOLDER/engine.log"
     for image; do :; done

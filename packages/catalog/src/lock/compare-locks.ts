@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 import { isSameContent } from '../compare/content.js';
 import { compareLockedFunctions, type Lock, type LockedFunction } from './lock.js';
 
@@ -28,6 +29,28 @@ export function compareLocks(before: Lock | undefined, after: Lock): LockChange[
         ? []
         : [{ type: 'changed', ...name, before: was, after: is }];
     });
+}
+
+/** An image that one of two locks has, or that they have with other digests. */
+export interface ImageChange {
+  type: LockChange['type'];
+  image: string;
+  /** Digests. */
+  before?: string;
+  after?: string;
+}
+
+/** Lists the images that differ in the second lock, in the order of its file. */
+export function compareLockedImages(before: Lock | undefined, after: Lock): ImageChange[] {
+  const digests = (lock: Lock | undefined) =>
+    new Map((lock?.images ?? []).map(({ image, digest }) => [image, digest]));
+  const [old, now] = [digests(before), digests(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].sort(compareText).flatMap((image): ImageChange[] => {
+    const [was, is] = [old.get(image), now.get(image)];
+    if (was === undefined) return [{ type: 'added', image, after: is! }];
+    if (is === undefined) return [{ type: 'removed', image, before: was }];
+    return was === is ? [] : [{ type: 'changed', image, before: was, after: is }];
+  });
 }
 
 function whatRuns({ serial: _serial, notIn: _notIn, ...rest }: LockedFunction): Partial<LockedFunction> {

@@ -15,6 +15,8 @@ export const LOCK_LIMITS = {
   maxCatalogs: 200,
   /** Functions of a lock file. Large packages use dozens. */
   maxFunctions: 2_000,
+  /** Images of a lock file; the reason is that of functions. */
+  maxImages: 2_000,
   /** Platforms of an image or executable. The largest real image indexes have about 20. */
   maxPlatforms: 100,
   /** Length of a text, such as a reference, in UTF-16 code units. */
@@ -27,6 +29,17 @@ export interface Lock {
   catalogs: LockedCatalog[];
   /** By catalog, apiVersion and kind. */
   functions: LockedFunction[];
+  /** Images that the package itself names without a digest, by `image`; absent for none. */
+  images?: LockedImage[];
+}
+
+/** An image that a package names without a digest, and exactly what runs for it. */
+export interface LockedImage {
+  /** As it is run: `REPOSITORY:TAG`, or `REPOSITORY:CONSTRAINT` for a constraint on its tags. */
+  image: string;
+  digest: Digest;
+  /** By platform, for example `linux/amd64`; absent where the registry did not say. */
+  platforms?: Record<string, Digest>;
 }
 
 /** A catalog that was searched, as it was read then. */
@@ -85,13 +98,16 @@ export interface LockedFunctions {
    * that names no catalogs. Empty if there is none or several.
    */
   searchOrder(apiVersion: string, kind: string): LockReference[];
+  /** Returns what is locked for an image that the package names itself; undefined if it is not locked. */
+  image(image: string): LockedImage | undefined;
 }
 
 /** Sorts a lock as its file has it, in code unit order. */
-export function sortLock({ catalogs, functions }: Lock): Lock {
+export function sortLock({ catalogs, functions, images = [] }: Lock): Lock {
   return {
     catalogs: [...catalogs].sort((a, b) => compareText(a.reference, b.reference)),
     functions: [...functions].sort(compareLockedFunctions),
+    ...(images.length === 0 ? {} : { images: [...images].sort((a, b) => compareText(a.image, b.image)) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { lockKey } from './compare-locks.js';
-import { type Lock, type LockedCatalog, type LockedFunction, sortLock } from './lock.js';
+import { type Lock, type LockedCatalog, type LockedFunction, type LockedImage, sortLock } from './lock.js';
 
 /** A function that a package uses. */
 export interface LockUse {
@@ -11,9 +11,13 @@ export interface LockUse {
 /**
  * Plans the lock of a package: exactly the functions that it uses, and the catalogs that were searched for them. A
  * catalog that nothing new was found in stays as it is locked. A function that stays while its catalog moves on says at
- * which snapshot it was found.
+ * which snapshot it was found. `images` are those that the package names itself.
  */
-export function planLock(uses: readonly LockUse[], before: Lock = { catalogs: [], functions: [] }): Lock {
+export function planLock(
+  uses: readonly LockUse[],
+  before: Lock = { catalogs: [], functions: [] },
+  images: readonly LockedImage[] = [],
+): Lock {
   const old = new Map(before.catalogs.map((one) => [one.reference, one]));
   const states = new Map<string, LockedCatalog>();
   for (const state of uses.flatMap(({ read = [] }) => read)) {
@@ -36,5 +40,5 @@ export function planLock(uses: readonly LockUse[], before: Lock = { catalogs: []
   }
   const named = [...functions.values()].flatMap(({ catalog, notIn = [] }) => [catalog, ...notIn]);
   const catalogs = [...new Set(named)].flatMap((name) => states.get(name) ?? old.get(name) ?? []);
-  return sortLock({ catalogs, functions: [...functions.values()] });
+  return sortLock({ catalogs, functions: [...functions.values()], images: [...images] });
 }

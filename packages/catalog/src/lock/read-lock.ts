@@ -20,10 +20,12 @@ import {
   type Lock,
   type LockedCatalog,
   type LockedFunction,
+  type LockedImage,
 } from './lock.js';
-import { type LockFields, readRuntime } from './read-runtime.js';
+import { type LockFields, readImagePlatforms, readRuntime } from './read-runtime.js';
 
 /** Characters in a reference that could falsify a message or a table. */
+const CONTROL = /\p{C}/u;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 const API_VERSION = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -59,7 +61,8 @@ function readDocument({ value }: YamlDocument, fields: LockFields): Lock | undef
     fields.report('lock/document', [at], `not a ${LOCK_KIND} of \`${LOCK_API_VERSION}\``);
     return undefined;
   }
-  const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'catalogs', 'functions'] });
+  const required = ['apiVersion', 'kind', 'catalogs', 'functions'];
+  const root = fields.mapping(value, [], { required, optional: ['images'] });
   if (root?.catalogs === undefined || root.functions === undefined) return undefined;
   const catalogs = readList(root.catalogs, ['catalogs'], LOCK_LIMITS.maxCatalogs, fields, readCatalog);
   reportDuplicates(catalogs, ({ reference }) => reference, 'catalogs', fields);
@@ -77,7 +80,16 @@ function readDocument({ value }: YamlDocument, fields: LockFields): Lock | undef
       if (!known.has(reference)) fields.report('lock/reference', at, `"${reference}" is not in \`catalogs\``);
     }
   }
-  return { catalogs: catalogs.flatMap((one) => one ?? []), functions: functions.flatMap((one) => one ?? []) };
+  const images =
+    root.images === undefined
+      ? []
+      : readList(root.images, ['images'], LOCK_LIMITS.maxImages, fields, readImage);
+  reportDuplicates(images, ({ image }) => image, 'images', fields);
+  return {
+    catalogs: catalogs.flatMap((one) => one ?? []),
+    functions: functions.flatMap((one) => one ?? []),
+    ...(images.length === 0 ? {} : { images: images.flatMap((one) => one ?? []) }),
+  };
 }
 
 /** Keeps the index of each item; undefined where an error is reported. */
@@ -150,6 +162,22 @@ function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFun
     notIn: before,
     runtime,
   });
+}
+
+function readImage(value: JsonValue, at: Path, fields: LockFields): LockedImage | undefined {
+  const item = fields.mapping(value, at, { required: ['image', 'digest'], optional: ['platforms'] });
+  if (item === undefined) return undefined;
+  const image = optionalText(item, 'image', at, fields);
+  const digest = optionalDigest(item, 'digest', at, fields);
+  const platforms =
+    item.platforms === undefined
+      ? undefined
+      : readImagePlatforms(item.platforms, [...at, 'platforms'], fields);
+  if (image === undefined || digest === undefined) return undefined;
+  // A constraint can have spaces.
+  if (!CONTROL.test(image)) return present({ image, digest, platforms });
+  fields.report('lock/reference', [...at, 'image'], 'the image has a control character');
+  return undefined;
 }
 
 function readReference(value: JsonValue, at: Path, fields: LockFields): string | undefined {

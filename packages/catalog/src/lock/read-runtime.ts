@@ -61,7 +61,8 @@ function readContainer(value: JsonValue, at: Path, fields: LockFields): PinnedRu
   return { type: 'container', image, network, storage, ...(platforms === undefined ? {} : { platforms }) };
 }
 
-function readImagePlatforms(value: JsonValue, at: Path, fields: LockFields): Record<string, Digest> {
+/** Reads the digests of an image by platform; reports what is wrong with them. */
+export function readImagePlatforms(value: JsonValue, at: Path, fields: LockFields): Record<string, Digest> {
   const item = fields.anyMapping(value, at) ?? {};
   const entries = Object.entries(item);
   if (entries.length > LOCK_LIMITS.maxPlatforms) {

@@ -7,6 +7,7 @@ import {
   type Lock,
   type LockedCatalog,
   type LockedFunction,
+  type LockedImage,
   sortLock,
 } from './lock.js';
 
@@ -22,17 +23,27 @@ export function writeLock(lock: Lock): string {
 
 /** The document that is read as this lock. */
 export function lockDocument(lock: Lock): JsonObject {
-  const { catalogs, functions } = sortLock(lock);
+  const { catalogs, functions, images = [] } = sortLock(lock);
   return {
     apiVersion: LOCK_API_VERSION,
     kind: LOCK_KIND,
     catalogs: catalogs.map(catalogDocument),
     functions: functions.map(functionDocument),
+    ...(images.length === 0 ? {} : { images: images.map(imageDocument) }),
   };
 }
 
 function catalogDocument({ reference, name, serial, digest, key }: LockedCatalog): JsonObject {
   return present({ reference, name, serial, digest, key });
+}
+
+function imageDocument({ image, digest, platforms }: LockedImage): JsonObject {
+  return present({ image, digest, platforms: platformsDocument(platforms) });
+}
+
+function platformsDocument(platforms: Record<string, string> = {}): JsonObject | undefined {
+  const names = Object.keys(platforms).sort();
+  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, platforms[name]!]));
 }
 
 function functionDocument(locked: LockedFunction): JsonObject {
@@ -46,16 +57,14 @@ function functionDocument(locked: LockedFunction): JsonObject {
 
 function runtimeDocument(runtime: PinnedRuntime): JsonObject {
   if (runtime.type === 'container') {
-    const { image, network, storage, platforms = {} } = runtime;
-    const names = Object.keys(platforms).sort();
+    const { image, network, storage, platforms } = runtime;
     return {
       container: present({
         image,
         // Only what is allowed is said: without them, the container has neither.
         network: network || undefined,
         storage: storage || undefined,
-        platforms:
-          names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, platforms[name]!])),
+        platforms: platformsDocument(platforms),
       }),
     };
   }

@@ -7,7 +7,7 @@ import {
 } from '@krmhub/schema/definition';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import type { ErrorCode } from '@krmhub/schema/error';
-import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
+import { fullRepository, ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { PinnedContainer, PinnedRuntime } from './runtimes.js';
 
@@ -30,9 +30,6 @@ export type PinPlan =
   /** Ask the registry for the digest of this reference, then plan again. */
   | { type: 'ask'; reference: string }
   | { type: 'refused'; code: ErrorCode; reason: string; hint: string };
-
-/** The registry of an image without a host, as docker and podman read it. */
-const DEFAULT_HOST = 'docker.io';
 
 /**
  * Plans how the runtime of an API version is pinned by digests. A digest in the catalog and one in the reference must
@@ -58,10 +55,8 @@ function pinContainer(container: ContainerRuntime, served: ServedImage | undefin
   const { image } = container;
   const parsed = parseImageReference(image);
   if (!parsed.ok) return refused('invalid-document', `the image "${image}" ${parsed.reason}`, CATALOG_HINT);
-  const { host = DEFAULT_HOST, tag } = parsed;
-  // Docker Hub has a folder for images whose name has no slash.
-  const isOfficial = host === DEFAULT_HOST && !parsed.repository.includes('/');
-  const name = `${host}/${isOfficial ? 'library/' : ''}${parsed.repository}`;
+  const { tag } = parsed;
+  const name = fullRepository(image);
   const inside = parsed.digest as Digest | undefined;
   const beside = container.sha256 === undefined ? undefined : `sha256:${container.sha256}`;
   if (beside !== undefined && !isDigest(beside)) {

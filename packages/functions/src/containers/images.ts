@@ -32,17 +32,25 @@ export async function hasImage(engine: Engine, image: string, signal?: AbortSign
  * and with `digest-mismatch` if the registry sent other content. Nothing runs.
  */
 export async function pullImage(engine: Engine, image: string, options: PullOptions = {}): Promise<void> {
-  const { signal, onLine } = options;
   const pinned = pinnedImage(image);
-  if (await hasImage(engine, pinned, signal)) return;
-  const action = `cannot pull ${pinned}`;
-  const { end, stderr } = await runEngine(engine, pullArguments(engine, pinned), {
+  if (await hasImage(engine, pinned, options.signal)) return;
+  await downloadImage(engine, pinned, options);
+}
+
+/** Downloads an image, with or without a digest, also if the engine has it. Rejects as `pullImage`. */
+export async function downloadImage(
+  engine: Engine,
+  image: string,
+  { signal, onLine }: PullOptions = {},
+): Promise<void> {
+  const action = `cannot pull ${image}`;
+  const { end, stderr } = await runEngine(engine, pullArguments(engine, image), {
     signal,
     onOutput: onLine === undefined ? undefined : splitLines(onLine),
   });
   if (end.type === 'timeout') {
     throw new KrmhubError('unavailable', `${action}: it took more than ${LIMITS.timeout / 60_000} minutes`, {
-      hint: `Pull the image first: ${engine.engine} pull ${pinned}`,
+      hint: `Pull the image first: ${engine.engine} pull ${image}`,
     });
   }
   if (end.type !== 'exited' || end.exitCode !== 0) {
@@ -72,7 +80,8 @@ function splitLines(onLine: (line: string) => void): (piece: Buffer) => void {
   };
 }
 
-async function runEngine(
+/** Runs a command of an engine that runs no function. */
+export async function runEngine(
   engine: Engine,
   args: readonly string[],
   more: Pick<ProgramRun, 'signal' | 'onOutput'>,

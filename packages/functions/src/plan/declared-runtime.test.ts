@@ -90,7 +90,7 @@ describe('the runtime of a functionConfig', () => {
     ],
     ['an unknown field', annotated('container: {image: a, env: []}'), /unknown field `env`/],
     ['network as text', annotated('container: {image: a, network: "true"}'), /`network` is neither/],
-    ['an image as readers disagree', annotated('container: {image: yes}'), /not valid YAML/],
+    ['a text as readers disagree', annotated('exec: {path: a, args: [0777]}'), /not valid YAML/],
     [
       'a list of mounts that is none',
       annotated('container: {image: a, mounts: {}}'),
@@ -140,6 +140,10 @@ describe('the runtime of a functionConfig', () => {
       problems: [],
     });
     expect(read(annotated('container: {image: example.com/a:v1, network: no}')).runtime).toEqual(container());
+    // kustomize passes `false` to the program.
+    expect(read(annotated('exec: {path: a, args: [no, "no"]}')).runtime).toMatchObject({
+      args: ['false', 'no'],
+    });
   });
 
   it('is not a key of every object, such as __proto__', () => {

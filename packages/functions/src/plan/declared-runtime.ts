@@ -119,7 +119,9 @@ function annotationText(
   return undefined;
 }
 
-/** Booleans, for which kustomize reads the words of YAML 1.1, too. */
+/** Words that are booleans for kustomize, which reads YAML 1.1; where it needs text, it takes `true` or `false`. */
+const TRUE_WORDS = /^(?:y|yes|on)$/i;
+const FALSE_WORDS = /^(?:n|no|off)$/i;
 const FLAG_PATH = /^(?:deferFailure|container\.network|container\.mounts\[\d+\]\.rw)$/;
 
 /** Returns the reason for text that some reader would understand otherwise. */
@@ -128,24 +130,33 @@ function parseSpec(text: string): { spec?: JsonValue; reason?: string } {
     file: '',
     limits: { maxSourceBytes: MAX_SPEC_BYTES, maxDocuments: 1 },
   });
-  const words = diagnostics.filter(
-    ({ code, path }) => code === 'yaml/ambiguous-scalar' && FLAG_PATH.test(path),
-  );
+  const words = diagnostics.filter(({ code }) => code === 'yaml/ambiguous-scalar');
   const problem = diagnostics.find((one) => one.severity === 'error' && !words.includes(one));
   if (problem !== undefined) return { reason: problem.message };
   if (documents.length !== 1) return { reason: 'it is not one document' };
   const { value } = documents[0]!;
-  const isWord = new Set(words.map(({ path }) => path));
-  return { spec: isWord.size === 0 ? value : withFlags(value, '', isWord) };
+  const places = new Map(words.map(({ path, message }) => [path, message]));
+  if (places.size === 0) return { spec: value };
+  const spec = withWords(value, '', places);
+  // A number, such as one that only some parsers read as octal.
+  const [left] = places.values();
+  return left === undefined ? { spec } : { reason: left };
 }
 
-function withFlags(value: JsonValue, at: string, isWord: ReadonlySet<string>): JsonValue {
-  if (isWord.has(at)) return typeof value === 'string' ? /^(?:y|yes|on)$/i.test(value) : value;
-  if (Array.isArray(value)) return value.map((item, index) => withFlags(item, `${at}[${index}]`, isWord));
+/** Replaces the words of YAML 1.1 at these places, which it removes. */
+function withWords(value: JsonValue, at: string, places: Map<string, string>): JsonValue {
+  if (typeof value === 'string' && places.has(at)) {
+    const isTrue = TRUE_WORDS.test(value);
+    if (!isTrue && !FALSE_WORDS.test(value)) return value;
+    places.delete(at);
+    return FLAG_PATH.test(at) ? isTrue : String(isTrue);
+  }
+  if (Array.isArray(value)) return value.map((item, index) => withWords(item, `${at}[${index}]`, places));
   if (!isObject(value)) return value;
-  const entries = Object.entries(value);
   const below = (key: string) => (at === '' ? key : `${at}.${key}`);
-  return Object.fromEntries(entries.map(([key, held]) => [key, withFlags(held, below(key), isWord)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, held]) => [key, withWords(held, below(key), places)]),
+  );
 }
 
 /** Fields of kyaml's FunctionSpec, which is read strictly: `env` is not a field, `network` is true or false. */

@@ -25,7 +25,7 @@ export function groupOfLink(link: string): string | undefined {
   const origin = parseOrigin(link);
   if (origin === undefined) return undefined;
   const { host, owner } = origin;
-  const pages = PAGES[host];
+  const pages = Object.hasOwn(PAGES, host) ? PAGES[host] : undefined;
   if (pages !== undefined) return owner === undefined ? undefined : asGroup(`${owner}.${pages}`);
   // The domain of another git host does not belong to its users.
   return owner === undefined ? asGroup(host) : undefined;
@@ -42,7 +42,7 @@ export function kindOfImage(image: { host?: string | undefined; repository: stri
 export function groupOfImage(image: { host: string | undefined; repository: string }): string | undefined {
   if (image.host === undefined) return undefined;
   if (KPT_IMAGES.test(`${image.host}/${image.repository}`)) return KPT_GROUP;
-  const pages = FORGE_REGISTRIES[image.host];
+  const pages = Object.hasOwn(FORGE_REGISTRIES, image.host) ? FORGE_REGISTRIES[image.host] : undefined;
   const [owner, ...rest] = image.repository.split('/');
   return pages === undefined || rest.length === 0 ? undefined : asGroup(`${owner}.${pages}`);
 }

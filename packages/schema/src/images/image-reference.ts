@@ -67,6 +67,21 @@ export function parseImageReference(text: string): ImageReference {
   };
 }
 
+/** The registry of an image without a host, as docker and podman read it. */
+const DEFAULT_HOST = 'docker.io';
+
+/**
+ * Returns the repository of an image with its registry, as docker and podman read it: Docker Hub has a folder for names
+ * without a slash. The text itself if it is not an image.
+ */
+export function fullRepository(image: string): string {
+  const parsed = parseImageReference(image);
+  if (!parsed.ok) return image;
+  const { host = DEFAULT_HOST, repository } = parsed;
+  const isOfficial = host === DEFAULT_HOST && !repository.includes('/');
+  return `${host}/${isOfficial ? 'library/' : ''}${repository}`;
+}
+
 /** Returns the hexadecimal digest of `oci://HOST/REPOSITORY@sha256:…`; undefined for other references. */
 export function ociDigest(address: string): string | undefined {
   if (!address.startsWith('oci://')) return undefined;

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io/io.js';
+import { splitArguments } from '../options.js';
 import {
   type FnCommandOptions,
   readFnSettings,
   readSelector,
-  splitArguments,
   withFunctionRuns,
   withSelectors,
 } from './fn-options.js';
@@ -57,7 +57,7 @@ Examples:
   krmhub fn source app | krmhub fn eval - --exec ./fn.sh -o unwrap`,
     )
     .action(async (args: string[], options: EvalCommandOptions, command: Command) => {
-      const { own, functionArguments } = splitArguments(command, args);
+      const { own, following: functionArguments } = splitArguments(command, args);
       if (own.length > 1) {
         command.error("error: 0 or 1 arguments supported, function arguments go after '--'");
       }

@@ -5,6 +5,7 @@ import { type FnSettings, readOutput } from '../../fn/settings.js';
 import type { Io } from '../../io/io.js';
 import {
   collect,
+  REQUIRE_DIGEST,
   type ResolutionOptions,
   type RunningOptions,
   readResolution,
@@ -26,6 +27,7 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
   imagePrefix?: string;
   allowNetwork?: boolean;
   allowPackageExec?: boolean;
+  requireDigest?: boolean;
   enableExec?: boolean;
   dryRun?: boolean;
   skipUnreadable?: boolean;
@@ -49,6 +51,7 @@ export function withFunctionRuns(command: Command): Command {
       '--allow-package-exec',
       'Run programs that the package names with `exec`. They have your permissions, and no sandbox.',
     )
+    .option('--require-digest', REQUIRE_DIGEST)
     .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
     .option('--dry-run', 'Print how the files would change, and write nothing.')
     .option('--stats', 'Print the time, the memory, and the number of resources of each function.')
@@ -76,7 +79,7 @@ export function withFunctionRuns(command: Command): Command {
 /** Returns what `withFunctionRuns` parses. Throws `usage`. */
 export async function readFnSettings(io: Io, options: FnCommandOptions): Promise<FnSettings> {
   const { lock, frozen = false, resultsDir, allowNetwork = false, enableExec = false } = options;
-  const { allowPackageExec = false } = options;
+  const { allowPackageExec = false, requireDigest = false } = options;
   const permissions = readRunning(options, io.cwd);
   return {
     resolution: await readResolution(io, options),
@@ -87,6 +90,7 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
       network: permissions.network || allowNetwork,
     },
     allowPackageExec: allowPackageExec || enableExec,
+    requireDigest,
     images: {
       pull: options.imagePullPolicy,
       asCurrentUser: options.asCurrentUser === true,
@@ -101,19 +105,6 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
     hasStats: options.stats === true,
     allowEmpty: options.allowEmpty === true,
   };
-}
-
-/** Splits the arguments at `--`, which commander removes: those of the command, and those of the function. */
-export function splitArguments(
-  command: Command,
-  args: readonly string[],
-): { own: string[]; functionArguments: string[] } {
-  let root = command;
-  while (root.parent !== null) root = root.parent;
-  const { rawArgs } = root as Command & { rawArgs: string[] };
-  const at = rawArgs.indexOf('--');
-  const count = at === -1 ? 0 : rawArgs.length - at - 1;
-  return { own: args.slice(0, args.length - count), functionArguments: args.slice(args.length - count) };
 }
 
 const SELECTED = ['api-version', 'group', 'kind', 'name', 'namespace'] as const;

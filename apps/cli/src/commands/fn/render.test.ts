@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { catalogText } from '../../testing/catalog-build.js';
 import {
   DEPLOYMENT,
   ENGINE,
@@ -8,6 +9,7 @@ import {
   SERVICE,
   script,
 } from '../../testing/fn-package.js';
+import { config } from '../../testing/package-files.js';
 
 let pack: FnPackage;
 afterEach(() => pack.remove());
@@ -114,6 +116,26 @@ describe('krmhub fn render', () => {
     expect(pack.exists('ran')).toBe(false);
   });
 
+  it('names all permissions that are missing at once', async () => {
+    pack = await fnPackage({
+      'app/Kptfile': pipeline(
+        '  mutators:\n  - exec: ./a.sh\n  - configPath: run.yaml\n  - configPath: own.yaml\n',
+      ),
+      'app/run.yaml': config('Run'),
+      'app/own.yaml': config('Own', 'runtime: {container: {image: a/b, network: true}}\n'),
+      'catalog.yaml': catalogText('example.com', ['Run'])
+        .replace('container:', 'exec: {platforms: [{os: linux, arch: amd64, bin: a,')
+        .replace(/image: .*/, 'uri: https://example.com/a,')
+        .replace(/(sha256: \w+)/, '$1}]}'),
+    });
+    const io = await pack.fn(['render', 'app', '-c', 'catalog.yaml']);
+    expect(io.exitCode).toBe(4);
+    expect(io.err()).toContain(
+      'hint: If you trust these functions, add: --allow-package-exec --allow-exec --network\n',
+    );
+    for (const step of [0, 1, 2]) expect(io.err()).toContain(`pipeline.mutators[${step}]: `);
+  });
+
   it('shows a diff in a dry run, and writes nothing', async () => {
     pack = await fnPackage({
       'scale.sh': SCALE,
@@ -166,7 +188,7 @@ describe('krmhub fn render', () => {
     expect(first.trimEnd().endsWith(' ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.1')).toBe(true);
     await pack.fn(['render', 'app', '--allow-network', '--image-pull-policy', 'Always', '-e', 'A=b']);
     expect(pack.read('engine.log').slice(first.length)).toMatch(
-      /--network host .*--pull always .*--env A=b /,
+      /^pull ghcr\.io\/kptdev\/krm-functions-catalog\/set-labels:v0\.1\nrun .*--network host .*--env A=b /,
     );
     expect(pack.read('app/deployment.yaml')).toContain('replicas: 4');
   });

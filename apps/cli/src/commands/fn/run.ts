@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io/io.js';
-import { collect } from '../options.js';
-import { type FnCommandOptions, readFnSettings, splitArguments, withFunctionRuns } from './fn-options.js';
+import { collect, splitArguments } from '../options.js';
+import { type FnCommandOptions, readFnSettings, withFunctionRuns } from './fn-options.js';
 
 interface RunCommandOptions extends FnCommandOptions {
   image?: string;
@@ -44,7 +44,7 @@ Examples:
   krmhub fn run app -c catalog.yaml --dry-run`,
     )
     .action(async (args: string[], options: RunCommandOptions, command: Command) => {
-      const { own, functionArguments } = splitArguments(command, args);
+      const { own, following: functionArguments } = splitArguments(command, args);
       if (own.length > 1) {
         command.error("error: 0 or 1 arguments supported, function arguments go after '--'");
       }

@@ -12,6 +12,7 @@ import {
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
+import { planAll } from '../../run/permissions.js';
 import type { FnSession } from '../fn-session.js';
 import { readKptfiles } from '../read-package-files.js';
 import { planStep } from './plan-step.js';
@@ -37,17 +38,22 @@ export async function planRender(
       resources.map(({ path: file, identity }) => ({ ...identity, path: file })),
     );
   }
-  for (const one of packages) {
-    for (const fn of one.kptfile.pipeline) {
+  const steps = packages.flatMap((one) => one.kptfile.pipeline.map((fn) => ({ fn, one })));
+  let failed: (typeof steps)[number] | undefined;
+  try {
+    await planAll(steps, async ({ fn, one }) => {
       try {
         one.steps.push(await planStep(fn, one, files.folder, session));
       } catch (error) {
         if (!(error instanceof KrmhubError) || session.signal.aborted) throw error;
-        session.progress.recordFailure(recordOf(fn, one, error));
-        const wrapped = inPipeline(`${path.posix.join(one.display, KPTFILE)}: ${placeOf(fn)}`, error);
-        return { root, packages, failure: { packages: ancestors(packages, one), error: wrapped } };
+        if (failed === undefined) session.progress.recordFailure(recordOf(fn, one, error));
+        failed ??= { fn, one };
+        throw inPipeline(`${path.posix.join(one.display, KPTFILE)}: ${placeOf(fn)}`, error);
       }
-    }
+    });
+  } catch (error) {
+    if (failed === undefined || !(error instanceof KrmhubError)) throw error;
+    return { root, packages, failure: { packages: ancestors(packages, failed.one), error } };
   }
   requireInputs(root.node, new Map(packages.map((one) => [one.node.path, one])));
   return { root, packages };

@@ -8,6 +8,7 @@ import {
   type ResourceReference,
   resourceFilter,
 } from '@krmhub/functions/plan';
+import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { requirePackageExec } from '../exec-function.js';
 import type { FnSession } from '../fn-session.js';
@@ -49,10 +50,15 @@ async function findFunction(
   config: Resource | undefined,
   { kptfile }: PlannedPackage,
   folder: string,
-  { functions, settings, progress }: FnSession,
+  session: FnSession,
 ): Promise<Runnable> {
+  const { functions, settings, progress } = session;
   const { image, exec, tag } = fn;
-  if (image !== undefined) return functions.image(await functions.imageOf({ image, tag }));
+  if (image !== undefined) {
+    const runnable = await functions.image({ image, tag });
+    if (config !== undefined && tag === undefined) await functions.checkSynced(image, config.identity);
+    return runnable;
+  }
   if (tag !== undefined) progress.print('warning: `tag` has no effect in a step without `image`');
   if (exec !== undefined) {
     requirePackageExec(settings, exec);
@@ -61,7 +67,24 @@ async function findFunction(
   if (config === undefined) throw notFound(fn.configRef!, 0);
   const { apiVersion, kind } = config.identity;
   const catalogs = kptfile.catalogs.map((text) => ({ text, folder }));
-  return functions.ofType({ apiVersion, kind, catalogs }, folder);
+  return (
+    (await namedByConfig(config, session, folder)) ?? functions.ofType({ apiVersion, kind, catalogs }, folder)
+  );
+}
+
+/** The function that a functionConfig names in the field `runtime` of KEP-2906, which comes before all catalogs. */
+async function namedByConfig(
+  config: Resource,
+  session: FnSession,
+  folder: string,
+): Promise<Runnable | undefined> {
+  // Few have one, and reading it loads a library.
+  if (!config.text().includes('runtime')) return undefined;
+  const { readRuntimeField } = await import('@krmhub/functions/plan/declared-runtime');
+  const { runtime } = readRuntimeField(config.value() as JsonObject);
+  if (runtime === undefined) return undefined;
+  const { declaredFunction } = await import('../declared-function.js');
+  return declaredFunction(session, runtime, { where: config.path, folder, own: folder });
 }
 
 /** What a step gets. Its own functionConfig is not among the items, but other steps can change that file. */

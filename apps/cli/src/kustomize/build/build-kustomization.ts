@@ -26,6 +26,8 @@ export interface BuildOptions {
   permissions: RunPermissions;
   lock?: string;
   frozen: boolean;
+  /** Run only images with a digest, of their reference or of the lock file. */
+  requireDigest: boolean;
   /** Program that builds. Default: kustomize, else kubectl. */
   kustomize?: string;
   /** What follows `--`. */
@@ -84,7 +86,7 @@ interface Planning {
 async function withFunctions(
   io: Io,
   { layer, args, folder, copy, signal }: Planning,
-  { resolution, permissions, frozen, lock: file }: BuildOptions,
+  { resolution, permissions, frozen, requireDigest, lock: file }: BuildOptions,
   work: (planned: PlannedFunction[]) => Promise<void>,
 ): Promise<void> {
   const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
@@ -96,7 +98,15 @@ async function withFunctions(
   });
   try {
     const inline = inlineContext(io, permissions, copy, signal);
-    const planning = planFunctions(io, layer, { ...inline, resolver, runner, args, signal });
+    const planning = planFunctions(io, layer, {
+      ...inline,
+      resolver,
+      runner,
+      args,
+      lock,
+      requireDigest,
+      signal,
+    });
     await work(await interruptible(planning, signal));
   } finally {
     await runner.close();

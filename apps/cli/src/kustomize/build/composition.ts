@@ -1,5 +1,7 @@
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { objectField, textField } from '@krmhub/schema/json/access';
+import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
 import { escapeControls } from '../../io/text.js';
 import { type PlannedFunction, placeText } from './planned-function.js';
@@ -29,11 +31,17 @@ export function compositionText(
 }
 
 function moduleText(module: JsonObject, plan: PlannedFunction | undefined): string {
-  const text = JSON.stringify(module);
-  if (plan === undefined) return text;
-  const file = new YamlFile(text, placeText(plan.place));
+  if (plan === undefined) return JSON.stringify(named(module));
+  const file = new YamlFile(JSON.stringify(module), placeText(plan.place));
   setRuntime(file, plan, { document: 0, path: [] });
   return file.result();
+}
+
+/** kustomize takes a builtin without a name for a path. The default name is that of KEP-2299. */
+function named(module: JsonObject): JsonObject {
+  const metadata = objectField(module, 'metadata') ?? {};
+  if (textField(metadata, 'name') !== undefined) return module;
+  return { ...module, metadata: { ...metadata, name: kebabCase(String(module.kind)) } };
 }
 
 function misplaced(file: string, { kind }: JsonObject): KrmhubError {

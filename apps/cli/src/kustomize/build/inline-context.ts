@@ -1,6 +1,8 @@
 import { DEFAULT_RUN_LIMITS, type Engine, findEngine } from '@krmhub/functions';
 import { childEnvironment } from '../../io/child-environment.js';
 import type { Io } from '../../io/io.js';
+import { printLine } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
 import type { RunPermissions } from '../../run/runner.js';
 import type { InlineContext } from './run-inline.js';
 import type { TreeCopy } from './tree-copy.js';
@@ -9,7 +11,7 @@ import type { TreeCopy } from './tree-copy.js';
  * Returns what runtimes need that functionConfigs name themselves. The engine is looked for when the first one runs.
  */
 export function inlineContext(
-  io: Pick<Io, 'env'>,
+  io: Io,
   { engine, timeoutSeconds }: RunPermissions,
   copy: TreeCopy,
   signal: AbortSignal,
@@ -25,7 +27,9 @@ export function inlineContext(
       });
       return found;
     },
-    limits: { ...DEFAULT_RUN_LIMITS, timeout },
+    onExact: (image, exact) => printLine(io, escapeControls(`${image} is ${exact}`)),
+    // kustomize accepts YAML documents from a function that a functionConfig names itself.
+    limits: { ...DEFAULT_RUN_LIMITS, acceptDocuments: true, timeout },
     mapPaths: (text) => copy.mapPaths(text),
   };
 }

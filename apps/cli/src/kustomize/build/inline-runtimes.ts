@@ -1,5 +1,5 @@
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
-import { KrmhubError } from '@krmhub/schema/error';
+import { MissingPermission } from '../../run/permissions.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';
 
 /**
@@ -16,10 +16,9 @@ export function requireInlineAllowed(where: string, runtime: InlineRuntime, args
     ...(runtime.type === 'container' && runtime.network && !args.network ? ['--network'] : []),
   ];
   if (needed.length === 0) return;
-  throw new KrmhubError(
-    'untrusted',
+  throw new MissingPermission(
     `${where}: it has its own runtime, ${describe(runtime)}, and you did not allow runtimes outside catalogs`,
-    { hint: `If you trust it, allow it with: -- ${needed.join(' ')}` },
+    { flags: needed, hint: `If you trust it, allow it with: -- ${needed.join(' ')}` },
   );
 }
 

@@ -1,11 +1,15 @@
 import path from 'node:path';
+import type { LockedFunctions } from '@krmhub/catalog';
+import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Layer, type ListedFunction, listFunctions } from '../../function-configs/layers.js';
 import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { checkListed } from '../../lock/config-check.js';
+import { imageAt, requiredDigest } from '../../resolve/images/named-image.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
+import { planAll } from '../../run/permissions.js';
 import type { PreparedFunction, Runner } from '../../run/runner.js';
 import { requireInlineAllowed } from './inline-runtimes.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';
@@ -22,6 +26,8 @@ export interface PlanContext extends InlineContext {
   resolver: Resolver;
   runner: Runner;
   args: KustomizeArguments;
+  lock: LockedFunctions | undefined;
+  requireDigest: boolean;
   signal: AbortSignal;
 }
 
@@ -32,24 +38,20 @@ export interface PlanContext extends InlineContext {
 export async function planFunctions(io: Io, layer: Layer, context: PlanContext): Promise<PlannedFunction[]> {
   const listed = listFunctions(layer);
   const inline = listed.flatMap((one) => (one.request.inline === undefined ? [] : [one]));
-  // Before anything is fetched.
-  for (const one of inline)
-    requireInlineAllowed(placeText(placeOf(io, one)), one.request.inline!, context.args);
   const [flag] = context.args.containerFlags;
   if (flag !== undefined && inline.length < listed.length)
     await printWarning(io, `${flag} after -- applies only to functions with their own image`);
   const prepared = new Map<string, PreparedFunction>();
   const warned = new Set<string>();
-  const planned: PlannedFunction[] = [];
-  for (const [index, one] of listed.entries()) {
+  return planAll(listed.entries(), async ([index, one]) => {
     context.signal.throwIfAborted();
     const place = placeOf(io, one);
+    if (one.request.inline !== undefined) {
+      requireInlineAllowed(placeText(place), one.request.inline, context.args);
+    }
     const plan = one.request.inline === undefined ? planResolved : planInline;
-    planned.push(
-      await inContext(place, () => plan(io, { listed: one, place, index, prepared, warned }, context)),
-    );
-  }
-  return planned;
+    return inContext(place, () => plan(io, { listed: one, place, index, prepared, warned }, context));
+  });
 }
 
 interface Planning {
@@ -75,8 +77,18 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
     annotation: containerAnnotation(image, network),
     keepsAnnotation: isContainer,
     notes: [],
-    run: validating(listed, inlineRun(io, runtime, listed.layer, context)),
+    run: validating(listed, inlineRun(io, pinned(runtime, context), listed.layer, context)),
   };
+}
+
+/** The runtime with the digest of its image, if that has one, or the lock. Throws if there has to be one. */
+function pinned(
+  runtime: InlineRuntime,
+  { lock, requireDigest }: Pick<PlanContext, 'lock' | 'requireDigest'>,
+): InlineRuntime {
+  if (runtime.type !== 'container') return runtime;
+  const found = requiredDigest(runtime.image, lock, requireDigest);
+  return found === undefined ? runtime : { ...runtime, image: imageAt(runtime.image, found.digest) };
 }
 
 async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {

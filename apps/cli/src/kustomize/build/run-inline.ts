@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type Engine, type RunLimits, runContainerCommand, runInPlace } from '@krmhub/functions';
+import { identifyImage } from '@krmhub/functions/containers/identify-image';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -12,6 +13,8 @@ export interface InlineContext {
   /** Finds the container engine, once. */
   engine(): Promise<Engine>;
   limits: RunLimits;
+  /** Called before an image runs that has no digest, with the exact image. */
+  onExact(image: string, exact: string): Promise<void>;
   /** Turns paths of the copy into those of the user. */
   mapPaths(text: string): string;
 }
@@ -24,14 +27,16 @@ export function inlineRun(
   io: Io,
   runtime: InlineRuntime,
   layer: string,
-  { engine, limits, mapPaths }: InlineContext,
+  { engine, limits, mapPaths, onExact }: InlineContext,
 ): PlannedFunction['run'] {
   if (runtime.type === 'container') {
-    const { image } = runtime;
     return async ({ args, input }, signal) => {
+      const found = await engine();
+      const { image, exact } = await identifyImage(found, runtime.image, { signal });
+      if (exact !== undefined && exact !== runtime.image) await onExact(runtime.image, exact);
       const [command = 'run', ...rest] = args.slice(0, -1).map(mapPaths);
       const argumentsFor = (name: string) => [command, '--name', name, ...rest, image];
-      return runContainerCommand(await engine(), { image, argumentsFor }, input, limits, signal);
+      return runContainerCommand(found, { image, argumentsFor }, input, limits, signal);
     };
   }
   if (runtime.type === 'starlark') {

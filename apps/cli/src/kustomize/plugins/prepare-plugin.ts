@@ -7,7 +7,7 @@ import { printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
 import { registryUrl } from '../../registry/registry-url.js';
-import type { Resolution, ResolverOptions } from '../../resolve/resolution.js';
+import { isPinned, type Resolution, type ResolverOptions } from '../../resolve/resolution.js';
 import type { KnownTools, Runner, RunPermissions } from '../../run/runner.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
 import {
@@ -62,7 +62,7 @@ export async function preparePin(
   const { apiVersion, kind, catalog, runtime, release, definition, signedBy } = resolution;
   const name = formatPlugin({ apiVersion, kind });
   const prepared = await runner.prepare(resolution);
-  if (catalog === undefined || !('storage' in runtime || 'platforms' in runtime || 'reference' in runtime)) {
+  if (catalog === undefined || !isPinned(runtime)) {
     throw new KrmhubError('unsupported', `cannot install ${name}: it is not from a catalog`);
   }
   await prepared.store();

@@ -34,7 +34,7 @@ function decoded(text: string): string {
   // Elements inside keep their markup, and are read from it later.
   if (text.includes('<')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|([a-z]{2,4}));/g, (all, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? all;
+    if (name !== undefined) return Object.hasOwn(ENTITIES, name) ? ENTITIES[name]! : all;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code <= 0x10ffff ? String.fromCodePoint(code) : all;
   });

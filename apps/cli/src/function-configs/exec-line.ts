@@ -34,6 +34,11 @@ export function scriptLine({ reference, sha256 }: Omit<PinnedStarlark, 'type'>):
   return `${COMMAND} ${SCRIPT}${escapeBlanks(reference)}#sha256=${sha256.slice('sha256:'.length)}`;
 }
 
+/** Reports whether a command line is one that these functions write. */
+export function isExecLine(line: string): boolean {
+  return line.startsWith(`${COMMAND} `);
+}
+
 /** Parses the argument of a script; undefined if it is the argument of an executable. */
 export function parseScript(text: string): PinnedStarlark | undefined {
   if (!text.startsWith(SCRIPT)) return undefined;
