@@ -62,7 +62,15 @@ describe.skipIf(whyNoKpt !== undefined)(titleWithReason(`packages from seed ${se
     for (const [name, text] of Object.entries(files))
       files[name] = text.replaceAll('# Licensed\n\n', '# Licensed\n');
     for (const output of ['stdout', 'unwrap', 'PACKAGE/out']) {
-      compare(`output-${one}`, files, ['fn', 'render', 'PACKAGE', '--allow-exec', '-o', output]);
+      compare(`output-${one}`, files, [
+        'fn',
+        'render',
+        'PACKAGE',
+        '--allow-exec',
+        '--truncate-output=false',
+        '-o',
+        output,
+      ]);
     }
   });
 
