@@ -31,7 +31,7 @@ describe.skipIf(!hasS3Server)('an S3 server (needs versitygw)', () => {
       const open = async (isNew: boolean) => {
         const { area } = await openS3({
           place: server.place(prefix),
-          credentials: S3_CREDENTIALS,
+          credentials: async () => S3_CREDENTIALS,
           owner: { id: prefix, isNew },
           cacheFolder,
           cacheBytes,

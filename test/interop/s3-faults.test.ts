@@ -33,7 +33,7 @@ describe.skipIf(!hasS3Server)('blobs in an S3 server (needs versitygw)', () => {
     const cacheFolder = path.join(folder, 'cache', String(opened));
     const given: OpenS3Options = {
       place: server.place(prefix, proxy.endpoint),
-      credentials: S3_CREDENTIALS,
+      credentials: async () => S3_CREDENTIALS,
       owner: { id: 'one', isNew: true },
       cacheFolder,
       cacheBytes: 100_000_000,
@@ -88,7 +88,7 @@ describe.skipIf(!hasS3Server)('blobs in an S3 server (needs versitygw)', () => {
 
     // Again, over an object that is there, and over a damaged one.
     expect(await store.put(bytes)).toBe(digest);
-    const reader = readS3(given.place, S3_CREDENTIALS).area('artifacts');
+    const reader = readS3(given.place, async () => S3_CREDENTIALS).area('artifacts');
     expect(bytes.equals((await reader.get(digest))!)).toBe(true);
     const file = path.join(
       server.objects,

@@ -115,7 +115,7 @@ describe.skipIf(!hasS3Server)('a prefix that several processes use (needs versit
   it('keeps what another process is sending', async () => {
     const database = await openSqliteStore(':memory:');
     await open('sends', database, 'sending');
-    const client = new S3Client({ place: server.place('sending'), credentials: S3_CREDENTIALS });
+    const client = new S3Client({ place: server.place('sending'), credentials: async () => S3_CREDENTIALS });
     await createUpload(client, 'artifacts/sha256/00/0');
     await open('starts', database, 'sending');
     expect(await listUploads(client, '')).toHaveLength(1);

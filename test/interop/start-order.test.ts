@@ -60,6 +60,21 @@ describe.skipIf(replicasMissing)(
       await expect.poll(ready).toContain('store of the blobs');
       blobs.faults.away = false;
       await expect.poll(ready).toBe(200);
+      const metric = async (name: string) => {
+        const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+        expect(response.status).toBe(200);
+        const [, value] = new RegExp(`^${name} (.*)$`, 'm').exec(await response.text()) ?? [];
+        return value === undefined ? undefined : Number(value);
+      };
+      expect(await metric('krmhub_processes')).toBe(1);
+      await expect.poll(() => metric('krmhub_search_lag_events')).toBe(0);
+      // Metrics are needed most while a server is away.
+      proxy.cut();
+      await expect.poll(() => metric('krmhub_ready{check="store"}')).toBe(0);
+      expect(await metric('krmhub_functions')).toBeUndefined();
+      expect(await metric('krmhub_database_errors_total{work="requests"}')).toBeGreaterThan(0);
+      proxy.open();
+      await expect.poll(() => metric('krmhub_ready{check="store"}')).toBe(1);
       child.kill('SIGTERM');
       expect((await closed)[0]).toBe(0);
       await proxy.close();

@@ -26,6 +26,12 @@ export interface Metrics {
   countCacheRead(outcome: 'hit' | 'miss' | 'corrupt'): void;
   /** Statements that were sent to PostgreSQL. */
   countStatements(work: DatabaseWork, statements: number): void;
+  /** Work failed because PostgreSQL cannot be used. */
+  databaseFailed(work: DatabaseWork): void;
+  /** A client sent no valid token or password. */
+  loginFailed(): void;
+  /** Keeps only these catalogs. None are measured by a process that does not lead: another one changes them. */
+  retainCatalogs(names: readonly string[]): void;
   /** Returns the Prometheus text format. */
   render(): Promise<string>;
   contentType: string;

@@ -4,6 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { shellWord } from '../io/text.js';
+import { VERSION } from '../io/version.js';
 import { DEFAULT_REGISTRY } from '../registry/registry-url.js';
 import { keepFilesPrivate } from './data-folder.js';
 import { terminalLog } from './terminal-log.js';
@@ -32,6 +33,7 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
   void stopped.then(() => starting.abort());
   const registry = await start({
     signal: starting.signal,
+    version: VERSION,
     config: {
       ...config,
       dataFolder,

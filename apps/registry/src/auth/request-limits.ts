@@ -87,11 +87,14 @@ export class RequestLimits implements RequestLimiter {
   readonly #writes: RateLimit | undefined;
   readonly #failures: RateLimit | undefined;
   readonly #clock: () => Date;
+  readonly #loginFailed: () => void;
   /** Hashes of tokens that were good when they were last used, oldest first. */
   readonly #good = new Set<string>();
 
-  constructor(settings: RequestLimitSettings, clock: () => Date) {
+  /** `loginFailed` is called for each failed login, also if there is no limit. */
+  constructor(settings: RequestLimitSettings, clock: () => Date, loginFailed: () => void = () => undefined) {
     this.#clock = clock;
+    this.#loginFailed = loginFailed;
     this.#reads = limit('requests', settings.requestsPerMinute);
     this.#writes = limit('writes', settings.writesPerMinute);
     this.#failures = limit('failed-logins', settings.failedLoginsPerMinute);
@@ -144,6 +147,7 @@ export class RequestLimits implements RequestLimiter {
         if (oldest !== undefined) this.#good.delete(oldest);
       }
     } else {
+      this.#loginFailed();
       this.#failures?.take(rateLimitKey(c.get('client')), this.#now());
     }
   }

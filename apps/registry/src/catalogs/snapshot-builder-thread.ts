@@ -23,6 +23,7 @@ export type SnapshotThreadNotice =
   | { log: string }
   | { build: Parameters<Metrics['build']> }
   | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
+  | { retainedCatalogs: readonly string[] }
   | { statements: number }
   | { snapshot: SnapshotRecord }
   | { built: string; event: number }
@@ -34,7 +35,7 @@ export function startSnapshotBuilderThread(options: {
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
-  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'countStatements'>;
+  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs' | 'countStatements'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
   const { database, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
@@ -46,6 +47,7 @@ export function startSnapshotBuilderThread(options: {
     if ('log' in notice) forwardLogLine(log, notice.log);
     else if ('build' in notice) metrics.build(...notice.build);
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
+    else if ('retainedCatalogs' in notice) metrics.retainCatalogs(notice.retainedCatalogs);
     else if ('statements' in notice) metrics.countStatements('builds', notice.statements);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
     else if ('built' in notice) {

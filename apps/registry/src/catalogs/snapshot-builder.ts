@@ -36,7 +36,7 @@ interface Failure {
 export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   store: BuildSnapshotDeps['store'] & Pick<SearchStore, 'synchronizeSearch'>;
   log: Log;
-  metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
+  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs'>;
   /** Called with each event up to which a catalog is built. */
   onBuilt?(catalog: string, event: number): void;
   /** Called after each pass over all catalogs and search, with the event that all of them include. */
@@ -230,6 +230,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     const { store } = this.#deps;
     const through = await store.lastEvent();
     const catalogs = await store.catalogs();
+    this.#deps.metrics.retainCatalogs(catalogs.map(({ name }) => name));
     for (const name of this.#failures.keys()) {
       if (!catalogs.some((catalog) => catalog.name === name)) this.#failures.delete(name);
     }

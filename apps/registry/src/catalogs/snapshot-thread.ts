@@ -33,6 +33,7 @@ const builder = new SnapshotBuilder({
   metrics: {
     build: (...measured) => notifyParent({ build: measured }),
     catalogFunctions: (...measured) => notifyParent({ catalogFunctions: measured }),
+    retainCatalogs: (retainedCatalogs) => notifyParent({ retainedCatalogs }),
   },
   onSnapshot: (snapshot) => notifyParent({ snapshot }),
   onBuilt: (built, event) => notifyParent({ built, event }),

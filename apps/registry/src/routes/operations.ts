@@ -1,9 +1,9 @@
 import type { Readiness } from '@krmhub/api/model';
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
-import { type Digest, sha256 } from '@krmhub/schema';
+import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
-import type { RegistryApp } from '../http/context.js';
+import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Metrics } from '../metrics.js';
@@ -40,7 +40,16 @@ export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
     return c.json(readiness, readiness.status === 'ok' ? 200 : 503, noStore);
   });
 
-  serveRoute(app, ROUTES.metrics, async (c) =>
-    c.body(await deps.metrics.render(), 200, { 'Content-Type': deps.metrics.contentType, ...noStore }),
-  );
+  serveRoute(app, ROUTES.metrics, async (c) => {
+    refuseProxied(c);
+    return c.body(await deps.metrics.render(), 200, { 'Content-Type': deps.metrics.contentType, ...noStore });
+  });
+}
+
+/** Proxies add these fields. Metrics are for the operator, who reaches each process itself. */
+function refuseProxied({ req }: RegistryContext): void {
+  if (['forwarded', 'x-forwarded-for'].every((name) => req.header(name) === undefined)) return;
+  throw new KrmhubError('forbidden', 'the metrics are not available through a proxy', {
+    hint: 'Scrape the address and port of each process.',
+  });
 }

@@ -42,7 +42,7 @@ export function createApp(registry: OpenRegistry): RegistryApp {
   const { config, clock, log } = registry;
   const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const site = createSite(config, readAssets());
-  const limits = new RequestLimits(config, clock);
+  const limits = new RequestLimits(config, clock, () => registry.metrics.loginFailed());
   const always = Object.entries(commonHeaders(config.publicUrl));
   app.use(async (c, next) => {
     const started = performance.now();

@@ -1,5 +1,7 @@
 import type { SourceRecord } from '@krmhub/catalog';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { bounded } from '../isolation/bounded.js';
+import { SERVER_LIMITS } from '../limits.js';
 import type { Metrics } from '../metrics.js';
 import { addMainThreadDelay } from './main-thread-delay.js';
 
@@ -15,7 +17,7 @@ export interface MetricsOptions {
   process: boolean;
 }
 
-export function createMetrics(options: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics & { register: Registry } {
   const register = new Registry();
   if (options.process) collectDefaultMetrics({ register });
   /** Cached responses since the metrics were last rendered. A route has few methods and statuses. */
@@ -82,6 +84,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     labelNames: ['catalog'],
     registers: [register],
   });
+  /** Catalogs in these gauges. */
+  const measured = new Set<string>();
   const refreshes = new Counter({
     name: 'krmhub_source_refreshes_total',
     help: 'Syncs of upstream sources by outcome.',
@@ -106,6 +110,20 @@ export function createMetrics(options: MetricsOptions): Metrics {
     labelNames: ['work'],
     registers: [register],
   });
+  const databaseErrors = new Counter({
+    name: 'krmhub_database_errors_total',
+    help: 'Failures of work because PostgreSQL cannot be used, by what the work is for.',
+    labelNames: ['work'],
+    registers: [register],
+  });
+  const failedLogins = new Counter({
+    name: 'krmhub_failed_logins_total',
+    help: 'Requests with a token or password that is not valid.',
+    registers: [register],
+  });
+  // While the database is away, the other metrics say so.
+  const sources = bounded(options.sources, SERVER_LIMITS.readinessCheckMilliseconds);
+  const countFunctions = bounded(options.countFunctions, SERVER_LIMITS.readinessCheckMilliseconds);
   const sourceGauge = (name: string, help: string, measure: (record: SourceRecord, now: number) => number) =>
     new Gauge({
       name,
@@ -116,7 +134,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         // Removes sources that no recipe has any more.
         this.reset();
         const now = options.clock().getTime();
-        for (const record of await options.sources()) {
+        for (const record of await sources().catch(() => [])) {
           const { catalog, source } = record;
           const value = measure(record, now);
           if (!Number.isNaN(value)) this.set({ catalog, source }, value);
@@ -138,7 +156,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     help: 'Functions of this registry.',
     registers: [register],
     async collect() {
-      this.set(await options.countFunctions());
+      this.remove();
+      const count = await countFunctions().catch(() => undefined);
+      if (count !== undefined) this.set(count);
     },
   });
   if (options.process) addMainThreadDelay(register);
@@ -165,14 +185,31 @@ export function createMetrics(options: MetricsOptions): Metrics {
       cuts.inc({ catalog, outcome });
       cutDurations.observe(seconds);
     },
-    catalogFunctions: (catalog, count) => functions.set({ catalog }, count),
-    signatureExpires: (catalog, at) => expiries.set({ catalog }, at / 1_000),
+    catalogFunctions(catalog, count) {
+      measured.add(catalog);
+      functions.set({ catalog }, count);
+    },
+    signatureExpires(catalog, at) {
+      measured.add(catalog);
+      expiries.set({ catalog }, at / 1_000);
+    },
     logLineDropped: () => droppedLines.inc({ reason: 'client-quota' }),
+    databaseFailed: (work) => databaseErrors.inc({ work }),
+    loginFailed: () => failedLogins.inc(),
+    retainCatalogs(names) {
+      for (const catalog of measured) {
+        if (names.includes(catalog)) continue;
+        measured.delete(catalog);
+        functions.remove({ catalog });
+        expiries.remove({ catalog });
+      }
+    },
     refresh: (catalog, source, outcome) => refreshes.inc({ catalog, source, outcome }),
     countRequest: (operation, outcome) => blobRequests.inc({ operation, outcome }),
     countStatements: (work, count) => statements.inc({ work }, count),
     countCacheRead: (outcome) => blobCacheReads.inc({ outcome }),
     render: () => register.metrics(),
+    register,
     contentType: register.contentType,
   };
 }

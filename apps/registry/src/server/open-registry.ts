@@ -109,7 +109,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     sharedBlobs: config.blobPlace !== undefined,
     threads,
     log,
-    countStatements: metrics.countStatements,
+    metrics,
   });
   const store = options.wrapStore?.(opened.store) ?? opened.store;
   const { processes } = opened;
@@ -342,6 +342,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       log,
       requestLog: new RequestLog({ log, clock, onDrop: () => metrics.logLineDropped() }),
       metrics,
+      searchLag: opened.searchLag,
       shutdown,
       readiness: readinessChecks({
         store,

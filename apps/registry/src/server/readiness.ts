@@ -1,6 +1,7 @@
 import type { Readiness } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
 import type { BuilderStatus, CatalogBuilder } from '../catalogs/catalog-builder.js';
+import { bounded } from '../isolation/bounded.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 
@@ -65,7 +66,8 @@ export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckN
 
 /** Returns a check that something can be written. */
 function writes(name: 'store' | 'blobs', write: () => Promise<void>, log: Log): () => Promise<Check> {
-  const attempt = bounded(write);
+  // A probe may exclude this check, and must get the others.
+  const attempt = bounded(write, SERVER_LIMITS.readinessCheckMilliseconds);
   return async () => {
     try {
       await attempt();
@@ -97,29 +99,6 @@ async function searchCheck(problem: () => Promise<string | undefined>, log: Log)
     return 'the search index cannot be read; see the log';
   });
   return { name: 'search', ...(detail === undefined ? { status: 'ok' } : { status: 'failing', detail }) };
-}
-
-/**
- * Rejects if a check does not end in time: a probe may exclude it, and must get the others. A check that hangs is not
- * started again.
- */
-function bounded(check: () => Promise<void>): () => Promise<void> {
-  let pending: Promise<void> | undefined;
-  return async () => {
-    pending ??= check().finally(() => {
-      pending = undefined;
-    });
-    const milliseconds = SERVER_LIMITS.readinessCheckMilliseconds;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
-    });
-    try {
-      await Promise.race([pending, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
 }
 
 /** Shares a result for a short time: the checks write, and any client can request them. */

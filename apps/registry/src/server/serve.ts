@@ -23,6 +23,7 @@ import { limitConnections } from './limit-connections.js';
 import { listenForRequests } from './malformed-requests.js';
 import { connectionsFor, openFileLimit } from './open-files.js';
 import { type OpenOptions, openRegistry } from './open-registry.js';
+import { addProcessMetrics } from './process-metrics.js';
 import { whenStoresAnswer } from './wait-for-stores.js';
 
 export { createLog, type Log, LogOutput } from '../log.js';
@@ -51,12 +52,12 @@ export interface RunningRegistry {
  * and with an AbortError if the signal is aborted while it waits.
  */
 export async function startRegistry(
-  options: { config: Config; signal?: AbortSignal } & Pick<
+  options: { config: Config; signal?: AbortSignal; version?: string } & Pick<
     OpenOptions,
     'log' | 'clock' | 'unwrittenLogLines' | 'inThread'
   >,
 ): Promise<RunningRegistry> {
-  const { config, signal, ...given } = options;
+  const { config, signal, version = 'unknown', ...given } = options;
   const openFiles = await openFileLimit();
   const maxConnections = connectionsFor(openFiles);
   await refuseTakenPort(config);
@@ -100,6 +101,9 @@ export async function startRegistry(
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
+    const { metrics, readiness, processes, searchLag } = registry;
+    const { dataFolder } = config;
+    addProcessMetrics(metrics.register, { version, readiness, processes, searchLag, dataFolder });
     await registry.processes.onLead({
       async start() {
         collector.start();
@@ -110,6 +114,8 @@ export async function startRegistry(
       },
       async stop() {
         await Promise.all([collector.stop(), catalogPurge.stop(), renewal.stop()]);
+        // They would grow old here.
+        registry.metrics.retainCatalogs([]);
       },
     });
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');

@@ -52,7 +52,7 @@ export const SETTINGS = {
     flag: '--blob-url',
     unit: '`s3://BUCKET/PREFIX?endpoint=URL&region=REGION`',
     default: 'none; blobs are in the data folder',
-    why: 'S3-compatible store of published files and pushed blobs. Without an endpoint, it is Amazon S3. The default region is AWS_REGION, else us-east-1. Credentials are in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN. See [Keep blobs in S3](operate-s3.md).',
+    why: 'S3-compatible store of published files and pushed blobs. Without an endpoint, it is Amazon S3. The default region is AWS_REGION, else us-east-1. Credentials are where the tools of AWS look for them. See [Keep blobs in S3](operate-s3.md).',
   },
   blobCacheMebibytes: {
     name: 'KRMHUB_BLOB_CACHE_MEBIBYTES',

@@ -14,7 +14,7 @@ export interface OpenStoreOptions {
   threads: boolean;
   log: Log;
   /** Called for statements to PostgreSQL. */
-  countStatements?: Metrics['countStatements'];
+  metrics?: Pick<Metrics, 'countStatements' | 'databaseFailed'>;
 }
 
 export interface OpenedStore {
@@ -26,6 +26,8 @@ export interface OpenedStore {
   searchSoon?(): void;
   /** Returns why searches do not find all functions yet. Absent if search is part of the database. */
   searchProblem?(): Promise<string | undefined>;
+  /** Returns how many events searches do not include yet. Absent if search is part of the database. */
+  searchLag?(): Promise<number>;
   /** Absent if only one process can use the database. */
   shared?: SharedDatabase;
 }

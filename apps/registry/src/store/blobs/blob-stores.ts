@@ -18,6 +18,7 @@ import type { SettingName, SettingStore } from '../setting-store.js';
 import { blobsIn, openBlobFolder } from './folder.js';
 import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
+import { type CredentialSource, credentialSource } from './s3/credentials.js';
 import type { PieceStore } from './s3/pieces.js';
 import { describeS3Place, type S3Credentials, type S3Place } from './s3/place.js';
 
@@ -172,15 +173,9 @@ export async function blobsOfThread({
   return readS3(place, credentialsOf(settings)).area;
 }
 
-function credentialsOf({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): S3Credentials {
-  if (s3Credentials !== undefined) return s3Credentials;
-  throw new KrmhubError(
-    'usage',
-    'the blobs are in an S3-compatible store, and there are no credentials for it',
-    {
-      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
-    },
-  );
+/** Absent credentials are found when they are needed. */
+function credentialsOf({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): CredentialSource {
+  return s3Credentials === undefined ? credentialSource() : async () => s3Credentials;
 }
 
 async function refuseBlobsIn(paths: DataPaths, place: S3Place): Promise<void> {

@@ -22,13 +22,18 @@ interface FollowedStoreOptions extends Omit<OpenStoreOptions, 'paths'> {
 /** Opens a database in PostgreSQL for the main thread, with the search index of this process. */
 export async function openFollowedStore(
   url: string,
-  { file, threads, sharedBlobs, log, countStatements }: FollowedStoreOptions,
+  { file, threads, sharedBlobs, log, metrics }: FollowedStoreOptions,
 ): Promise<OpenedStore> {
   const closing = new AbortController();
   await migratePostgres(url);
   let writingProcess: WritingProcess = () => undefined;
   const process = () => writingProcess();
-  const countFor = (work: DatabaseWork) => (statements: number) => countStatements?.(work, statements);
+  const countFor =
+    (work: DatabaseWork) =>
+    (statements: number, failed = false) => {
+      metrics?.countStatements(work, statements);
+      if (failed) metrics?.databaseFailed(work);
+    };
   const { store, pool } = openPostgresStore(url, { process, count: countFor('requests') });
   const following = postgresSql(pool, process, countFor('following'));
   try {
@@ -55,6 +60,7 @@ export async function openFollowedStore(
           ? undefined
           : `the search index of this process is being built: it has ${functions} functions so far`;
       },
+      searchLag: async () => Math.max((await store.lastEvent()) - (await follower.status()).event, 0),
       shared: {
         listen: (onNotice) => new Listener(url, { log, onNotice }),
         calls: leaderCallRows(pool, countFor('following')),

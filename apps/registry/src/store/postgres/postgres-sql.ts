@@ -1,3 +1,4 @@
+import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import type { Sql } from '../sql/sql.js';
 import { MORE_THAN_ONE, type Work } from '../sql/statement.js';
@@ -38,15 +39,25 @@ export function postgresSql(
   count: CountStatements = () => undefined,
 ): Sql {
   return {
-    read: (work) => read(pool, count, work()),
-    readOne: (work) => readOne(pool, count, work()),
+    read: (work) => counted(count, read(pool, count, work())),
+    readOne: (work) => counted(count, readOne(pool, count, work())),
     write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
-      transaction({ pool, process, count }, writes),
+      counted(count, transaction({ pool, process, count }, writes)),
     ) as Sql['write'],
     // The server syncs its log before others see what a transaction wrote.
     durable: async () => undefined,
   };
 }
+
+async function counted<Result>(count: CountStatements, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof KrmhubError && FAILURES.includes(error.code)) count(0, true);
+    throw error;
+  }
+}
+const FAILURES: readonly string[] = ['unavailable', 'storage-full'];
 
 /** A read of one statement waits once for the server: BEGIN is sent with the statement, and nobody waits for COMMIT. */
 async function read<Result>(pool: pg.Pool, count: CountStatements, work: Work<Result>): Promise<Result> {

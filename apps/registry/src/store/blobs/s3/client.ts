@@ -5,9 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema';
 import { AwsV4Signer } from 'aws4fetch';
+import type { CredentialSource } from './credentials.js';
 import { S3_LIMITS } from './limits.js';
-import type { S3Credentials, S3Place } from './place.js';
+import type { S3Place } from './place.js';
 import { S3Error } from './s3-error.js';
 import { Slots } from './slots.js';
 import { textOf } from './xml.js';
@@ -49,13 +51,13 @@ const EMPTY_HASH = createHash('sha256').digest('hex');
 
 export interface S3Connection {
   place: S3Place;
-  credentials: S3Credentials;
+  credentials: CredentialSource;
   count?: CountRequest;
 }
 
 export class S3Client {
   readonly place: S3Place;
-  readonly #credentials: S3Credentials;
+  readonly #credentials: CredentialSource;
   readonly #count: CountRequest;
   readonly #slots = new Slots(S3_LIMITS.maxRequests);
   /** Signing keys of a day. */
@@ -112,7 +114,8 @@ export class S3Client {
   /** Returns a URL with which anyone can send this GET for `presignedSeconds`. */
   async presign(key: string, query: Record<string, string>): Promise<string> {
     const parameters = { ...query, 'X-Amz-Expires': String(S3_LIMITS.presignedSeconds) };
-    const signed = await this.#signer({ method: 'GET', key, query: parameters }, true).sign();
+    const signer = await this.#signer({ method: 'GET', key, query: parameters }, true);
+    const signed = await signer.sign();
     return signed.url.href;
   }
 
@@ -132,7 +135,7 @@ export class S3Client {
       Math.max(milliseconds, 1),
     );
     try {
-      const signed = await this.#signer(request, false).sign();
+      const signed = await (await this.#signer(request, false)).sign();
       const response = await fetch(signed.url, {
         method,
         headers: signed.headers,
@@ -149,6 +152,8 @@ export class S3Client {
       if (isExpected) return new Response(text, { status: response.status, headers: response.headers });
       return S3Error.ofResponse(response, text);
     } catch (error) {
+      // No credentials: a retry does not help, and their source says why.
+      if (error instanceof KrmhubError) throw error;
       this.#count(operation, 'failed');
       return S3Error.of(stop.signal.aborted ? stop.signal.reason : error);
     } finally {
@@ -157,7 +162,7 @@ export class S3Client {
     }
   }
 
-  #signer(
+  async #signer(
     request: Pick<S3Request, 'method' | 'key' | 'query' | 'headers' | 'body' | 'bodyHash'>,
     inUrl: boolean,
   ) {
@@ -167,8 +172,11 @@ export class S3Client {
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const hash =
       bodyHash ?? (body === undefined ? EMPTY_HASH : createHash('sha256').update(body).digest('hex'));
+    const { accessKeyId, secretAccessKey, sessionToken } = await this.#credentials();
     return new AwsV4Signer({
-      ...this.#credentials,
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
       method,
       url: url.href,
       headers: inUrl ? headers : { ...headers, 'X-Amz-Content-Sha256': hash },

@@ -35,7 +35,7 @@ describe('an S3 server that is not what it seems', () => {
         ? answer(404)(request, response)
         : other(request, response);
   const place = () => parseS3Url(`s3://blobs/hub?endpoint=${endpoint}`);
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+  const credentials = async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' });
   const open = () =>
     openS3({
       place: place(),

@@ -37,6 +37,14 @@ export const S3_LIMITS = {
   maxCachedBytes: 67_108_864,
   /** Cached bytes are not more than this part of the whole cache, so that one blob does not evict all others. */
   maxCachedShare: 0.25,
+  /** Temporary credentials are replaced so long before they expire. */
+  renewMilliseconds: 300_000,
+  /** Time after which a file with credentials is read again: a program may replace it. */
+  fileMilliseconds: 600_000,
+  /** Time for the first response of the instance metadata service: only some machines have one. */
+  metadataMilliseconds: 1_000,
+  /** Length of a response with credentials. */
+  maxCredentialsLength: 65_536,
   /** Validity of a presigned URL. */
   presignedSeconds: 300,
 } as const;

@@ -1,21 +1,23 @@
 import type { BlobStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import { StoreAway } from '../../store-away.js';
 import { translateFileError } from '../folder.js';
 import type { BlobReader } from '../reader.js';
 import { BlobCache } from './blob-cache.js';
 import { checkStore } from './check-store.js';
 import { type CountRequest, S3Client } from './client.js';
+import type { CredentialSource } from './credentials.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, listUploads } from './objects.js';
 import { claimPrefix, refuseOtherOwner } from './owner.js';
 import { type PieceStore, s3Pieces } from './pieces.js';
-import type { S3Credentials, S3Place } from './place.js';
+import type { S3Place } from './place.js';
 import { readS3Blobs, s3Blobs } from './s3-blobs.js';
 import { translateS3Error } from './s3-error.js';
 
 export interface OpenS3Options {
   place: S3Place;
-  credentials: S3Credentials;
+  credentials: CredentialSource;
   /** ID of the registry; `isNew` if its prefix may have no owner yet. */
   owner: { id: string; isNew: boolean };
   /** Folder of the cache and of uploads that are not complete. */
@@ -66,21 +68,21 @@ export async function openS3(
   return { area: (area) => s3Blobs({ client, area, cache, redirect }), pieces: s3Pieces(client) };
 }
 
-/** Rejects with `StoreAway` if the store does not answer. What else is wrong, `openS3` reports. */
-export async function reachS3(place: S3Place, credentials: S3Credentials): Promise<void> {
+/** Rejects with `StoreAway` if the store does not answer, and with `usage` if there are no credentials. What else is wrong, `openS3` reports. */
+export async function reachS3(place: S3Place, credentials: CredentialSource): Promise<void> {
   const client = new S3Client({ place, credentials });
   try {
     await client.send({ operation: 'list', method: 'GET', query: { 'max-keys': '0' }, attempts: 1 });
   } catch (error) {
     const translated = translateS3Error(place, error);
-    if (translated instanceof StoreAway) throw translated;
+    if (translated instanceof StoreAway || error instanceof KrmhubError) throw translated;
   }
 }
 
 /** Reads a store that another process or thread may be writing to. */
 export function readS3(
   place: S3Place,
-  credentials: S3Credentials,
+  credentials: CredentialSource,
 ): { area(name: string): BlobReader & Pick<BlobStore, 'open'> } {
   const client = new S3Client({ place, credentials });
   return { area: (area) => readS3Blobs({ client, area }) };

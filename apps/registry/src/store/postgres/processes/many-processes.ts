@@ -99,6 +99,11 @@ export class ManyProcesses implements Processes {
     return this.#led.leads;
   }
 
+  get joined(): number {
+    // The others, and this one.
+    return this.#state.processes.length + (this.#joined ? 1 : 0);
+  }
+
   readonly bytesLock: BytesLock = {
     read: (work) => this.#read(work),
     write: (work) => this.#acrossProcesses(false, work),

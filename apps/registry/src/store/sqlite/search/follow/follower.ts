@@ -56,6 +56,8 @@ export interface FollowerStatus {
   isBuilding: boolean;
   /** Number of functions in the index. */
   functions: number;
+  /** Sequence of the last event in it; 0 for none. */
+  event: number;
 }
 
 /** An open file and what searches it. */
@@ -127,7 +129,8 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
     const { sql } = this.#opened.index;
     return sql.read(function* () {
       const { event, fill } = yield* readProgress();
-      return { isBuilding: event === undefined || fill !== undefined, functions: yield* countIndexed() };
+      const isBuilding = event === undefined || fill !== undefined;
+      return { isBuilding, functions: yield* countIndexed(), event: event ?? 0 };
     });
   }
 
