@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../apps/registry/src/server/config.js';
 import { documentBlocks } from '../document-blocks.js';
 import { spawnSync } from '../processes.js';
-import { cleanEnvironment, root, temporaryFolder } from '../running.js';
+import { cleanEnvironment, command, krmhub, root, startRegistry, temporaryFolder } from '../running.js';
 import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from './manifests.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
 
@@ -57,6 +57,12 @@ describe.skipIf(whyNoHelm !== undefined)(titleWithReason('the Helm chart', whyNo
 secrets: [upstream-certificates]
 imagePullSecrets: [{name: pull}]
 storage: {className: fast, size: 20Gi}
+podAnnotations: {example.com/team: platform}
+serviceAccount: {create: true, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::123456789012:role/krmhub"}}
+extraEnv: [{name: AWS_REGION, value: eu-west-1}]
+extraVolumes: [{name: certificates, configMap: {name: certificates}}]
+extraVolumeMounts: [{name: certificates, mountPath: /etc/certificates, readOnly: true}]
+backup: {enabled: true}
 networkPolicy: {egress: [{ports: [{port: 443, protocol: TCP}]}]}
 nodeSelector: {disk: ssd}
 tolerations: [{key: dedicated, operator: Exists}]
@@ -76,6 +82,93 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
       }
     },
   );
+
+  it('gives the pods an account, variables, volumes, and annotations', () => {
+    const values = path.join(folder, 'pod.yaml');
+    writeFileSync(
+      values,
+      `podAnnotations: {example.com/team: platform}
+serviceAccount: {create: true, annotations: {example.com/role: krmhub}}
+extraEnv: [{name: AWS_REGION, value: eu-west-1}]
+extraVolumes: [{name: certificates, configMap: {name: certificates}}]
+extraVolumeMounts: [{name: certificates, mountPath: /etc/certificates}]
+`,
+    );
+    for (const [kind, ...args] of [['StatefulSet'], ['Deployment', '--set', 'shared.enabled=true']]) {
+      const manifests = parseManifests(render('--values', values, ...args));
+      expect(find(manifests, 'ServiceAccount').metadata).toMatchObject({
+        name: 'krmhub',
+        annotations: { 'example.com/role': 'krmhub' },
+      });
+      const { metadata, spec } = find(manifests, kind!).spec.template;
+      expect(metadata.annotations['example.com/team']).toBe('platform');
+      expect(spec.serviceAccountName).toBe('krmhub');
+      expect(spec.containers[0].env).toEqual([{ name: 'AWS_REGION', value: 'eu-west-1' }]);
+      expect(spec.containers[0].resources.requests['ephemeral-storage']).toBe('1Gi');
+      expect(spec.containers[0].volumeMounts.at(-1).mountPath).toBe('/etc/certificates');
+      expect(spec.volumes.at(-1).name).toBe('certificates');
+    }
+    const named = parseManifests(render('--set', 'serviceAccount.name=other'));
+    expect(find(named, 'ServiceAccount')).toBeUndefined();
+    expect(find(named, 'StatefulSet').spec.template.spec.serviceAccountName).toBe('other');
+  });
+
+  it('is scraped, and has alerts, for the Prometheus Operator', () => {
+    const values = [
+      'monitoring.serviceMonitor=true',
+      'monitoring.rules=true',
+      'monitoring.labels.release=prometheus',
+    ];
+    const { stdout } = helm(['template', 'second', chart, ...values.flatMap((value) => ['--set', value])]);
+    const manifests = parseManifests(stdout);
+    const monitor = find(manifests, 'ServiceMonitor');
+    const service = find(manifests, 'Service');
+    expect(service.metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
+    expect(service.spec.ports.map(({ name }: Manifest) => name)).toContain(monitor.spec.endpoints[0].port);
+    expect(monitor.metadata.labels.release).toBe('prometheus');
+    const { spec, metadata } = find(manifests, 'PrometheusRule');
+    expect(metadata.labels.release).toBe('prometheus');
+    const [alerts] = parseManifests(readFileSync(path.join(chart, 'files/alerts.yaml'), 'utf8'));
+    expect(JSON.stringify(spec)).toBe(
+      JSON.stringify(alerts).replaceAll('job=\\"krmhub\\"', 'job=\\"second-krmhub\\"'),
+    );
+    expect(JSON.stringify(spec)).toContain('second-krmhub');
+  });
+
+  it('makes backups, and deletes only older ones', async () => {
+    const registry = await startRegistry(path.join(folder, 'registry'));
+    await registry.stop();
+    const backups = path.join(folder, 'backups');
+    const [old, other] = ['krmhub-20200101T000000Z', 'krmhub-20200102T000000Z'];
+    for (const name of [old, other, 'a-file-of-others'])
+      mkdirSync(path.join(backups, name), { recursive: true });
+    const job = find(
+      parseManifests(render('--set', 'backup.enabled=true', '--set', 'backup.keep=2')),
+      'CronJob',
+    );
+    const pod = job.spec.jobTemplate.spec.template;
+    expect(pod.spec.volumes[0].persistentVolumeClaim.claimName).toBe('data-krmhub-0');
+    // It gets no requests.
+    expect(pod.metadata.labels['app.kubernetes.io/name']).not.toBe('krmhub');
+    const [program, ...args] = pod.spec.containers[0].command as string[];
+    const local = args.map((arg) =>
+      arg.replaceAll('/backups', backups).replaceAll('/opt/krmhub/program/bin/krmhub', command),
+    );
+    const run = () =>
+      spawnSync(program!, local, {
+        encoding: 'utf8',
+        env: cleanEnvironment(folder, { KRMHUB_DATA: registry.data }),
+      });
+    const first = run();
+    expect({ status: first.status, stderr: first.stderr }).toMatchObject({ status: 0 });
+    const names = readdirSync(backups).sort();
+    expect(names).toEqual(['a-file-of-others', other, expect.stringMatching(/^krmhub-\d{8}T\d{6}Z$/)]);
+    expect((await krmhub(['fsck', '--data', path.join(backups, names[2]!)])).code).toBe(0);
+    // A backup that fails deletes nothing.
+    rmSync(path.join(registry.data, 'registry.db'));
+    expect(run().status).not.toBe(0);
+    expect(readdirSync(backups).sort()).toEqual(names);
+  });
 
   it('gives the registry valid settings', () => {
     expect(readConfig(settings()).publicUrl).toBeUndefined();

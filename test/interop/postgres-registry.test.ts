@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, postgresMissing, startPostgres } from '../contracts/postgres.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
 import { definition, GROUP, releasePath } from '../faults/workload.js';
 import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
@@ -39,6 +39,17 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
       body: definition(kind, release),
       headers: { 'content-type': 'application/yaml' },
     });
+
+  it('needs no more than a role that owns its database', async () => {
+    const admin = await server.createDatabase();
+    await query(admin, 'CREATE ROLE plain LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE');
+    await query(admin, "CREATE DATABASE plain OWNER plain ENCODING 'UTF8' TEMPLATE template0");
+    const url = server.urlOf('plain').replace('postgres://krmhub@', 'postgres://plain@');
+    const registry = await start('plain', url);
+    expect((await publish(registry, 'Plain', '1.0.0')).status).toBe(201);
+    await stop(registry);
+    await stop(await start('plain', url));
+  });
 
   it('does not start on an empty database beside the files of a registry', async () => {
     const url = await server.createDatabase();

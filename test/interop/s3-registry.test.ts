@@ -159,7 +159,12 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     };
     await refused('places', {}, 'the blobs of this registry are in s3://registry/places', '--blob-url');
     await refused('places', { KRMHUB_BLOB_URL: server.blobUrl('other') }, 'not in s3://registry/other');
-    await refused('second', { KRMHUB_BLOB_URL: server.blobUrl('places') }, 'the blobs of another registry');
+    await refused(
+      'second',
+      { KRMHUB_BLOB_URL: server.blobUrl('places') },
+      'the blobs of another registry',
+      'its database is lost',
+    );
     await refused(
       'third',
       { KRMHUB_BLOB_URL: server.blobUrl('third').replace('registry', 'missing') },

@@ -38,3 +38,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ $name }}: {{ if kindIs "float64" $value }}{{ if eq (floor $value) $value }}{{ $value | int64 | toString | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}{{ else }}{{ $value | toString | quote }}{{ end }}
 {{- end }}
 {{- end -}}
+
+{{- define "krmhub.account" -}}
+{{- if or .Values.serviceAccount.create .Values.serviceAccount.name -}}
+serviceAccountName: {{ .Values.serviceAccount.name | default (include "krmhub.name" .) }}
+{{- end -}}
+{{- end -}}

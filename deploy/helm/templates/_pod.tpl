@@ -9,10 +9,14 @@ metadata:
     prometheus.io/scrape: "true"
     prometheus.io/port: "8080"
     prometheus.io/path: /metrics
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 spec:
   # Service links set KRMHUB_SERVICE_HOST and others, which the registry rejects as unknown settings.
   enableServiceLinks: false
   automountServiceAccountToken: false
+  {{- include "krmhub.account" . | nindent 2 }}
   # Longer than the shutdown delay and the 40 seconds of a graceful shutdown.
   terminationGracePeriodSeconds: {{ if .Values.shared.enabled }}{{ add 50 .Values.shared.shutdownDelaySeconds }}{{ else }}60{{ end }}
   {{- if .Values.shared.enabled }}
@@ -52,6 +56,10 @@ spec:
     {{- range .Values.secrets }}
     - secretRef:
         name: {{ . }}
+    {{- end }}
+    {{- with .Values.extraEnv }}
+    env:
+    {{- toYaml . | nindent 4 }}
     {{- end }}
     ports:
     - name: http
@@ -99,6 +107,9 @@ spec:
     {{- end }}
     - name: temporary
       mountPath: /tmp
+    {{- with .Values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   volumes:
   {{- if .Values.shared.enabled }}
   # Caches, and uploads that are not complete.
@@ -115,6 +126,9 @@ spec:
   - name: temporary
     emptyDir:
       sizeLimit: {{ .Values.storage.size }}
+  {{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}

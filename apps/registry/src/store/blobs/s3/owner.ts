@@ -39,7 +39,7 @@ async function checkOwner(client: S3Client, id: string): Promise<void> {
     });
   }
   throw new KrmhubError('usage', `${where} has the blobs of another registry`, {
-    hint: 'Use another prefix for each registry: s3://BUCKET/PREFIX.',
+    hint: 'Use another prefix for each registry: s3://BUCKET/PREFIX. If they are of this registry, its database is lost: use the right database, or restore a backup to a new prefix.',
   });
 }
 
