@@ -46,7 +46,7 @@ metrics.loginFailed();
 addProcessMetrics(metrics.register, {
   version: '1.2.3',
   readiness: async () => ({ status: 'ok', checks: [{ name: 'store', status: 'ok' }] }),
-  processes: { leads: true, joined: 1 },
+  processes: { leads: true, joined: () => 1 },
   searchLag: async () => 0,
   dataFolder: root,
 });

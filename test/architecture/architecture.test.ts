@@ -82,7 +82,10 @@ const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that use the process: its arguments, environment, streams, signals, and exit code. */
 const processFiles = ['apps/cli/src/main.ts', 'apps/cli/src/plugin.ts', 'apps/registry/src/main.ts'];
 /** Reads the Node.js version to load the matching driver. */
-const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
+const versionFiles = [
+  'apps/registry/src/store/sqlite/driver.ts',
+  'apps/registry/src/server/process-metrics.ts',
+];
 /** Kills the process group that it started; Node.js has no other way. */
 const groupFiles = [
   'packages/sources/src/git/run-git.ts',

@@ -8,7 +8,7 @@ export function onlyProcess(): Processes {
   return {
     id: undefined,
     leads: true,
-    joined: 1,
+    joined: () => 1,
     bytesLock: lock,
     async onLead(work) {
       led.push(work);

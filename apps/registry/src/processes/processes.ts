@@ -36,8 +36,8 @@ export interface Processes {
   readonly id: string | undefined;
   /** Whether this process leads. */
   readonly leads: boolean;
-  /** How many processes there are, as this one last read. */
-  readonly joined: number;
+  /** Returns how many processes there are, with this one, as it last read. */
+  joined(): number;
   readonly bytesLock: BytesLock;
   /** Adds work of the leader. If this one leads, resolves or rejects as its `start`. */
   onLead(work: LedWork): Promise<void>;

@@ -4,7 +4,7 @@ import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
 import { LOG_LEVELS, type LogLevel } from '../log.js';
-import { parseS3Url, type S3Credentials, type S3Place } from '../store/blobs/s3/place.js';
+import { parseS3Url, type S3Access, type S3Place } from '../store/blobs/s3/place.js';
 import { isPostgresUrl } from '../store/postgres/url.js';
 import { type ConfigOverrides, SETTINGS, type Setting, type SettingName } from './settings.js';
 
@@ -20,8 +20,8 @@ export interface Config {
   databaseUrl?: string;
   /** S3-compatible store of the blobs; absent if they are in the data folder. */
   blobPlace?: S3Place;
-  /** From the variables of the AWS tools; absent if they are not set. Never logged. */
-  s3Credentials?: S3Credentials;
+  /** From the variables of the AWS tools; absent if none is set. Never logged. */
+  s3Credentials?: S3Access;
   /** Size of the local cache of that store. */
   blobCacheBytes: number;
   /** Whether clients get presigned URLs of that store. */
@@ -137,7 +137,7 @@ export function readConfig(
     // It may have a password.
     problems.push(`${databaseUrl.from}: not a URL as postgres://USER@HOST:5432/DATABASE`);
   }
-  const s3Credentials = s3CredentialsOf(env);
+  const s3Credentials = s3AccessOf(env);
   const blobUrl = given('blobUrl');
   let blobPlace: S3Place | undefined;
   try {
@@ -225,14 +225,17 @@ export function readConfig(
   };
 }
 
-/** The variables of the AWS tools. */
-function s3CredentialsOf({
-  AWS_ACCESS_KEY_ID: accessKeyId = '',
-  AWS_SECRET_ACCESS_KEY: secretAccessKey = '',
-  AWS_SESSION_TOKEN: sessionToken = '',
-}: Readonly<Record<string, string | undefined>>): S3Credentials | undefined {
-  if (accessKeyId === '' || secretAccessKey === '') return undefined;
-  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
+/** The variables of the AWS tools. Keys among them are first. */
+function s3AccessOf(env: Readonly<Record<string, string | undefined>>): S3Access | undefined {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  const { AWS_SESSION_TOKEN: sessionToken } = env;
+  if (accessKeyId && secretAccessKey)
+    return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+  const given = Object.entries(env).filter(
+    (one): one is [string, string] => /^AWS_/.test(one[0]) && one[1] !== undefined && one[1] !== '',
+  );
+  if (given.length === 0) return undefined;
+  return { env: Object.fromEntries([...given, ...(env.HOME ? [['HOME', env.HOME] as const] : [])]) };
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {

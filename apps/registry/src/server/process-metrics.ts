@@ -53,10 +53,8 @@ export function addProcessMetrics(register: Registry, measured: MeasuredProcess)
   gauge('krmhub_leader', 'Whether this process leads: builds snapshots and syncs sources. 1 or 0.', () =>
     processes.leads ? 1 : 0,
   );
-  gauge(
-    'krmhub_processes',
-    'Processes of the registry, as this process last read them.',
-    () => processes.joined,
+  gauge('krmhub_processes', 'Processes of the registry, as this process last read them.', () =>
+    processes.joined(),
   );
   gauge('krmhub_data_free_bytes', 'Free space of the disk of the data folder.', async () => {
     const { bavail, bsize } = await statfs(dataFolder);

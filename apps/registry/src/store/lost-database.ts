@@ -50,12 +50,14 @@ export function findLostRows(paths: DataPaths, { events }: { events: number }): 
  */
 export async function refuseLosses(
   paths: DataPaths,
-  store: Pick<RegistryStore, 'lastEvent' | 'namesFile'>,
+  store: Pick<RegistryStore, 'lastEvent' | 'namesFile' | 'setting'>,
   { hasFolders }: { hasFolders: boolean },
 ): Promise<void> {
   const problem = findLostRows(paths, { events: await store.lastEvent() });
   if (problem !== undefined) throw lostDatabase(problem);
-  for (const part of hasFolders ? (['blobs', 'artifacts'] as const) : []) {
+  // Where the blobs are in S3, opening them says so.
+  const isElsewhere = isClaimed(paths.blobStore) || (await store.setting('blob-store')) !== undefined;
+  for (const part of hasFolders && !isElsewhere ? (['blobs', 'artifacts'] as const) : []) {
     const folder = pathsIn.blobs(paths[part]);
     if (existsSync(folder) || !(await store.namesFile(part))) continue;
     throw new KrmhubError('unavailable', `the files of this registry are missing: ${folder} does not exist`, {

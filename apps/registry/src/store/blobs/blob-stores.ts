@@ -20,7 +20,7 @@ import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
 import { type CredentialSource, credentialSource } from './s3/credentials.js';
 import type { PieceStore } from './s3/pieces.js';
-import { describeS3Place, type S3Credentials, type S3Place } from './s3/place.js';
+import { describeS3Place, type S3Access, type S3Place } from './s3/place.js';
 
 /** The parts of the data folder that can be in another store. */
 export type BlobPart = 'blobs' | 'artifacts';
@@ -31,7 +31,8 @@ export interface BlobSettings {
   blobPlace?: S3Place;
   /** The database, if several processes can use it. */
   shared?: SettingStore;
-  s3Credentials?: S3Credentials;
+  /** Absent for what needs no variables, such as a file in the home folder. */
+  s3Credentials?: S3Access;
   /** Bytes of the cache of an S3-compatible store; absent for 0. */
   blobCacheBytes?: number;
   /** Whether clients get presigned URLs of large blobs. */
@@ -175,7 +176,8 @@ export async function blobsOfThread({
 
 /** Absent credentials are found when they are needed. */
 function credentialsOf({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): CredentialSource {
-  return s3Credentials === undefined ? credentialSource() : async () => s3Credentials;
+  if (s3Credentials === undefined) return credentialSource({});
+  return 'env' in s3Credentials ? credentialSource(s3Credentials.env) : async () => s3Credentials;
 }
 
 async function refuseBlobsIn(paths: DataPaths, place: S3Place): Promise<void> {

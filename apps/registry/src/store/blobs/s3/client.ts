@@ -104,6 +104,7 @@ export class S3Client {
         const response = await this.send(request);
         return { status: response.status, text: await readDocument(response) };
       } catch (error) {
+        if (error instanceof KrmhubError) throw error;
         const failure = S3Error.of(error);
         // A response that breaks off.
         if (!failure.isTemporary || attempt >= attempts) throw failure;

@@ -27,7 +27,7 @@ const NONE =
   'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with a credentials file, or give the machine or the service account a role.';
 
 /** Returns the source for an environment. Credentials are requested when they are first needed. */
-export function credentialSource(env: Env = process.env, now: () => number = Date.now): CredentialSource {
+export function credentialSource(env: Env, now: () => number = Date.now): CredentialSource {
   let current: Found | undefined;
   let pending: Promise<Found> | undefined;
   const isDue = ({ expiresAt }: Found, before: number) =>

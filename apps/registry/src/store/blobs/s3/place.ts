@@ -10,6 +10,9 @@ export interface S3Place {
   region: string;
 }
 
+/** Keys, or the variables that say where they are. */
+export type S3Access = S3Credentials | { env: Readonly<Record<string, string>> };
+
 /** Keys that sign requests. */
 export interface S3Credentials {
   accessKeyId: string;

@@ -74,6 +74,8 @@ function plain(text: string): string {
 /** Translates an S3Error to a KrmhubError that says what to do; returns other errors unchanged. */
 export function translateS3Error(place: S3Place, error: unknown): unknown {
   if (!(error instanceof S3Error)) return error;
+  // Of the source of the credentials.
+  if (error.cause instanceof KrmhubError) return error.cause;
   const message = `cannot use the blobs in ${describeS3Place(place)}: ${error.message}`;
   const options = { hint: hintFor(place, error), cause: error };
   return error.mayPass

@@ -99,10 +99,7 @@ export class ManyProcesses implements Processes {
     return this.#led.leads;
   }
 
-  get joined(): number {
-    // The others, and this one.
-    return this.#state.processes.length + (this.#joined ? 1 : 0);
-  }
+  readonly joined = () => this.#state.processes.length + (this.#joined ? 1 : 0);
 
   readonly bytesLock: BytesLock = {
     read: (work) => this.#read(work),
