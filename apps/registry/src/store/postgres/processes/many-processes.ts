@@ -100,7 +100,6 @@ export class ManyProcesses implements Processes {
   }
 
   readonly joined = () => this.#state.processes.length + (this.#joined ? 1 : 0);
-
   readonly bytesLock: BytesLock = {
     read: (work) => this.#read(work),
     write: (work) => this.#acrossProcesses(false, work),
