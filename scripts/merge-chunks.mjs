@@ -13,7 +13,12 @@ import { rollup } from 'rollup';
 const STARTS = [
   {
     program: ['apps/cli/dist/main.js'],
-    plugin: ['apps/cli/dist/plugin.js'],
+    plugin: [
+      'apps/cli/dist/plugin.js',
+      'apps/cli/dist/lock/config-check.js',
+      'packages/schema/dist/config-fields/check-config.js',
+      'packages/schema/dist/yaml/read-machine-yaml.js',
+    ],
     resolve: [
       'apps/cli/dist/commands/resolve.js',
       'apps/cli/dist/resolve/resolve-function.js',

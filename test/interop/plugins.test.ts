@@ -187,6 +187,24 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
     expect(built).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('  set: it\n') });
   });
 
+  it('refuse a configuration that does not satisfy the schema, without the catalog', async () => {
+    const other = new BuildUser(path.join(folder, 'schema'));
+    const schema = '    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}\n';
+    other.write({
+      'catalog.yaml': catalogText(`${scripts.entry('SetLabels', 'set.sh', SCRIPTS['set.sh'])}${schema}`),
+      'app/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'app/settings.yaml': CONFIG_MAP,
+      'app/set.yaml': `${configText('SetLabels')}speck: {}\n`,
+    });
+    const installed = await other.krmhub('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec');
+    expect(installed).toMatchObject({ code: 0 });
+    await rm(path.join(other.folder, 'catalog.yaml'));
+    const built = await other.byHand(ORACLES[0], 'app', ...PLUGINS);
+    expect([built.code, built.stdout]).toEqual([1, '']);
+    expect(built.stderr).toContain('does not satisfy the schema of its catalog');
+    expect(built.stderr).toContain('the functionConfig has the unknown field "speck"; did you mean "spec"?');
+  });
+
   it('run what a lock file names, if it is installed', async () => {
     const app = {
       'kustomization.yaml':
