@@ -166,6 +166,19 @@ describe('a Kptfile with an image', () => {
     expect([pinned.exitCode, pinned.err()]).toEqual([0, expect.not.stringContaining('rror')]);
   });
 
+  it('is locked by the digest of the tag that a constraint allows', async () => {
+    const newest = await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.2.0' }, 'newest');
+    await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.1.0' }, 'older');
+    await open(`{image: ${host}/fn/many, tag: "~1"}`, { 'images/many.sh': 'cat' });
+    expect(await explained()).toMatchObject({ runtime: { image: `${host}/fn/many:~1`, digest: newest } });
+    expect((await run('fn', 'render', 'app')).exitCode).toBe(0);
+    expect(ran()).toBe(`${host}/fn/many:v1.2.0`);
+    expect((await run('lock', 'app')).out()).toBe(`added\t${host}/fn/many:~1\t\t${newest}\t\t\t\t\n`);
+    await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.3.0' }, 'later');
+    expect((await run('fn', 'render', 'app', '--frozen')).exitCode).toBe(0);
+    expect(ran()).toBe(`${host}/fn/many@${newest}`);
+  });
+
   it('is shown with the exact image before it runs', async () => {
     await open(`image: ${image()}`, {
       'images/none': '',
