@@ -194,7 +194,7 @@ describe('documents of the registry', () => {
   const recipe = (rest = '') =>
     `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: platform}\nspec:\n  sources: [{name: ours, functions: {}}]\n${rest}`;
   const policy = (name: string, groups: string) =>
-    `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: ${name}}\nspec: {groups: [${groups}], signers: [{issuer: a, subject: b}]}\n`;
+    `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: ${name}}\nspec: {groups: [${groups}], signers: [{issuer: "https://a.example", subject: b}]}\n`;
 
   it('are linted like definitions, also in folders', async () => {
     await put('all/definition.yaml', definition());

@@ -216,7 +216,7 @@ describe('the catalog of a source', () => {
 
   it('can use http without a warning if a signature is required for all groups', () => {
     const policy = (...globs: string[]) =>
-      `  policy: {requireSignature: [${globs.map((glob) => `{groups: ["${glob}"], issuer: a, subject: b}`).join()}]}\n`;
+      `  policy: {requireSignature: [${globs.map((glob) => `{groups: ["${glob}"], issuer: https://a, subject: b}`).join()}]}\n`;
     const from = (match: string, rest: string) =>
       problems(withSource(`{name: a, catalog: {url: http://a.example/}${match}}`, rest)).length;
     expect(from('', policy('*'))).toBe(0);
@@ -324,17 +324,23 @@ describe('the policy of a recipe', () => {
 
   it.each([
     ['{key: x}', ['policy/missing-field [0] 6:31', 'policy/key [0].key 6:37']],
-    ['{groups: [], issuer: a, subject: b}', ['policy/missing-field [0].groups 6:40']],
-    ['{groups: [A.co], issuer: a, subject: b}', ['policy/group [0].groups[0] 6:41']],
+    ['{groups: [], issuer: https://a, subject: b}', ['policy/missing-field [0].groups 6:40']],
+    ['{groups: [A.co], issuer: https://a, subject: b}', ['policy/group [0].groups[0] 6:41']],
     ['{groups: [a.co]}', ['policy/signer [0] 6:31']],
-    ['{groups: [a.co], issuer: a}', ['policy/signer [0] 6:31']],
-    [`{groups: [a.co], key: ${INLINE}, issuer: a}`, ['policy/signer [0] 6:31']],
-    ['{groups: [a.co], issuer: a, subjectPattern: x.*}', ['policy/pattern [0].subjectPattern 6:75']],
-    ['{groups: [a.co], issuer: a, subject: b, validFrom: "2026"}', ['policy/time [0].validFrom 6:82']],
+    ['{groups: [a.co], issuer: https://a}', ['policy/signer [0] 6:31']],
+    [`{groups: [a.co], key: ${INLINE}, issuer: https://a}`, ['policy/signer [0] 6:31']],
+    ['{groups: [a.co], issuer: https://a, subjectPattern: x.*}', ['policy/pattern [0].subjectPattern 6:83']],
+    [
+      '{groups: [a.co], issuer: https://a, subject: b, validFrom: "2026"}',
+      ['policy/time [0].validFrom 6:90'],
+    ],
     ['{groups: [a.co], signers: []}', ['policy/missing-field [0].signers 6:57']],
-    ['{groups: [a.co], signers: [{issuer: a, subject: b}], key: x}', ['policy/signer [0].key 6:84']],
-    ['{groups: [a.co], issuer: a, subject: b, releases: ">=1"}', ['policy/unknown-field [0].releases 6:71']],
-    ['{groups: [a.co], issuer: a, subject: b, name: c}', ['policy/unknown-field [0].name 6:71']],
+    ['{groups: [a.co], signers: [{issuer: https://a, subject: b}], key: x}', ['policy/signer [0].key 6:92']],
+    [
+      '{groups: [a.co], issuer: https://a, subject: b, releases: ">=1"}',
+      ['policy/unknown-field [0].releases 6:79'],
+    ],
+    ['{groups: [a.co], issuer: https://a, subject: b, name: c}', ['policy/unknown-field [0].name 6:79']],
     ['{groups: [a.co], key: banana.pub}', ['policy/key [0].key 6:53']],
     [`{groups: [a.co], key: ${JSON.stringify(PRIVATE)}}`, ['policy/key [0].key 6:53']],
   ])('requires a signature with %s: %j', (item, expected) => {
@@ -364,7 +370,7 @@ describe('the policy of a recipe', () => {
     ['a policy named as a method', '{toString: 1, hasOwnProperty: {}}', 'recipe/unknown-field'],
     [
       'a signer named as a method',
-      '{requireSignature: [{groups: ["*"], issuer: a, subject: b, valueOf: x}]}',
+      '{requireSignature: [{groups: ["*"], issuer: https://a, subject: b, valueOf: x}]}',
       'policy/unknown-field',
     ],
     ['501 rules', `{deny: [${'{kind: A}, '.repeat(501)}]}`, 'recipe/limit'],
@@ -400,7 +406,7 @@ describe('the policy of a recipe', () => {
     const items = (count: number) =>
       Array.from(
         { length: count },
-        () => '{groups: ["*"], issuer: a, subjectPattern: "^((a{1,30}){1,30})$"}',
+        () => '{groups: ["*"], issuer: https://a, subjectPattern: "^((a{1,30}){1,30})$"}',
       ).join();
     expect(problems(withSignature(items(POLICY_LIMITS.maxPatterns)))).toEqual([]);
     const begun = process.cpuUsage();

@@ -44,7 +44,7 @@ describe('key files next to a recipe', () => {
     await writeFile(path.join(folder, 'keys/other key.pub'), PUBLIC);
     const text = recipe(
       '{groups: [banana.co], key: banana.pub}  # theirs',
-      '{groups: [a.co], signers: [{key: "keys/other key.pub"}, {issuer: a, subject: b}]}',
+      '{groups: [a.co], signers: [{key: "keys/other key.pub"}, {issuer: https://a, subject: b}]}',
     );
     for (const stdin of [false, true]) {
       const file = await read(text, stdin);
