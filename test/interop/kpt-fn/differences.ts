@@ -7,7 +7,8 @@ import type { Outcome } from './oracle.js';
 type Files = Readonly<Record<string, string>>;
 
 /** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
-export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): string[] {
+export function differencesOf(before: Files, kpt: Outcome, { files, ...ours }: Outcome): string[] {
+  const krmhub = { ...ours, files: withoutStatus(files) };
   if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
@@ -156,6 +157,15 @@ function progress({ stderr }: Outcome): string {
     .split('\n')
     .filter((line) => /^(?:Package "|\[(?:RUNNING|PASS|FAIL)\])/.test(line))
     .join('\n');
+}
+
+/** kpt of this version does not write a status yet. */
+function withoutStatus(files: Files): Record<string, string> {
+  const { Kptfile: text } = files;
+  return {
+    ...files,
+    ...(text === undefined ? {} : { Kptfile: text.replace(/^status:\n(?:[ \t].*\n)*/m, '') }),
+  };
 }
 
 function fileDifferences(what: string, expected: Files, actual: Files): string[] {

@@ -114,13 +114,13 @@ export class PackageGenerator {
     const lines = ['apiVersion: kpt.dev/v1', 'kind: Kptfile', 'metadata:', `  name: ${name}`];
     if (this.#chance(0.3)) lines.push('  annotations:', '    config.kubernetes.io/local-config: "true"');
     if (this.#chance(0.4)) lines.push('info:', '  description: of the test # a comment');
-    const mutators = this.#pipeline(files, prefix, 'mutators');
-    const validators = this.#chance(0.3) ? this.#pipeline(files, prefix, 'validators') : [];
+    const mutators = this.#pipeline('mutators');
+    const validators = this.#chance(0.3) ? this.#pipeline('validators') : [];
     if (mutators.length + validators.length > 0) lines.push('pipeline:', ...mutators, ...validators);
     files[`${prefix}Kptfile`] = `${this.#header()}${lines.join('\n')}\n`;
   }
 
-  #pipeline(files: Record<string, string>, prefix: string, field: 'mutators' | 'validators'): string[] {
+  #pipeline(field: 'mutators' | 'validators'): string[] {
     const indent = this.#random.pick(['  ', '    ']);
     const lines: string[] = [];
     for (let left = this.#between(0, 3); left > 0; left--) {
@@ -132,13 +132,8 @@ export class PackageGenerator {
       if (this.#chance(0.25)) lines.push(...this.#selectors(entry, 'exclude'));
       if (Object.keys(settings).length === 0) continue;
       const pairs = Object.entries(settings).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-      if (this.#chance(0.6)) lines.push(`${entry}configMap:`, ...pairs.map((pair) => `${entry}  ${pair}`));
-      else {
-        const file = `config-${++this.#count}.yaml`;
-        files[prefix + file] =
-          `${this.#header()}apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-${this.#count}\ndata:\n${pairs.map((pair) => `  ${pair}\n`).join('')}`;
-        lines.push(`${entry}configPath: ${file}`);
-      }
+      // kpt before 1.0 passes the file of a configPath to its own step.
+      lines.push(`${entry}configMap:`, ...pairs.map((pair) => `${entry}  ${pair}`));
     }
     return lines.length === 0 ? [] : [`  ${field}:`, ...lines];
   }

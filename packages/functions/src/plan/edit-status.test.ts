@@ -27,8 +27,8 @@ const status = (text: string) => (value(text) as { status: unknown }).status;
 const comments = (text: string) => text.match(/#.*$/gm)?.map((one) => one.trim()) ?? [];
 
 describe('the status of a render', () => {
-  it('is added below everything else', () => {
-    expect(editStatus(HEAD, PASSED)).toBe(`${HEAD}status:
+  it('is added below everything else', async () => {
+    expect(await editStatus(HEAD, PASSED)).toBe(`${HEAD}status:
   conditions:
     - type: Rendered
       status: "True"
@@ -40,13 +40,13 @@ describe('the status of a render', () => {
 `);
   });
 
-  it('is the condition alone without steps', () => {
-    expect(status(editStatus(HEAD, { steps: [] })!)).toEqual({
+  it('is the condition alone without steps', async () => {
+    expect(status((await editStatus(HEAD, { steps: [] }))!)).toEqual({
       conditions: [{ type: 'Rendered', status: 'True', reason: 'RenderSuccess' }],
     });
   });
 
-  it('says what failed, as kpt does', () => {
+  it('says what failed, as kpt does', async () => {
     const results = [
       { message: 'a', severity: 'error' as const, file: { path: 'cm.yaml', index: 0 } },
       { message: 'b', severity: 'info' as const, file: { path: 'cm.yaml', index: 1 } },
@@ -59,7 +59,7 @@ describe('the status of a render', () => {
       step({ exec: undefined, function: 'example.com/v1 SetOwner' } as never),
     ];
     const failure = { packages: ['app/sub', 'app/sub/below'] };
-    expect(status(editStatus(HEAD, { steps, failure })!)).toEqual({
+    expect(status((await editStatus(HEAD, { steps, failure }))!)).toEqual({
       conditions: [
         {
           type: 'Rendered',
@@ -92,12 +92,12 @@ describe('the status of a render', () => {
     });
   });
 
-  it('does not grow with what functions print', () => {
+  it('does not grow with what functions print', async () => {
     const steps = [step({ stderr: 'x'.repeat(1_000_000), results: Array(5_000).fill({ message: 'a' }) })];
-    expect(editStatus(HEAD, { steps })!.length).toBeLessThan(60_000);
+    expect((await editStatus(HEAD, { steps }))!.length).toBeLessThan(60_000);
   });
 
-  it('replaces the one before, and keeps comments, other conditions, and what is below', () => {
+  it('replaces the one before, and keeps comments, other conditions, and what is below', async () => {
     const text = `${HEAD}status: # of the package
     # all conditions
     conditions:
@@ -122,7 +122,7 @@ describe('the status of a render', () => {
 # the inventory
 inventory: {namespace: a}   # where
 `;
-    const after = editStatus(text, PASSED)!;
+    const after = (await editStatus(text, PASSED))!;
     expect(after.startsWith(HEAD)).toBe(true);
     expect(after.endsWith('\n# the inventory\ninventory: {namespace: a}   # where\n')).toBe(true);
     expect(status(after)).toEqual({
@@ -138,7 +138,7 @@ inventory: {namespace: a}   # where
         .filter((one) => one !== '# no comment')
         .sort(),
     );
-    expect(editStatus(after, PASSED)).toBe(after);
+    expect(await editStatus(after, PASSED)).toBe(after);
   });
 
   it.each([
@@ -154,15 +154,15 @@ inventory: {namespace: a}   # where
       'text with empty lines',
       'status:\n  renderStatus:\n    mutationSteps:\n    - stderr: |+\n        a\n\n\ninventory: {}\n',
     ],
-  ])('is written where it has %s', (_, text) => {
+  ])('is written where it has %s', async (_, text) => {
     for (const all of [HEAD + text, (HEAD + text).replaceAll('\n', '\r\n'), `\ufeff${HEAD}${text}`]) {
-      const after = editStatus(all, PASSED)!;
+      const after = (await editStatus(all, PASSED))!;
       expect(status(after)).toMatchObject({
         renderStatus: { mutationSteps: [{ exec: './ok.sh', exitCode: 0 }] },
       });
       expect(comments(after).sort()).toEqual(comments(all).sort());
       expect(/[^\r]\n/.test(after)).toBe(/[^\r]\n/.test(all));
-      expect(editStatus(after, PASSED)).toBe(after);
+      expect(await editStatus(after, PASSED)).toBe(after);
     }
   });
 
@@ -174,18 +174,18 @@ inventory: {namespace: a}   # where
       '{"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "status": {"conditions": []}}',
     ],
     ['with a document below', `${HEAD}---\na: 1\n`],
-  ])('is added to a Kptfile %s', (_, text) => {
-    const after = editStatus(text, PASSED)!;
+  ])('is added to a Kptfile %s', async (_, text) => {
+    const after = (await editStatus(text, PASSED))!;
     expect(status(after)).toMatchObject({ conditions: [{ type: 'Rendered' }] });
-    expect(editStatus(after, PASSED)).toBe(after);
+    expect(await editStatus(after, PASSED)).toBe(after);
   });
 
-  it('is not written into a text that cannot be edited', () => {
-    expect(editStatus('a: [', PASSED)).toBeUndefined();
-    expect(editStatus(`${HEAD}x: &a {b: 1}\nstatus: *a\ny: *a\n`, PASSED)).toBeUndefined();
+  it('is not written into a text that cannot be edited', async () => {
+    expect(await editStatus('a: [', PASSED)).toBeUndefined();
+    expect(await editStatus(`${HEAD}x: &a {b: 1}\nstatus: *a\ny: *a\n`, PASSED)).toBeUndefined();
   });
 
-  it('loses no comment and changes nothing else, whatever was there', () => {
+  it('loses no comment and changes nothing else, whatever was there', async () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = new Random(seed);
       const pick = (count: number) => random.below(count);
@@ -222,7 +222,10 @@ inventory: {namespace: a}   # where
         maybe(`inventory: {} # c${count++}\n`),
       ].join('');
       const text = HEAD + old;
-      const after = editStatus(text, { steps, ...(pick(2) === 0 ? {} : { failure: { packages: ['.'] } }) });
+      const after = await editStatus(text, {
+        steps,
+        ...(pick(2) === 0 ? {} : { failure: { packages: ['.'] } }),
+      });
       expect(after, text).toBeDefined();
       expect(after!.startsWith(HEAD), text).toBe(true);
       expect(comments(after!).sort(), `${text}\n=>\n${after}`).toEqual(comments(text).sort());

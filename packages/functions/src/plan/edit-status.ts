@@ -13,7 +13,7 @@ import {
   toJson,
   writeDocument,
 } from '@krmhub/schema/resource-yaml';
-import { type KptfileSource, parseKptfile } from './kptfile.js';
+import type { KptfileSource } from './kptfile.js';
 import { isMapping, KPTFILE } from './kptfile-content.js';
 import { type RenderOutcome, renderStatus } from './render-status.js';
 
@@ -21,7 +21,13 @@ import { type RenderOutcome, renderStatus } from './render-status.js';
  * Returns the text of a Kptfile with the status of a render, as kpt has it: only the lines of `status` change, and no
  * comment is lost. Undefined for a text whose layout cannot be edited.
  */
-export function editStatus(text: string, outcome: RenderOutcome): string | undefined {
+export async function editStatus(text: string, outcome: RenderOutcome): Promise<string | undefined> {
+  // Most renders say what the one before said. Positions take another library.
+  const block = readBlock(text);
+  const old = block === undefined ? undefined : field(rootOf(block.node), 'status');
+  const before = old === undefined ? undefined : toJson(old);
+  if (before !== undefined && isDeepStrictEqual(before, statusAfter(before, outcome))) return text;
+  const { parseKptfile } = await import('./kptfile.js');
   const source = parseKptfile(text, KPTFILE);
   if (!('kptfile' in source)) return undefined;
   const wanted = statusAfter(source.value.status, outcome);
@@ -115,7 +121,7 @@ function rewrite(block: string, status: JsonObject): string | undefined {
   return writeDocument(node, { seqIndent: hasLists ? seqIndent : 'wide' });
 }
 
-/** Undefined for a block with an alias of something above it. */
+/** Undefined for text that kyaml cannot read, such as a block with an alias of something above it. */
 function readBlock(block: string): ResourceDocument | undefined {
   try {
     return readResources(block, KPTFILE)[0];

@@ -20,7 +20,7 @@ export async function withStatus(
   // Functions may delete it.
   if (change?.type === 'delete') return [...changes];
   const text = change?.after ?? before;
-  const after = editStatus(text, {
+  const after = await editStatus(text, {
     steps: progress.ran,
     ...(failure === undefined
       ? {}
