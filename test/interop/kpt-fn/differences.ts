@@ -8,7 +8,7 @@ type Files = Readonly<Record<string, string>>;
 
 /** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
 export function differencesOf(before: Files, kpt: Outcome, { files, ...ours }: Outcome): string[] {
-  const krmhub = { ...ours, files: withoutStatus(files) };
+  const krmhub = { ...ours, files: withoutStatus(files, before, kpt.files) };
   if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
@@ -159,13 +159,15 @@ function progress({ stderr }: Outcome): string {
     .join('\n');
 }
 
-/** kpt of this version does not write a status yet. */
-function withoutStatus(files: Files): Record<string, string> {
-  const { Kptfile: text } = files;
-  return {
-    ...files,
-    ...(text === undefined ? {} : { Kptfile: text.replace(/^status:\n(?:[ \t].*\n)*/m, '') }),
-  };
+/** kpt of this version writes no status. It also writes a Kptfile that no function changed in its own layout. */
+function withoutStatus(files: Files, before: Files, kpt: Files): Record<string, string> {
+  const text = files.Kptfile?.replace(/^status:\n(?:[ \t].*\n)*/m, '');
+  if (text === undefined) return { ...files };
+  const [ours, theirs] = [text, kpt.Kptfile ?? ''].map((one) =>
+    readResources(one, 'Kptfile').map(({ node }) => toJson(node)),
+  );
+  const isSame = text === before.Kptfile && isDeepStrictEqual(ours, theirs);
+  return { ...files, Kptfile: isSame ? kpt.Kptfile! : text };
 }
 
 function fileDifferences(what: string, expected: Files, actual: Files): string[] {

@@ -141,6 +141,11 @@ inventory: {namespace: a}   # where
     expect(await editStatus(after, PASSED)).toBe(after);
   });
 
+  it('has the fields of a step in the order of kpt, whatever was there', async () => {
+    const text = `${HEAD}status:\n  renderStatus:\n    mutationSteps:\n      - image: a:v1\n        exitCode: 0\n`;
+    expect(await editStatus(text, PASSED)).toContain('      - exec: ./ok.sh\n        exitCode: 0\n');
+  });
+
   it.each([
     ['no value', 'status:\n'],
     ['null', 'status: ~ # none\n'],

@@ -41,7 +41,8 @@ export async function editStatus(text: string, outcome: RenderOutcome): Promise<
 /** The condition `Rendered` comes last, as in kpt. Other conditions, and fields of a newer kpt, stay. */
 function statusAfter(before: JsonValue | undefined, outcome: RenderOutcome): JsonObject {
   const { condition, status } = renderStatus(outcome);
-  const { conditions, renderStatus: _, ...others } = isMapping(before) ? before : {};
+  const { renderStatus: _, ...others } = isMapping(before) ? before : {};
+  const { conditions } = others;
   const kept = (Array.isArray(conditions) ? conditions : []).filter(
     (one) => !isMapping(one) || one.type !== condition.type,
   );
@@ -152,21 +153,20 @@ class Merger {
   }
 
   #map(node: ResourceNode, value: JsonObject): ResourceNode {
-    const content: ResourceNode[] = [];
-    const seen = new Set<string>();
+    const old = new Map<string, [key: ResourceNode, value: ResourceNode]>();
     for (let at = 0; at + 1 < node.content.length; at += 2) {
       const [key, child] = [node.content[at]!, node.content[at + 1]!];
-      if (Object.hasOwn(value, key.value)) {
-        seen.add(key.value);
-        content.push(key, this.merge(child, value[key.value]!));
-      } else {
+      if (Object.hasOwn(value, key.value)) old.set(key.value, [key, child]);
+      else {
         this.#lose(key);
         this.#lose(child);
       }
     }
-    for (const [name, item] of Object.entries(value)) {
-      if (!seen.has(name)) content.push(textNode(name), fromJson(item));
-    }
+    // In the order of kpt, where a step is another one.
+    const content = Object.entries(value).flatMap(([name, item]) => {
+      const [key = textNode(name), child] = old.get(name) ?? [];
+      return [key, this.merge(child, item)];
+    });
     return this.#filled(node, content);
   }
 

@@ -4,12 +4,14 @@ import {
   cleanPath,
   configMapText,
   fileMatcher,
+  KPTFILE,
   type PipelineFunction,
   type ResourceReference,
   resourceFilter,
 } from '@krmhub/functions/plan';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '../../io/text.js';
 import { requirePackageExec } from '../exec-function.js';
 import type { FnSession } from '../fn-session.js';
 import type { FnStep } from '../progress.js';
@@ -48,7 +50,7 @@ export async function planStep(
 async function findFunction(
   fn: PipelineFunction,
   config: Resource | undefined,
-  { kptfile }: PlannedPackage,
+  { kptfile, display }: PlannedPackage,
   folder: string,
   session: FnSession,
 ): Promise<Runnable> {
@@ -59,7 +61,10 @@ async function findFunction(
     if (config !== undefined && tag === undefined) await functions.checkSynced(image, config.identity);
     return runnable;
   }
-  if (tag !== undefined) progress.print('warning: `tag` has no effect in a step without `image`');
+  if (tag !== undefined) {
+    const at = `${path.posix.join(display, KPTFILE)}: pipeline.${fn.field}[${fn.index}]`;
+    progress.print(escapeControls(`warning: ${at}: \`tag\` has no effect in a step without \`image\``));
+  }
   if (exec !== undefined) {
     requirePackageExec(settings, exec);
     return functions.exec(exec);
