@@ -138,7 +138,7 @@ status:
     expect(readFileSync(path.join(place, 'app/app1.yaml'), 'utf8')).toContain('replicas: 5 # how many');
     expect(readFileSync(path.join(place, 'app/other.yaml'), 'utf8')).toBe(deployment);
     expect(readFileSync(log, 'utf8')).toBe(
-      `${registry}/fns/check:v0.2.2\n${registry}/fns/pinned:v1@${DIGEST}\n`,
+      `${registry}/fns/check:v0.2.2\n${registry}/fns/pinned@${DIGEST}\n`,
     );
     const after = readFileSync(path.join(place, 'app/Kptfile'), 'utf8');
     expect(after.startsWith(text.slice(0, text.indexOf('status:')))).toBe(true);
