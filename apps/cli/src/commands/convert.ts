@@ -3,7 +3,7 @@ import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../functions/convert-files.js';
 import type { Io } from '../io/io.js';
-import { parseCatalogName, withOutput } from './options.js';
+import { collect, parseCatalogName, withOutput } from './options.js';
 
 export function registerConvert(program: Command, io: Io): void {
   withOutput(program.command('convert'))
@@ -26,6 +26,9 @@ export function registerConvert(program: Command, io: Io): void {
     .option('--release <release>', 'Release of the functions. Default: the name of a folder such as v0.3.')
     .option('--losses <file>', 'File for the list of fields that a profile does not support (JSON).')
     .option('--group <group>', 'Group of the functions. Default: derived from the source.')
+    .option('--image <image>', 'Image of a function without a runtime.')
+    .option('--usage <url>', 'Usage document of functions without one.')
+    .option('--example <url>', 'Example of functions without examples (repeatable).', collect)
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
     .option('--overwrite', 'Replace existing files that differ.')
     .addHelpText(
@@ -33,8 +36,9 @@ export function registerConvert(program: Command, io: Io): void {
       `
 The command writes definitions to FOLDER/<kind>/<release>.yaml, or to
 FOLDER/<kind>.yaml if the release is unknown. If a source has no value for a
-field, the command uses a conservative value and prints a warning. With --from,
-it skips files of other types in folders.
+field, the command uses a conservative value and prints a warning. --image,
+--usage, and --example supply missing values and never replace existing ones.
+With --from, the command skips files of other types in folders.
 
 --to can also be a profile of \`krmhub catalog pull\`. The command prints on
 stderr how many values the profile does not support.
@@ -44,6 +48,8 @@ Examples:
   krmhub convert functions/ --out definitions
   krmhub convert plugin.yaml --group tools.example.com
   krmhub convert catalog.json --from kpt-list --to catalog
+  krmhub convert draft.yaml --image registry.example.com/split:v1.0.0 \\
+    --usage https://example.com/split --example https://example.com/split/basic
   krmhub convert definitions/ --to catalog --name example > catalog.yaml
   krmhub convert definitions/ --to porch > functions.yaml`,
     )

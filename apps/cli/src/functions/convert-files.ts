@@ -13,6 +13,7 @@ import {
   canonicalRelease,
   convertDocument,
   type Diagnostic,
+  type EntryDefaults,
   type FunctionDefinition,
   hasErrors,
   isGroup,
@@ -37,8 +38,9 @@ import { escapeControls, plural } from '../io/text.js';
 import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
 import { printCorrections, printWarnings } from '../io/warnings.js';
 import { type Converted, type Distinct, distinctDefinitions } from './distinct-definitions.js';
+import { checkSupplied, readSupplied, type SuppliedValues, suppliedHint } from './supplied-values.js';
 
-export interface ConvertFilesOptions {
+export interface ConvertFilesOptions extends SuppliedValues {
   from: 'auto' | ConvertSource;
   to: 'definition' | 'catalog' | 'krmfunctioncatalog' | Profile;
   losses?: string;
@@ -69,6 +71,7 @@ export async function convertFiles(
   checkOptions(options);
   const conversion = await readAll(io, names, options);
   const { sources, skipped } = conversion;
+  await checkSupplied(io, conversion.converted, options);
   const found = distinctDefinitions(conversion.converted, options.to === 'definition');
   const converted = found.distinct;
   const diagnostics = [...conversion.diagnostics, ...found.clashes];
@@ -82,6 +85,8 @@ export async function convertFiles(
     sources,
     escapeControls(`list them with \`krmhub lint${place} -o json\``),
   );
+  const hint = suppliedHint(errors, options);
+  if (hint !== undefined) await printLine(io, hint);
   if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   const report = (files: readonly WrittenFile[]) =>
@@ -170,6 +175,7 @@ function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions)
 }
 
 async function readAll(io: Io, names: readonly string[], options: ConvertFilesOptions): Promise<Conversion> {
+  const defaults = readSupplied(options);
   const conversion: Conversion = {
     converted: [],
     diagnostics: [],
@@ -181,7 +187,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
   for await (const source of readDocumentFiles(io, names)) {
     if (conversion.sources.has(source.name)) continue;
     await progress.show(`converting ${source.name}`);
-    convertSource(source, options, conversion);
+    convertSource(source, options, defaults, conversion);
   }
   await progress.clear();
   return conversion;
@@ -190,6 +196,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
 function convertSource(
   { name: file, bytes, explicit }: DocumentFile,
   options: ConvertFilesOptions,
+  defaults: EntryDefaults,
   into: Conversion,
 ): void {
   const { documents, diagnostics } = readYaml(bytes, { file });
@@ -201,6 +208,7 @@ function convertSource(
       from: explicit ? from : 'auto',
       ...(release === undefined ? {} : { release }),
       ...(group === undefined ? {} : { group }),
+      defaults,
     }),
   );
   const foreign =
@@ -212,7 +220,7 @@ function convertSource(
   }
   into.sources.set(file, bytes);
   into.diagnostics.push(...diagnostics);
-  if (results.some(({ source }) => source === 'kep')) addLinted(file, bytes, release, into);
+  if (results.some(({ source }) => source === 'kep')) addLinted(file, bytes, release, defaults, into);
   for (const result of results) {
     if (result.source === 'kep') continue;
     into.diagnostics.push(...result.diagnostics);
@@ -232,8 +240,14 @@ function isOther({ source, diagnostics }: ConvertResult, from: ConvertFilesOptio
 /**
  * Adds definitions and catalogs of the KEP, completed. Lint reports positions and returns only those without errors.
  */
-function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
-  const { diagnostics, documents } = lint(bytes, { file, complete: {} });
+function addLinted(
+  file: string,
+  bytes: Uint8Array,
+  release: string | undefined,
+  complete: EntryDefaults,
+  into: Conversion,
+): void {
+  const { diagnostics, documents } = lint(bytes, { file, complete });
   // Other documents of the file are converted separately.
   into.diagnostics.push(
     ...diagnostics.filter(

@@ -10,7 +10,7 @@ export const CONVERT_CODES = {
   'convert/no-image': {
     severity: 'error',
     summary: 'The function metadata has no image.',
-    fix: 'Set image to the full name of the image.',
+    fix: 'Set image to the full name of the image, or use --image.',
   },
   'convert/image': {
     severity: 'error',
@@ -96,6 +96,11 @@ export const CONVERT_CODES = {
     severity: 'warning',
     summary: 'An API version without a runtime is omitted, because nothing can run it.',
     fix: 'Set runtime to a container, exec, or starlark runtime.',
+  },
+  'convert/runtime': {
+    severity: 'warning',
+    summary: 'The runtime is missing; the given image is used.',
+    fix: 'Check that the image has this function.',
   },
   'convert/placeholder': {
     severity: 'warning',

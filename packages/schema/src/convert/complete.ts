@@ -14,6 +14,8 @@ export interface EntryDefaults {
   idempotent?: boolean;
   usage?: string;
   examples?: string[];
+  /** The image of versions without a runtime. */
+  image?: string;
   /** Host, with an optional path, for images without a registry. Without it, such images do not change. */
   registry?: string;
 }
@@ -61,7 +63,7 @@ export function completeDefinition(given: JsonObject, defaults: EntryDefaults = 
   completeNames(spec, defaults, fill);
   omitPlaceholders(spec, ['home', 'maintainers'], [], fill);
   if (!Array.isArray(given.versions)) return { spec, filled, authored: (path) => path };
-  const kept = runnableVersions(given.versions, fill);
+  const kept = runnableVersions(given.versions, defaults, fill);
   spec.versions = kept.map((index) => {
     const version = (given.versions as JsonValue[])[index]!;
     return isObject(version) ? completeVersion(version, ['versions', index], spec, defaults, fill) : version;
@@ -98,8 +100,9 @@ function completeNames(spec: JsonObject, defaults: EntryDefaults, fill: Fill): v
  * Returns the indexes of the API versions with a runtime. If none has one, it returns all, so that lint reports the
  * missing runtime.
  */
-function runnableVersions(versions: readonly JsonValue[], fill: Fill): number[] {
+function runnableVersions(versions: readonly JsonValue[], { image }: EntryDefaults, fill: Fill): number[] {
   const all = versions.map((_, index) => index);
+  if (image !== undefined) return all;
   const canRun = (version: JsonValue | undefined) => !isObject(version) || !isLacking(version.runtime);
   const kept = all.filter((index) => canRun(versions[index]));
   if (kept.length === 0) return all;
@@ -120,6 +123,11 @@ function completeVersion(
   fill: Fill,
 ): JsonObject {
   const version = { ...given };
+  if (lacksImage(version.runtime) && defaults.image !== undefined) {
+    const { container } = isObject(version.runtime) ? version.runtime : {};
+    version.runtime = { container: { ...(isObject(container) ? container : {}), image: defaults.image } };
+    fill('convert/runtime', [...at, 'runtime'], defaultMessage('the image', defaults.image));
+  }
   if (isObject(version.runtime)) {
     version.runtime = completeRuntime(version.runtime, [...at, 'runtime'], defaults, fill);
   }
@@ -196,6 +204,14 @@ function usageDocument(
   if (script !== undefined) return { name: 'the script', link: script };
   const uri = textField(listField(objectField(runtime, 'exec'), 'platforms')[0], 'uri');
   return uri === undefined ? undefined : { name: 'the download', link: uri };
+}
+
+/** Reports whether a runtime is missing, or is a container without an image. */
+function lacksImage(runtime: JsonValue | undefined): boolean {
+  if (!isObject(runtime)) return isLacking(runtime);
+  const { container, ...others } = runtime;
+  if (Object.keys(others).length > 0) return false;
+  return isLacking(container) || (isObject(container) && isLacking(container.image));
 }
 
 function completeRuntime(given: JsonObject, at: Path, { registry }: EntryDefaults, fill: Fill): JsonObject {

@@ -4,6 +4,7 @@ import { parseImageReference } from '../images/image-reference.js';
 import { isObject, textField } from '../json/access.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
+import type { EntryDefaults } from './complete.js';
 import {
   CONVERTED_VERSION,
   type Conversion,
@@ -53,7 +54,7 @@ export function convertKptMetadata(document: YamlDocument, options: ConversionOp
   }
   if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is omitted', ['hidden']);
 
-  const { usage, examples, home } = readLinks(metadata, report);
+  const { usage, examples, home } = readLinks(metadata, options.defaults, report);
   const { sha256 } = image;
   const version = definedFields({
     name: CONVERTED_VERSION,
@@ -100,8 +101,8 @@ export function readImage(
   options: ConversionOptions & { digest?: string | undefined },
   report: ConversionReport,
 ): Image | undefined {
-  const text = textField(metadata, 'image')?.trim();
-  if (text === undefined || text === '') {
+  const text = textField(metadata, 'image')?.trim() || options.defaults?.image;
+  if (text === undefined) {
     report.add('convert/no-image', 'the metadata has no image', 'image' in metadata ? ['image'] : []);
     return undefined;
   }
@@ -149,17 +150,18 @@ export function readImage(
   };
 }
 
-/** Returns the documents in the metadata. Each of them replaces a missing other one. */
+/** Returns the documents in the metadata. Each of them replaces a missing other one without a default. */
 function readLinks(
   metadata: JsonObject,
+  defaults: EntryDefaults | undefined,
   report: ConversionReport,
 ): { usage: string | undefined; examples: string[] | undefined; home: string | undefined } {
   const source = textField(metadata, 'sourceURL')?.trim() || undefined;
   const examples = stringItems(metadata.examplePackageURLs);
-  const usage = source ?? examples[0];
+  const usage = source ?? (defaults?.usage === undefined ? examples[0] : undefined);
   if (source === undefined && usage !== undefined)
     report.add('convert/usage', 'sourceURL is missing; the first example is used as usage');
-  if (source !== undefined && examples.length === 0) {
+  if (source !== undefined && examples.length === 0 && defaults?.examples === undefined) {
     report.add('convert/examples', 'examples are missing; sourceURL is used as an example', ['sourceURL']);
     examples.push(source);
   }

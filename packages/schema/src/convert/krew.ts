@@ -59,15 +59,15 @@ export function convertKrew(document: YamlDocument, options: ConversionOptions):
     ['kind'],
   );
   const { page } = link;
-  if (page !== undefined) {
-    report.add('convert/usage', `${link.name} is used as usage`, link.path);
-    report.add('convert/examples', `${link.name} is used as an example`, link.path);
-  }
+  const usage = options.defaults?.usage === undefined ? page : undefined;
+  const example = options.defaults?.examples === undefined ? page : undefined;
+  if (usage !== undefined) report.add('convert/usage', `${link.name} is used as usage`, link.path);
+  if (example !== undefined) report.add('convert/examples', `${link.name} is used as an example`, link.path);
   const version = definedFields({
     name: CONVERTED_VERSION,
     runtime: { exec: { platforms: platforms.map((platform) => definedFields({ ...platform })) } },
-    usage: page,
-    examples: page === undefined ? undefined : [page],
+    usage,
+    examples: example === undefined ? undefined : [example],
     license: convertLicense(readLicense(document.value)),
   });
   const read = definedFields({

@@ -96,7 +96,7 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-
 
 /** Shortens text to one line of 40 characters without control characters, for messages. */
 export function shorten(text: string): string {
-  const short = text.length <= 40 ? text : `${text.slice(0, 37)}...`;
+  const short = text.length <= 80 ? text : `${text.slice(0, 38)}...${text.slice(-39)}`;
   return short.replace(UNPRINTABLE, (character) =>
     character === '\n' ? ' ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
