@@ -66,7 +66,7 @@ async function differences(expected: Record<string, string>, files?: Record<stri
 
 describe('a case', () => {
   it('passes with the expected files and output', async () => {
-    const config = `stdOut: fn render PACKAGE --results-dir FOLDER/results --allow-package-exec\nallowExec: true\nstdErr: '[PASS] "image" in 0s'\n`;
+    const config = `stdOut: fn render PACKAGE --results-dir FOLDER/results --allow-exec\nallowExec: true\nstdErr: '[PASS] "image" in 0s'\n`;
     expect(
       await differences({ 'config.yaml': config, 'diff.patch': DIFF, 'results.yaml': 'exitCode: 0\n' }),
     ).toEqual([]);

@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { compare, type Difference } from './compare.js';
 import { type CaseConfig, EXPECTED } from './config.js';
+import { withoutStatus } from './differences.js';
 import type { Case } from './find-cases.js';
 import type { ProgramName } from './programs.js';
 import { type Finished, runCommand } from './run-command.js';
@@ -86,6 +87,7 @@ class CaseRun {
       results: readText(this.#expected('results.yaml')),
       diff: readText(this.#expected('diff.patch')),
     };
+    if (this.#setting.program === 'krmhub') this.#removeStatus();
     const diff = await this.#diff();
     const differences = compare(this.#setting.program, this.#case.config, expected, {
       ...finished,
@@ -157,6 +159,13 @@ class CaseRun {
     await this.#git('init', '--quiet');
     await this.#git('add', '--all', '--force');
     await this.#git('commit', '--quiet', '--allow-empty', '--message', 'first');
+  }
+
+  #removeStatus(): void {
+    for (const folder of [this.#package, path.join(this.#package, 'pkg')]) {
+      const file = path.join(folder, 'Kptfile');
+      if (existsSync(file)) writeFileSync(file, withoutStatus(readText(file)));
+    }
   }
 
   async #diff(): Promise<string> {

@@ -232,6 +232,13 @@ export const locks: Limit[] = (
         }),
     ],
     [
+      'maxImages',
+      (size) =>
+        lockText((document) => {
+          document.images = list(size, (n) => ({ image: `example.com/i${n}:v1`, digest }));
+        }),
+    ],
+    [
       'maxPlatforms',
       (size) =>
         lockText(({ catalogs, functions }) => {

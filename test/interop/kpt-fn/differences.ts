@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { readResources, toJson } from '@krmhub/schema/resource-yaml';
 import { isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
+import { withoutStatus } from '../../kpt-e2e/differences.js';
 import type { Outcome } from './oracle.js';
 
 type Files = Readonly<Record<string, string>>;
 
 /** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
 export function differencesOf(before: Files, kpt: Outcome, { files, ...ours }: Outcome): string[] {
-  const krmhub = { ...ours, files: withoutStatus(files, before, kpt.files) };
+  const krmhub = { ...ours, files: asBeforeStatus(files, before, kpt.files) };
   if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
@@ -160,9 +161,9 @@ function progress({ stderr }: Outcome): string {
 }
 
 /** kpt of this version writes no status. It also writes a Kptfile that no function changed in its own layout. */
-function withoutStatus(files: Files, before: Files, kpt: Files): Record<string, string> {
-  const text = files.Kptfile?.replace(/^status:\n(?:[ \t].*\n)*/m, '');
-  if (text === undefined) return { ...files };
+function asBeforeStatus(files: Files, before: Files, kpt: Files): Record<string, string> {
+  if (files.Kptfile === undefined) return { ...files };
+  const text = withoutStatus(files.Kptfile);
   const [ours, theirs] = [text, kpt.Kptfile ?? ''].map((one) =>
     readResources(one, 'Kptfile').map(({ node }) => toJson(node)),
   );
