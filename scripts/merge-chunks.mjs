@@ -36,6 +36,8 @@ const STARTS = [
       'apps/cli/dist/commands/fn.js',
       'apps/cli/dist/fn/print-error.js',
       'apps/cli/dist/fn/render-package.js',
+      'packages/functions/dist/plan/edit-status.js',
+      'packages/functions/dist/plan/kptfile.js',
       'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],
   },
