@@ -6,6 +6,7 @@ import {
   OPERATING_SYSTEMS,
   type OperatingSystem,
 } from '@krmhub/schema';
+import { type Digest, isDigest } from '@krmhub/schema/digest';
 
 /** An executable for one platform, pinned by digest. */
 export interface PinnedExecutable {
@@ -14,7 +15,7 @@ export interface PinnedExecutable {
   /** Its name in an archive. */
   bin: string;
   uri: string;
-  sha256: `sha256:${string}`;
+  sha256: Digest;
 }
 
 /** The command that runs it, and the start of the command line in a Kptfile. */
@@ -51,10 +52,18 @@ export function parseScript(text: string): PinnedStarlark | undefined {
   });
 }
 
-/** Returns the script of a command line of `scriptLine`; undefined for other command lines. */
-export function lineScript(line: string): PinnedStarlark | undefined {
-  const start = `${COMMAND} ${SCRIPT}`;
-  return line.startsWith(start) ? parseScript(line.slice(COMMAND.length + 1)) : undefined;
+/** Returns what the text of an entry pins: an image by digest, or a script or executables of these functions. */
+export function pinnedCode(line = ''): { sha256: Digest; reference?: string }[] {
+  const image = line.slice(line.indexOf('@') + 1);
+  if (!isExecLine(line)) return isDigest(image) ? [{ sha256: image }] : [];
+  try {
+    const args = line.slice(COMMAND.length + 1).split(' ');
+    const script = args.length === 1 ? parseScript(args[0]!) : undefined;
+    return script === undefined ? args.map(parseExecutable) : [script];
+  } catch {
+    // Edited by hand.
+    return [];
+  }
 }
 
 /** Formats one argument of the command line. */

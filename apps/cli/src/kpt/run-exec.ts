@@ -6,6 +6,7 @@ import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeData } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
 import { openRunner } from '../run/open-runner.js';
+import { isDeletable, type PinnedCode, refuseTakenDown, withTakedowns } from '../run/takedowns.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
 const MAX_INPUT_BYTES = 134_217_728;
@@ -23,6 +24,7 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
     throw new KrmhubError('too-large', `the ResourceList has more than ${MAX_INPUT_BYTES} bytes`);
   }
   const signal = watchCaller(io, 'the function');
+  await requireNotTakenDown(io, script === undefined ? platforms : [script]);
   const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
   try {
     const prepared = await runner.prepare(
@@ -41,4 +43,13 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   } finally {
     await runner.close();
   }
+}
+
+/** Throws `gone` if a release was taken down that this machine got the code from. Scripts of registries are checked later. */
+async function requireNotTakenDown(io: Io, code: readonly PinnedCode[]): Promise<void> {
+  const checked = code.filter((one) => !isDeletable(one));
+  if (checked.length === 0) return;
+  await withTakedowns(io, async (cache) => {
+    for (const one of checked) await refuseTakenDown(io, cache, 'the function', one);
+  });
 }

@@ -4,7 +4,7 @@ import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
-import { lineScript } from '../function-configs/exec-line.js';
+import { pinnedCode } from '../function-configs/exec-line.js';
 import type { Layer } from '../function-configs/layers.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
@@ -13,10 +13,18 @@ import { type OutputFormat, printData, printLine, printWarning } from '../io/pri
 import { escapeControls, plural } from '../io/text.js';
 import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
+import type { Cache } from '../resolve/cache/cache.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
-import { scriptTakedowns } from '../run/script-takedown.js';
-import { type PackagePlan, planPackage } from './plan-package.js';
+import {
+  catalogRelease,
+  findReleaseTakedown,
+  findTakedown,
+  isDeletable,
+  recordOrigin,
+  withTakedowns,
+} from '../run/takedowns.js';
+import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits, unifiedDiff } from './text-edits.js';
 
 export interface SyncOptions {
@@ -53,27 +61,57 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
   };
   await printData(io, options.output, data, () => printPlans(io, folder, plans, options.check));
   if (options.check && changed.length > 0) io.exitCode = FINDINGS;
-  if (!options.frozen) await reportTakedowns(io, plans);
+  if (!options.frozen && !options.resolution.offline) await reportTakedowns(io, layer, plans, options);
 }
 
-/** Reports the lines whose script its registry took down. */
-async function reportTakedowns(io: Io, plans: readonly PackagePlan[]): Promise<void> {
-  const lines = plans.flatMap(({ name, entries }) =>
-    entries.flatMap(({ entry, exec }) => {
-      const script = exec === undefined ? undefined : lineScript(exec);
-      return script === undefined ? [] : [{ place: `${name}: ${entry}`, script }];
-    }),
-  );
-  const takedowns = await scriptTakedowns(
-    io,
-    lines.map(({ script }) => script),
-  );
-  for (const { place, script } of lines) {
-    const reason = takedowns.get(script.sha256);
-    if (reason === undefined) continue;
-    await printWarning(io, escapeControls(`${place}: its script does not run: ${reason}`));
-    io.exitCode = FINDINGS;
+/** Reports the lines whose script or release was taken down. */
+async function reportTakedowns(
+  io: Io,
+  layer: Layer,
+  plans: readonly PackagePlan[],
+  { check, resolution: { catalogs, official } }: SyncOptions,
+): Promise<void> {
+  const named = kptfileLayers(layer).flatMap((one) => one.catalogs.map(({ text }) => text));
+  const context = { check, catalogs: [...new Set([official ?? [], catalogs, named].flat())] };
+  await withTakedowns(io, async (cache) => {
+    for (const { name, entries } of plans) {
+      for (const entry of entries) {
+        const found = await entryTakedown(io, cache, entry, context);
+        if (found === undefined) continue;
+        const { what, reason } = found;
+        await printWarning(io, escapeControls(`${name}: ${entry.entry}: ${what}: ${reason}`));
+        io.exitCode = FINDINGS;
+      }
+    }
+  });
+}
+
+/** Returns why what an entry runs after this command was taken down; also records its origin, for `kpt exec`. */
+async function entryTakedown(
+  io: Io,
+  cache: Cache,
+  { apiVersion, kind, outcome, image, exec, before, release, catalog }: EntryPlan,
+  { check, catalogs }: { check: boolean; catalogs: readonly string[] },
+): Promise<{ what: string; reason: string } | undefined> {
+  const name = { apiVersion: apiVersion ?? '', kind: kind ?? '', release };
+  const isFrom = catalog !== undefined && release !== undefined;
+  const origin = isFrom ? catalogRelease(io, catalog, name) : undefined;
+  if (origin !== undefined) {
+    for (const { sha256 } of pinnedCode(image ?? exec)) await recordOrigin(cache, sha256, origin);
   }
+  for (const code of pinnedCode((check ? before : undefined) ?? image ?? exec)) {
+    const reason = await findTakedown(io, cache, code);
+    if (reason === undefined) continue;
+    return { what: isDeletable(code) ? 'its script does not run' : 'its release was taken down', reason };
+  }
+  if (outcome !== 'left' || apiVersion === undefined) return undefined;
+  // No catalog has it any more: all its releases may be gone.
+  for (const text of catalogs) {
+    const all = catalogRelease(io, text, { apiVersion, kind: kind ?? '' });
+    const reason = all === undefined ? undefined : await findReleaseTakedown(io, cache, all);
+    if (reason !== undefined) return { what: 'its function was taken down', reason };
+  }
+  return undefined;
 }
 
 async function requireKptfile(root: string, folder: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
 import type { KrmhubError } from '@krmhub/schema';
 import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
 import { entryRuntime } from '../function-configs/entry-runtime.js';
+import { pinnedCode } from '../function-configs/exec-line.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { inspectLayers } from '../function-configs/read-layers.js';
@@ -10,6 +11,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
+import { findTakedown, takenDown, withTakedowns } from '../run/takedowns.js';
 import type { Explanation } from './explanation.js';
 import { openLock } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -55,10 +57,30 @@ async function resolveAll(
 ): Promise<ResolvedFunction[]> {
   const resolver = await openResolver(io, { ...options, ...(lock === undefined ? {} : { lock }) });
   try {
-    return await checkConfigs(io, await resolveFunctions(resolver, functions));
+    const resolved = await checkConfigs(io, await resolveFunctions(resolver, functions));
+    return options.offline || lock?.frozen === true ? resolved : await checkTakedowns(io, resolved);
   } finally {
     await resolver.close();
   }
+}
+
+/** Turns functions into errors for which a Kptfile names what was taken down, and no catalog has it any more. */
+function checkTakedowns(io: Io, resolved: readonly ResolvedFunction[]): Promise<ResolvedFunction[]> {
+  return withTakedowns(io, async (cache) => {
+    const checked: ResolvedFunction[] = [];
+    for (const one of resolved) {
+      const { request, written } = one.listed;
+      const isFrom = one.resolution?.inline === false;
+      const text = written?.type === 'container' ? written.image : written?.path;
+      let error: KrmhubError | undefined;
+      for (const code of isFrom ? [] : pinnedCode(text)) {
+        const reason = await findTakedown(io, cache, code);
+        if (reason !== undefined) error = takenDown(`${request.apiVersion} ${request.kind}`, code, reason);
+      }
+      checked.push(error === undefined ? one : { listed: one.listed, error });
+    }
+    return checked;
+  });
 }
 
 function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly Diagnostic[]): number {

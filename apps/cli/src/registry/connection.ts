@@ -6,11 +6,17 @@ import { VERSION } from '../io/version.js';
 import { isLoopback } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
+interface Overrides {
+  token?: string;
+  /** For one request, without waits for a rate limit. */
+  timeoutMilliseconds?: number;
+}
+
 /** Returns a client that sends the token of KRMHUB_TOKEN or `login` where a request needs one. */
 export async function connect(
   io: Io,
   option: string | undefined,
-  overrides: { token?: string } = {},
+  overrides: Overrides = {},
 ): Promise<RegistryClient> {
   const { RegistryClient } = await import('@krmhub/api/client');
   return new RegistryClient(await connection(io, option, overrides));
@@ -25,7 +31,7 @@ export async function connectExport(io: Io, option: string | undefined): Promise
 async function connection(
   io: Io,
   option: string | undefined,
-  overrides: { token?: string } = {},
+  { token, timeoutMilliseconds }: Overrides = {},
 ): Promise<RegistryClientOptions> {
   const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, option));
@@ -34,8 +40,10 @@ async function connection(
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
     onRateLimited: async (seconds) =>
+      timeoutMilliseconds === undefined &&
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
-    token: async () => (await import('./credentials.js')).requiredToken(io, url, overrides.token),
+    token: async () => (await import('./credentials.js')).requiredToken(io, url, token),
+    ...(timeoutMilliseconds === undefined ? {} : { timeoutMilliseconds }),
     ...(agent === undefined ? {} : { agent }),
   };
 }

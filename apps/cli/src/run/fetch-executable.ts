@@ -14,7 +14,7 @@ import { type Cache, openCache } from '../resolve/cache/cache.js';
 import { catalogHost, parseCatalog } from '../resolve/references/parse-catalog.js';
 import { cachedArtifact } from './cached-artifact.js';
 import { FETCH_LIMITS } from './limits.js';
-import { recordScript, refuseTakenDown } from './script-takedown.js';
+import { recordScript, refuseTakenDown } from './takedowns.js';
 
 export interface ExecutableRequest {
   /** `APIVERSION KIND`, for messages. */

@@ -18,7 +18,7 @@ export type PluginState =
   | 'missing'
   /** Changed since it was installed, or not from krmhub. */
   | 'foreign'
-  /** The registry took down its script. */
+  /** The registry took down its script or release. */
   | 'taken down';
 
 export interface InstalledPlugin {

@@ -2,7 +2,7 @@ import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printLine, printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
-import { type PinnedScript, scriptTakedowns } from '../../run/script-takedown.js';
+import { catalogRelease, findReleaseTakedown, findTakedown, withTakedowns } from '../../run/takedowns.js';
 import { type InstalledPlugin, installedPlugins } from './installed-plugins.js';
 import { findPluginFolder, formatPlugin } from './plugin-folder.js';
 import { printPlugins } from './print-plugins.js';
@@ -11,25 +11,40 @@ import { printPlugins } from './print-plugins.js';
 export async function listPlugins(io: Io, options: { dir?: string; output: OutputFormat }): Promise<void> {
   const folder = await findPluginFolder(io, options.dir);
   const installed = await installedPlugins(folder);
-  const takedowns = await scriptTakedowns(io, installed.flatMap(scriptsOf));
-  const reasonOf = (plugin: InstalledPlugin) =>
-    scriptsOf(plugin).flatMap(({ sha256 }) => takedowns.get(sha256) ?? [])[0];
+  const takedowns = await findTakedowns(io, installed);
   const plugins = installed.map((plugin) =>
-    reasonOf(plugin) === undefined ? plugin : { ...plugin, state: 'taken down' as const },
+    takedowns.has(plugin) ? { ...plugin, state: 'taken down' as const } : plugin,
   );
   await printPlugins(io, options.output, folder, plugins);
-  for (const plugin of installed) {
-    const reason = reasonOf(plugin);
-    if (reason === undefined) continue;
-    await printWarning(io, escapeControls(`${formatPlugin(plugin.record.function)} does not run: ${reason}`));
+  for (const [{ record }, reason] of takedowns) {
+    const isScript = record.pins[0].runtime.type === 'starlark';
+    const what = isScript ? 'does not run' : 'is of a release that was taken down';
+    await printWarning(io, escapeControls(`${formatPlugin(record.function)} ${what}: ${reason}`));
     io.exitCode = FINDINGS;
   }
   if (takedowns.size > 0) await printLine(io, '  hint: Run: krmhub plugins update');
   if (plugins.length === 0) await printLine(io, escapeControls(`no plugins are installed in ${folder}`));
 }
 
-/** The script that a plugin runs first. */
-function scriptsOf({ record }: InstalledPlugin): PinnedScript[] {
-  const { runtime } = record.pins[0];
-  return runtime.type === 'starlark' ? [runtime] : [];
+/** Returns the plugins whose first pin was taken down, with the reasons. */
+async function findTakedowns(
+  io: Io,
+  plugins: readonly InstalledPlugin[],
+): Promise<Map<InstalledPlugin, string>> {
+  const found = new Map<InstalledPlugin, string>();
+  if (plugins.length === 0) return found;
+  await withTakedowns(io, async (cache) => {
+    for (const plugin of plugins) {
+      const { function: name, pins } = plugin.record;
+      const { runtime, release, catalog } = pins[0];
+      const from =
+        release === undefined ? undefined : catalogRelease(io, catalog.reference, { ...name, release });
+      const reason =
+        runtime.type === 'starlark'
+          ? await findTakedown(io, cache, runtime)
+          : from && (await findReleaseTakedown(io, cache, from));
+      if (reason !== undefined) found.set(plugin, reason);
+    }
+  });
+  return found;
 }

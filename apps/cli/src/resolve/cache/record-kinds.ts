@@ -1,7 +1,7 @@
 /**
  * Kinds of records. `catalogs`: remote catalogs and entries. `files`: catalogs on this disk. `entries`: what was read
- * of an entry. `images`: tags. `evidence`: signatures. `seen`: what trusted catalogs had. `scripts`:
- * whether their registries took them down.
+ * of an entry. `images`: tags. `evidence`: signatures. `seen`: what trusted catalogs had. `takedowns`:
+ * whether registries took down scripts and releases, and the releases that images and executables are from.
  */
 export const RECORD_KINDS = [
   'catalogs',
@@ -10,6 +10,6 @@ export const RECORD_KINDS = [
   'images',
   'evidence',
   'seen',
-  'scripts',
+  'takedowns',
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
