@@ -47,6 +47,39 @@ it('answers 410 with the reason under all addresses of a deleted catalog, and no
   expect((await team.registry.request('/catalogs/other/catalog.yaml')).status).toBe(404);
 });
 
+it('answers 410 to a build of a deleted catalog, also of one that is deleted meanwhile', async () => {
+  let isArmed = false;
+  const build = (on: TeamCatalog) => on.post('cut', 'team');
+  expect((await build(team)).status).toBe(200);
+  await team.remove();
+  const late = await openTeamCatalog({
+    wrapStore: (store) => ({
+      ...store,
+      // It is read after the catalog was found, and before the build.
+      sources: async (name) => {
+        if (name === 'team' && isArmed) {
+          isArmed = false;
+          await late.remove();
+        }
+        return store.sources(name);
+      },
+    }),
+  });
+  isArmed = true;
+  try {
+    for (const one of [team, late]) {
+      const response = await build(one);
+      expect([response.status, ((await response.json()) as Problem).detail]).toEqual([
+        410,
+        expect.stringContaining('merged into default'),
+      ]);
+    }
+    expect(isArmed).toBe(false);
+  } finally {
+    await late.close();
+  }
+});
+
 it('excludes a deleted catalog from lists and search, and leaves releases of the registry', async () => {
   expect(await found('catalog=team')).toEqual(['SetLabels', 'Theirs']);
   await team.remove();

@@ -37,7 +37,7 @@ export interface TeamCatalog {
   /** The value of an `Authorization` header. */
   bearer: string;
   apply(): Promise<Response>;
-  post(action: 'delete' | 'restore', name?: string, body?: object): Promise<Response>;
+  post(action: 'delete' | 'restore' | 'cut', name?: string, body?: object): Promise<Response>;
   remove(): Promise<Response>;
   takeDown(release: string): Promise<Response>;
   json<Body>(target: string): Promise<Body>;

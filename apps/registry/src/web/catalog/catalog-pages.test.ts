@@ -372,6 +372,33 @@ describe('what changed between two snapshots', () => {
     expect(byDigest.headers.get('location')).toBe(location);
   });
 
+  it('takes the serials of snapshots that it does not list', async () => {
+    const many = await openTestRegistry();
+    try {
+      const { secret } = await many.token({});
+      const count = 103;
+      for (let label = 1; label <= count; label++) {
+        const recipe = `metadata: {name: many, labels: {number: "${label}"}}\nspec: {sources: [{name: many, functions: {}}]}\n`;
+        await apply('many', recipe, many, secret);
+        await many.waitForCatalogs();
+        if (label === 100) {
+          expect(await pageOf('/catalogs/many/compare?from=1&to=2', many)).not.toContain('<datalist');
+        }
+      }
+      const text = await pageOf('/catalogs/many/compare?from=1&to=2', many);
+      expect(wordsOf(text)).toContain(
+        'The lists suggest the newest 100 snapshots. For an older one, type its serial.',
+      );
+      expect(text).toMatch(/<input id="from" name="from" value="1" list="from-serials"/);
+      const listed = /<datalist id="from-serials">(.*?)<\/datalist>/s.exec(text)![1]!;
+      expect(listed.match(/<option/g)).toHaveLength(101);
+      const old = await browse('/catalogs/many/compare?to=2', many);
+      expect(old.headers.get('location')).toBe('/catalogs/many/compare?from=1&to=2');
+    } finally {
+      await many.close();
+    }
+  }, 120_000);
+
   it('does not exist for a single snapshot', async () => {
     const alone = await openTestRegistry();
     try {

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
 import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';
-import { type EntryPage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
+import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
@@ -230,12 +230,15 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
 
   servePage(app, CATALOG_PAGE_ROUTES.compareSnapshotsPage, {}, async (c, { params: { name }, query }) => {
     await findCatalog(store, name);
-    const newest = await store.snapshots(name, SNAPSHOTS_TO_COMPARE);
-    const standing = newest.filter(({ withdrawn }) => withdrawn === undefined);
-    const to = query.to === undefined ? standing[0] : await standingSnapshot({ name, snapshot: query.to });
+    const listed = await store.snapshots(name, SNAPSHOTS_TO_COMPARE + 1);
+    const readable = ({ withdrawn }: SnapshotRecord) => withdrawn === undefined;
+    const newest = listed.slice(0, SNAPSHOTS_TO_COMPARE).filter(readable);
+    const to = query.to === undefined ? newest[0] : await standingSnapshot({ name, snapshot: query.to });
+    const before = async (serial: number) =>
+      (await store.snapshots(name, SNAPSHOTS_TO_COMPARE, serial)).find(readable);
     const from =
       query.from === undefined
-        ? standing.find(({ serial }) => to !== undefined && serial < to.serial)
+        ? to && (await before(to.serial))
         : await standingSnapshot({ name, snapshot: query.from });
     if (from === undefined || to === undefined) {
       throw new KrmhubError('not-found', `catalog ${name} does not have two snapshots to compare`, {
@@ -260,7 +263,8 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
           from={from}
           to={to}
           comparison={await comparer.compare(from, to, c.get('client'))}
-          snapshots={standing}
+          snapshots={newest}
+          hasMore={listed.length > SNAPSHOTS_TO_COMPARE}
         />
       ),
     });

@@ -22,8 +22,10 @@ export interface ComparePageData {
   from: SnapshotRecord;
   to: SnapshotRecord;
   comparison: SnapshotComparison;
-  /** Snapshots to choose from. */
+  /** Snapshots to choose from, newest first. */
   snapshots: readonly SnapshotRecord[];
+  /** There are older ones, which are chosen by serial. */
+  hasMore: boolean;
 }
 
 const TONES: Record<CatalogChangeWeight, Tone> = { breaking: 'danger', review: 'warning', quiet: 'plain' };
@@ -32,7 +34,7 @@ const MAX_CHANGES = 20;
 const MAX_MESSAGE = 500;
 
 /** Shows what changed between two snapshots of a catalog, by impact. */
-export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots }: ComparePageData) {
+export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots, hasMore }: ComparePageData) {
   const { at } = useSite();
   const { changes, counts, tooLarge, uncompared } = comparison;
   const isNothing = changes.length === 0 && tooLarge.length === 0 && uncompared === 0;
@@ -45,10 +47,15 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
         What changed from snapshot {from.serial} to {to.serial}
       </h1>
       <form class="compare-form" action={at(compareSnapshotsPath(catalog))}>
-        <Choice id="from" label="From" snapshots={snapshots} chosen={from} />
-        <Choice id="to" label="To" snapshots={snapshots} chosen={to} />
+        <Choice id="from" label="From" snapshots={snapshots} hasMore={hasMore} chosen={from} />
+        <Choice id="to" label="To" snapshots={snapshots} hasMore={hasMore} chosen={to} />
         <button type="submit">Compare</button>
       </form>
+      {hasMore ? (
+        <p class="quiet">
+          The lists suggest the newest {snapshots.length} snapshots. For an older one, type its serial.
+        </p>
+      ) : null}
       <p>
         Snapshot {from.serial} was built <Time at={from.createdAt} isPrecise />, with{' '}
         {counted(from.functions, 'function')}. Snapshot {to.serial} was built{' '}
@@ -169,26 +176,37 @@ function Choice({
   id,
   label,
   snapshots,
+  hasMore,
   chosen,
 }: {
   id: string;
   label: string;
   snapshots: readonly SnapshotRecord[];
+  hasMore: boolean;
   chosen: SnapshotRecord;
 }) {
   const listed = snapshots.some(({ serial }) => serial === chosen.serial)
     ? snapshots
     : [...snapshots, chosen];
+  const options = listed.map(({ serial, createdAt }) => (
+    <option value={String(serial)} selected={!hasMore && serial === chosen.serial}>
+      {serial}, {createdAt.slice(0, 10)}
+    </option>
+  ));
+  const list = `${id}-serials`;
   return (
     <p>
       <label for={id}>{label}</label>{' '}
-      <select id={id} name={id}>
-        {listed.map(({ serial, createdAt }) => (
-          <option value={String(serial)} selected={serial === chosen.serial}>
-            {serial}, {createdAt.slice(0, 10)}
-          </option>
-        ))}
-      </select>
+      {hasMore ? (
+        <>
+          <input id={id} name={id} value={String(chosen.serial)} list={list} inputmode="numeric" required />
+          <datalist id={list}>{options}</datalist>
+        </>
+      ) : (
+        <select id={id} name={id}>
+          {options}
+        </select>
+      )}
     </p>
   );
 }
