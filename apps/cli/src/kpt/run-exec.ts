@@ -5,8 +5,13 @@ import { parseExecutable, parseScript } from '../function-configs/exec-line.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeData } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
+import {
+  isDeletable,
+  type PinnedCode,
+  refuseTakenDown,
+  withTakedowns,
+} from '../resolve/release/takedowns.js';
 import { openRunner } from '../run/open-runner.js';
-import { isDeletable, type PinnedCode, refuseTakenDown, withTakedowns } from '../run/takedowns.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
 const MAX_INPUT_BYTES = 134_217_728;

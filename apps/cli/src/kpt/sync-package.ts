@@ -15,7 +15,6 @@ import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import type { Cache } from '../resolve/cache/cache.js';
 import { openResolver } from '../resolve/open-resolver.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
 import {
   catalogRelease,
   findReleaseTakedown,
@@ -23,7 +22,8 @@ import {
   isDeletable,
   recordOrigin,
   withTakedowns,
-} from '../run/takedowns.js';
+} from '../resolve/release/takedowns.js';
+import type { ResolverOptions } from '../resolve/resolution.js';
 import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits, unifiedDiff } from './text-edits.js';
 

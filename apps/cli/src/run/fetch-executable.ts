@@ -12,9 +12,9 @@ import { escapeControls } from '../io/text.js';
 import { sourceFetcher } from '../registry/source-fetcher.js';
 import { type Cache, openCache } from '../resolve/cache/cache.js';
 import { catalogHost, parseCatalog } from '../resolve/references/parse-catalog.js';
+import { recordScript, refuseTakenDown } from '../resolve/release/takedowns.js';
 import { cachedArtifact } from './cached-artifact.js';
 import { FETCH_LIMITS } from './limits.js';
-import { recordScript, refuseTakenDown } from './takedowns.js';
 
 export interface ExecutableRequest {
   /** `APIVERSION KIND`, for messages. */

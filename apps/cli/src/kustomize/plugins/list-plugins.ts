@@ -2,7 +2,12 @@ import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printLine, printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
-import { catalogRelease, findReleaseTakedown, findTakedown, withTakedowns } from '../../run/takedowns.js';
+import {
+  catalogRelease,
+  findReleaseTakedown,
+  findTakedown,
+  withTakedowns,
+} from '../../resolve/release/takedowns.js';
 import { type InstalledPlugin, installedPlugins } from './installed-plugins.js';
 import { findPluginFolder, formatPlugin } from './plugin-folder.js';
 import { printPlugins } from './print-plugins.js';

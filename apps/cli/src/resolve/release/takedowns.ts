@@ -3,10 +3,10 @@ import { parseReference } from '@krmhub/oci';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
-import { type Cache, openCache } from '../resolve/cache/cache.js';
-import { parseCatalog } from '../resolve/references/parse-catalog.js';
+import type { Io } from '../../io/io.js';
+import { escapeControls } from '../../io/text.js';
+import { type Cache, openCache } from '../cache/cache.js';
+import { parseCatalog } from '../references/parse-catalog.js';
 
 /** Milliseconds for which code runs from the cache without a request to its registry. */
 const FRESH_MS = 3_600_000;
@@ -101,14 +101,14 @@ async function askForScript(
   io: Io,
   { reference, sha256 }: { reference: string; sha256: Digest },
 ): Promise<undefined> {
-  const { createOciClient } = await import('../registry/connect-oci.js');
+  const { createOciClient } = await import('../../registry/connect-oci.js');
   const { registry, repository } = parseReference(reference.slice('oci://'.length));
   const client = createOciClient(io, { signal: AbortSignal.timeout(PATIENCE_MS) });
   await client.manifest({ registry, repository, digest: sha256 });
 }
 
 async function askForRelease(io: Io, { registry, group, kind, release }: CatalogRelease): Promise<undefined> {
-  const { connect } = await import('../registry/connection.js');
+  const { connect } = await import('../../registry/connection.js');
   const client = await connect(io, registry, { timeoutMilliseconds: PATIENCE_MS });
   await (release === undefined ? client.function(group, kind) : client.release(group, kind, release));
 }

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, artifactManifest, MEDIA_TYPES } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
-import { hostPlatform } from './platform.js';
+import { hostPlatform } from '../../run/platform.js';
+import { runTest, type TestIo, type TestRegistry, testRegistry } from '../../testing/command-line.js';
 
 const INPUT = 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n';
 const PROGRAM = '#!/bin/sh\ncat\n';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { runTest, type TestIo, type TestRegistry, testRegistry } from '../../testing/command-line.js';
 
 const INPUT = `apiVersion: config.kubernetes.io/v1
 kind: ResourceList
