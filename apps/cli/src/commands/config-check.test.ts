@@ -105,11 +105,51 @@ describe.each(COMMANDS)('krmhub %s %s', (...command) => {
   });
 });
 
+const tooLarge = `  application: a\n  ports: [${Array.from({ length: 20_001 }, (_, at) => at).join(',')}]\n`;
+const FN_COMMANDS = [
+  ['fn', 'render', 'package'],
+  ['fn', 'eval', 'package', '--fn-config', 'package/java.yaml'],
+];
+
+describe.each([...COMMANDS, ...FN_COMMANDS])('krmhub %s %s %s %s', (...command) => {
+  it('warns once of a functionConfig that is too large to check', async () => {
+    await write(tooLarge);
+    const io = await run(...command.filter((one) => one !== undefined));
+    const file = `${command.includes('app') ? 'app' : 'package'}/java.yaml`;
+    const warning = `${file}:2:1: the functionConfig of example.com/v1 JavaApplication is not checked: it has 20000 values or more`;
+    expect(`${io.out()}${io.err()}`.split(warning)).toHaveLength(2);
+  });
+});
+
+describe.each(FN_COMMANDS)('krmhub %s %s', (...command) => {
+  it('checks a functionConfig before it looks for the image', async () => {
+    await write('  memory: 1\n');
+    const io = await run(...command);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain("package/java.yaml:6:3: spec must have required property 'application'");
+    expect(io.err()).not.toContain('engine');
+  });
+});
+
 describe('a functionConfig', () => {
   it('with the largest integer of 64 bits satisfies its schema', async () => {
     await write('  application: a\n  memory: 9223372036854775807\n');
     const io = await run('explain', 'app');
     expect([io.exitCode, io.err()]).toEqual([0, '1 function\n']);
+  });
+
+  it('is checked with a frozen lock file by fn, if the catalog is there', async () => {
+    await write('  application: a\n');
+    for (const folder of ['app', 'package']) expect((await run('lock', folder)).exitCode).toBe(0);
+    const config = javaText('  memory: 1\n');
+    await pack.write({ 'app/java.yaml': config, 'package/java.yaml': config });
+    const problem = "package/java.yaml:6:3: spec must have required property 'application'";
+    expect((await run('fn', 'render', 'package', '--frozen')).err()).toContain(problem);
+    expect((await run('explain', 'app', '--frozen')).err()).toBe('1 function\n');
+    await pack.write({ 'catalog.yaml': CATALOG.replace('Deploys', 'Runs') });
+    expect((await run('fn', 'render', 'package', '--frozen')).err()).toContain(
+      'warning: example.com/v1 JavaApplication: its functionConfig is not checked: the locked definition is not available',
+    );
   });
 
   it('is checked where a lock file has its function', async () => {

@@ -50,7 +50,8 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
   const folder = input.package?.folder ?? io.cwd;
   await withFunctions(io, settings, { folder, results: 'one', hasGap: true }, async (session) => {
     const configFile = options.config === undefined ? undefined : path.resolve(io.cwd, options.config);
-    const step = { ...(await planStep(session, options, { config, input, folder })), configFile };
+    const given = { config, configFile, input, folder };
+    const step = { ...(await planStep(session, options, given)), configFile };
     const { progress, signal } = session;
     const result = await runSteps(input.resources, [step], { progress, signal });
     if (result.error !== undefined) throw result.error;
@@ -122,19 +123,16 @@ function checkOptions({
 
 interface EvalInput {
   config: Resource | undefined;
+  configFile: string | undefined;
   input: FnInput;
   folder: string;
 }
 
-async function planStep(
-  session: FnSession,
-  options: EvalOptions,
-  { config, input, folder }: EvalInput,
-): Promise<FnStep> {
+async function planStep(session: FnSession, options: EvalOptions, given: EvalInput): Promise<FnStep> {
   const { settings, match, exclude } = options;
   const isSelective = !isNothing(match) || !isNothing(exclude);
   const select = resourceFilter(isNothing(match) ? [] : [match], isNothing(exclude) ? [] : [exclude]);
-  const { runnable, text } = await findFunction(session, options, { config, input, folder });
+  const { runnable, text } = await findFunction(session, options, given);
   return {
     ...runnable,
     // kpt keeps the changes of what it would save as a validator.
@@ -149,7 +147,7 @@ async function planStep(
 async function findFunction(
   { functions }: FnSession,
   { image, exec, function: type, arguments: args }: EvalOptions,
-  { config, input, folder }: EvalInput,
+  { config, configFile, input, folder }: EvalInput,
 ): Promise<{ runnable: Runnable; text: string }> {
   const given = readConfigArguments(args);
   if (type !== undefined) {
@@ -162,7 +160,8 @@ async function findFunction(
   if (image !== undefined) return { runnable: await functions.image({ image, asWritten: true }), text };
   if (exec !== undefined) return { runnable: functions.exec(exec), text };
   const { apiVersion, kind } = config!.identity;
-  return { runnable: await functions.ofType({ apiVersion, kind, catalogs: [] }, folder), text };
+  const written = { functionConfig: text, file: configFile };
+  return { runnable: await functions.ofType({ apiVersion, kind, catalogs: [] }, folder, written), text };
 }
 
 function isNothing({ labels = {}, annotations = {}, ...texts }: Selector): boolean {

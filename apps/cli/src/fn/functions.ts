@@ -140,15 +140,21 @@ export class Functions {
   }
 
   /**
-   * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs. Throws
-   * `not-found`, and `untrusted` with the option that would allow it.
+   * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs, and before that
+   * `written` is checked, a functionConfig that no other function can change. Throws `not-found`, `invalid-document`, and
+   * `untrusted` with the option that would allow it.
    */
-  async ofType({ apiVersion, kind, catalogs }: NamedType, folder: string): Promise<CatalogFunction> {
+  async ofType(
+    { apiVersion, kind, catalogs }: NamedType,
+    folder: string,
+    written?: { functionConfig: string; file?: string | undefined },
+  ): Promise<CatalogFunction> {
     const resolver = await this.#openResolver();
     const lock = await this.#openLock();
     const locked = catalogs.length === 0 ? (lock?.searchOrder(apiVersion, kind) ?? []) : catalogs;
     const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked });
     for (const warning of resolution.warnings) this.#warn(`${apiVersion} ${kind}: ${warning}`);
+    if (written !== undefined) await this.#checkConfig(resolution, locked, written);
     const runner = await this.#openRunner();
     const key = JSON.stringify([apiVersion, kind, resolution.catalog?.reference, resolution.runtime]);
     const preparing = this.#prepared.get(key) ?? runner.prepare(resolution);
@@ -236,7 +242,7 @@ export class Functions {
   async #checkConfig(
     resolution: Resolution,
     catalogs: readonly CatalogReference[],
-    { functionConfig, file }: { functionConfig: string | undefined; file: string | undefined },
+    { functionConfig, file }: { functionConfig: string | undefined; file?: string | undefined },
   ): Promise<void> {
     const { apiVersion, kind } = resolution;
     const { entry, declared = entry } = resolution;
@@ -249,7 +255,8 @@ export class Functions {
     }
     const { writtenConfig } = await import('./written-config.js');
     const config = await writtenConfig(this.#io, functionConfig, file);
-    await checkDeclared(definition, { apiVersion, kind, ...config });
+    const unchecked = await checkDeclared(definition, { apiVersion, kind, ...config });
+    if (unchecked !== undefined) this.#warn(unchecked);
   }
 
   /** A lock file has no schemas: the definition is read from the catalog, if that still has what is locked. */

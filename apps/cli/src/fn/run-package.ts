@@ -125,7 +125,13 @@ async function declaredSteps(
     const other = await readConfigs(path.resolve(io.cwd, name));
     for (const config of other.resources) given.push({ config, folder: other.folder, isGlobal: true });
   }
-  const steps = (await planAll(given, (one) => declaredStep(session, one))).flatMap((step) => step ?? []);
+  let isFirst = true;
+  const planned = await planAll(given, async (one) => {
+    const step = await declaredStep(session, { ...one, isFirst });
+    isFirst &&= step === undefined;
+    return step;
+  });
+  const steps = planned.flatMap((step) => step ?? []);
   if (steps.length === 0) {
     session.progress.print('no function is declared: nothing to run');
   }
@@ -148,7 +154,12 @@ async function readConfigs(target: string): Promise<{ folder: string; resources:
 
 async function declaredStep(
   session: FnSession,
-  { config, folder, isGlobal }: { config: Resource; folder: string; isGlobal: boolean },
+  {
+    config,
+    folder,
+    isGlobal,
+    isFirst,
+  }: { config: Resource; folder: string; isGlobal: boolean; isFirst: boolean },
 ): Promise<ScopedStep | undefined> {
   const where = `${config.path}: ${config.identity.kind} ${config.identity.name}`;
   const own = path.join(folder, path.dirname(config.path));
@@ -158,7 +169,13 @@ async function declaredStep(
   else {
     const { apiVersion, kind } = config.identity;
     if (!apiVersion.includes('/') || !(await session.functions.hasType(apiVersion, kind))) return undefined;
-    runnable = await session.functions.ofType({ apiVersion, kind, catalogs: [] }, own);
+    const written = { functionConfig: config.text(), file: path.join(folder, config.path) };
+    // The functions before can change it.
+    runnable = await session.functions.ofType(
+      { apiVersion, kind, catalogs: [] },
+      own,
+      isFirst ? written : undefined,
+    );
   }
   const scope = isGlobal ? '' : functionScope(config);
   return {

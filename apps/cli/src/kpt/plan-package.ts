@@ -132,9 +132,9 @@ async function planEntry(
     const plan = { entry: name, apiVersion, kind, outcome: 'left' as const, ...runtimeFields(entry) };
     return { plan: { ...plan, reason: `no catalog has ${apiVersion} ${kind}`, warnings: [] } };
   }
-  await checkListed(io, listed, resolution);
+  const unchecked = (await checkListed(io, listed, resolution)) ?? [];
   const runtime = entryRuntime(resolution);
-  const { field, value, warnings } = runtime;
+  const { field, value } = runtime;
   const isUnchanged = hasRuntime(entry, runtime);
   const plan: EntryPlan = {
     entry: name,
@@ -145,7 +145,7 @@ async function planEntry(
     ...(isUnchanged || written === undefined ? {} : { before: written }),
     ...(resolution.release === undefined ? {} : { release: resolution.release }),
     ...(resolution.catalog === undefined ? {} : { catalog: resolution.catalog.reference }),
-    warnings,
+    warnings: [runtime.warnings, unchecked].flat(),
   };
   return { plan, runtime };
 }

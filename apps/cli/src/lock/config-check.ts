@@ -20,23 +20,31 @@ export interface WrittenConfig {
 
 /**
  * Checks a functionConfig against the schema of its function, before anything runs or is written (KEP-2906: the schema
- * is "to use for validation"). Throws `invalid-document` with every problem, and where it is. Does nothing for a
- * function without a schema: one that has its own runtime, or of which only a lock file is read.
+ * is "to use for validation"). Throws `invalid-document` with every problem, and where it is. Returns a warning, with the
+ * place, if it is too large to check. Does nothing for a function without a schema: one that has its own runtime, or of
+ * which only a lock file is read.
  */
 export async function checkResolved(
   { entry, declared = entry }: Pick<Resolution, 'entry' | 'declared'>,
   config: WrittenConfig,
-): Promise<void> {
-  if (declared !== undefined) await checkDeclared(declared, config);
+): Promise<string | undefined> {
+  return declared === undefined ? undefined : checkDeclared(declared, config);
 }
 
 /** As `checkResolved`, for a known definition. */
-export async function checkDeclared(definition: CheckedDefinition, config: WrittenConfig): Promise<void> {
+export async function checkDeclared(
+  definition: CheckedDefinition,
+  config: WrittenConfig,
+): Promise<string | undefined> {
   if (config.value === undefined) throw invalid(config, ['it has no functionConfig']);
   const { checkConfig } = await import('@krmhub/schema/config-fields/check-config');
   const version = config.apiVersion.slice(config.apiVersion.indexOf('/') + 1);
   const checked = checkConfig(definition, version, config.value, config.exact);
-  if (checked.result === 'unchecked' || checked.problems.length === 0) return;
+  if (checked.result === 'unchecked') {
+    const { apiVersion, kind } = config;
+    return at(config, [], `the functionConfig of ${apiVersion} ${kind} is not checked: ${checked.reason}`);
+  }
+  if (checked.problems.length === 0) return undefined;
   throw invalid(
     config,
     checked.problems.map((problem) => describe(problem, config)),
@@ -48,19 +56,23 @@ export async function checkListed(
   io: Io,
   { request, config, file }: ListedFunction,
   resolution: Resolution,
-): Promise<void> {
-  if (config === undefined) return;
+): Promise<string | undefined> {
+  if (config === undefined) return undefined;
   const { displayPath } = await import('./display-path.js');
   const { apiVersion, kind } = request;
-  await checkResolved(resolution, { apiVersion, kind, file: displayPath(io, file), ...config });
+  return checkResolved(resolution, { apiVersion, kind, file: displayPath(io, file), ...config });
 }
 
-function describe({ path, message, at, isKey }: ConfigProblem, { file, positionOf }: WrittenConfig): string {
-  const text = `${path === '' ? 'the functionConfig' : path} ${message}`;
+function describe({ path, message, at: place, isKey }: ConfigProblem, config: WrittenConfig): string {
+  return at(config, place, `${path === '' ? 'the functionConfig' : path} ${message}`, isKey);
+}
+
+/** Puts the place of a value in front of a text. */
+function at({ file, positionOf }: WrittenConfig, path: Path, text: string, isKey = false): string {
   if (file === undefined) return text;
   // A field that is missing is reported where its parent is.
   const position =
-    positionOf?.(at, isKey ? 'key' : 'value') ?? positionOf?.(at.slice(0, -1)) ?? positionOf?.([]);
+    positionOf?.(path, isKey ? 'key' : 'value') ?? positionOf?.(path.slice(0, -1)) ?? positionOf?.([]);
   return `${file}${position === undefined ? '' : `:${position.line}:${position.column}`}: ${text}`;
 }
 

@@ -10,8 +10,8 @@ import { EXIT_CODE, isUnanswered, NOT_ALLOWED, NOT_FOUND, NOT_TRUSTED } from '..
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { openResolver } from '../resolve/open-resolver.js';
+import { findTakedown, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
 import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
-import { findTakedown, takenDown, withTakedowns } from '../run/takedowns.js';
 import type { Explanation } from './explanation.js';
 import { openLock } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -96,6 +96,7 @@ function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly D
 async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptions): Promise<Explanation> {
   const { displayPath } = await import('./display-path.js');
   const { listed, resolution, error } = resolved;
+  const { unchecked = [] } = error === undefined ? resolved : {};
   const { request, written, name, line, column, field } = listed;
   const where = {
     apiVersion: request.apiVersion,
@@ -143,7 +144,7 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
     ...(signedBy === undefined ? {} : { signedBy }),
     runtime,
     isLocked: inline ? 'digestFrom' in runtime && runtime.digestFrom === 'lock' : entry === undefined,
-    warnings: [...resolution.warnings, ...(inline ? inlineWarnings(resolved) : [])],
+    warnings: [resolution.warnings, unchecked, inline ? inlineWarnings(resolved) : []].flat(),
   };
 }
 

@@ -24,6 +24,8 @@ export type ResolvedFunction =
       offer?: Resolution;
       /** An entry of a catalog with an image of the same repository. */
       match?: ImageMatch;
+      /** Why its functionConfig is not checked. */
+      unchecked?: string;
       error?: undefined;
     }
   | { listed: ListedFunction; error: KrmhubError; resolution?: undefined };
@@ -86,7 +88,7 @@ async function findOffer(
   }
 }
 
-/** Turns functions into errors whose functionConfig does not satisfy its schema. */
+/** Turns functions into errors whose functionConfig does not satisfy its schema, and marks those that are not checked. */
 export async function checkConfigs(
   io: Io,
   resolved: readonly ResolvedFunction[],
@@ -95,8 +97,8 @@ export async function checkConfigs(
     resolved.map(async (one) => {
       if (one.error !== undefined) return one;
       try {
-        await checkListed(io, one.listed, one.resolution);
-        return one;
+        const unchecked = await checkListed(io, one.listed, one.resolution);
+        return unchecked === undefined ? one : { ...one, unchecked };
       } catch (error) {
         if (error instanceof KrmhubError) return { listed: one.listed, error };
         throw error;

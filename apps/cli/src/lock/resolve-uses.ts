@@ -173,7 +173,13 @@ async function checkAll(
       (one.written !== undefined && compareWritten(one.written, { runtime }) === 'other');
     return resolution === undefined || isOther(resolution) ? [] : [{ listed: one, resolution }];
   });
-  return (await checkConfigs(io, found)).filter(({ error }) => error !== undefined);
+  const checked = await checkConfigs(io, found);
+  for (const one of checked) {
+    if (one.error === undefined && one.unchecked !== undefined) {
+      await printWarning(io, escapeControls(one.unchecked));
+    }
+  }
+  return checked.filter(({ error }) => error !== undefined);
 }
 
 /** Several functionConfigs of one kind with the same catalogs have one function. */

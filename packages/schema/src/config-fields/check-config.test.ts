@@ -60,7 +60,7 @@ describe('a functionConfig', () => {
 
   it('that is too large is not checked', () => {
     const labels = Object.fromEntries(Array.from({ length: 20_001 }, (_, at) => [`a${at}`, 'b']));
-    expect(check({ labels })).toEqual({ result: 'unchecked' });
+    expect(check({ labels })).toEqual({ result: 'unchecked', reason: 'it has 20000 values or more' });
   });
 });
 

@@ -16,8 +16,10 @@ export interface ConfigProblem extends ValueProblem {
   path: string;
 }
 
-/** `unchecked`: the schema or the functionConfig is too large to check. */
-export type ConfigCheck = { result: 'checked'; problems: ConfigProblem[] } | { result: 'unchecked' };
+/** `unchecked`: the schema or the functionConfig is too large to check, with the reason. */
+export type ConfigCheck =
+  | { result: 'checked'; problems: ConfigProblem[] }
+  | { result: 'unchecked'; reason: string };
 
 /** What of a definition the check needs. */
 export interface CheckedDefinition extends Pick<FunctionDefinition, 'group' | 'names'> {
@@ -40,16 +42,22 @@ export function checkConfig(
   exact?: (at: Path) => bigint | undefined,
 ): ConfigCheck {
   const schema = configSchema(definition, versionName);
-  if (countValues(config, MAX_VALUES) >= MAX_VALUES) return { result: 'unchecked' };
+  if (countValues(config, MAX_VALUES) >= MAX_VALUES) {
+    return { result: 'unchecked', reason: `it has ${MAX_VALUES} values or more` };
+  }
   const patterns = new PatternSet();
   const value = withoutNulls(schema, config);
   const checked = checkValue(schema, value, { patterns, exact });
-  if ('exhausted' in checked) return { result: 'unchecked' };
+  if ('exhausted' in checked) {
+    return { result: 'unchecked', reason: 'its schema takes too many steps for it' };
+  }
   let { problems } = checked;
   // Rules expect values of the types that the schema declares.
   if (problems.length === 0) {
     const found = checkRules(schema, value, exact);
-    if (found === 'exhausted') return { result: 'unchecked' };
+    if (found === 'exhausted') {
+      return { result: 'unchecked', reason: 'the CEL rules of its schema cost too much for it' };
+    }
     problems = found;
   }
   const distinct = new Map(problems.map((one) => [`${formatPath(one.at)} ${one.message}`, one]));

@@ -43,7 +43,9 @@ export async function planRender(
   try {
     await planAll(steps, async ({ fn, one }) => {
       try {
-        one.steps.push(await planStep(fn, one, files.folder, session));
+        const isAlone = one === root || !root.kptfile.isBreadthFirst;
+        const isFixed = isAlone && fn === one.kptfile.pipeline[0] && fn.when === undefined;
+        one.steps.push(await planStep(fn, one, { root: files.folder, isFixed }, session));
       } catch (error) {
         if (!(error instanceof KrmhubError) || session.signal.aborted) throw error;
         if (failed === undefined) session.progress.recordFailure(recordOf(fn, one, error));

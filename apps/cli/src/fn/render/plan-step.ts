@@ -18,17 +18,20 @@ import type { FnStep } from '../progress.js';
 import type { Runnable } from '../runnable.js';
 import { fileInRoot, type PlannedPackage } from './planned-package.js';
 
-/** Makes a step of a pipeline ready to run. Throws if its function cannot be found, or may not run. */
+/**
+ * Makes a step of a pipeline ready to run. Throws if its function cannot be found, or may not run. `isFixed`: no other
+ * function can change its functionConfig, so that is checked before anything is fetched.
+ */
 export async function planStep(
   fn: PipelineFunction,
   owner: PlannedPackage,
-  root: string,
+  { root, isFixed }: { root: string; isFixed: boolean },
   session: FnSession,
 ): Promise<FnStep> {
   const { settings } = session;
   const config = configOf(fn, owner.resources, owner.display);
   const folder = path.join(root, owner.node.path);
-  const runnable = await findFunction(fn, config, owner, folder, session);
+  const runnable = await findFunction(fn, { config, owner, folder, isFixed }, session);
   const { when, name } = fn;
   return {
     ...runnable,
@@ -49,9 +52,12 @@ export async function planStep(
 
 async function findFunction(
   fn: PipelineFunction,
-  config: Resource | undefined,
-  { kptfile, display }: PlannedPackage,
-  folder: string,
+  {
+    config,
+    owner: { kptfile, display },
+    folder,
+    isFixed,
+  }: { config: Resource | undefined; owner: PlannedPackage; folder: string; isFixed: boolean },
   session: FnSession,
 ): Promise<Runnable> {
   const { functions, settings, progress } = session;
@@ -72,8 +78,12 @@ async function findFunction(
   if (config === undefined) throw notFound(fn.configRef!, 0);
   const { apiVersion, kind } = config.identity;
   const catalogs = kptfile.catalogs.map((text) => ({ text, folder }));
+  const written = isFixed
+    ? { functionConfig: config.text(), file: path.join(folder, config.path) }
+    : undefined;
   return (
-    (await namedByConfig(config, session, folder)) ?? functions.ofType({ apiVersion, kind, catalogs }, folder)
+    (await namedByConfig(config, session, folder)) ??
+    functions.ofType({ apiVersion, kind, catalogs }, folder, written)
   );
 }
 

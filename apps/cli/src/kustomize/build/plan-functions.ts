@@ -94,7 +94,8 @@ function pinned(
 async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
   const { listed, place, index, prepared, warned } = planning;
   const resolution = await context.resolver.resolve(listed.request);
-  await checkListed(io, listed, resolution);
+  const unchecked = await checkListed(io, listed, resolution);
+  if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
   for (const warning of resolution.warnings) {
     const line = aboutText(place, warning);
     if (!warned.has(line)) await printWarning(io, escapeControls(line));

@@ -127,6 +127,36 @@ async function build(stdin: string, options: { config?: string; folder?: string;
   return { out: io.out(), err: io.err(), code: io.exitCode, error };
 }
 
+describe('a functionConfig that is not checked', () => {
+  const values = Array.from({ length: 20_001 }, (_, at) => at).join(',');
+  const texts = (count: number) => Array.from({ length: count }, (_, at) => `${'x'.repeat(9_000)}${at}`);
+  const installWith = async (count: number) => {
+    writeCatalog({ AddLabel: addLabel() });
+    const file = path.join(cwd, 'catalog.yaml');
+    const schema = { type: 'object', properties: { data: { enum: texts(count) }, list: {} } };
+    const text = readFileSync(file, 'utf8').replace('{"type":"object"}', JSON.stringify(schema));
+    writeFileSync(file, text);
+    return run('install', '-c', 'catalog.yaml', '--allow-exec');
+  };
+
+  it('is reported at the installation, if the schema is too large for a plugin', async () => {
+    const warning =
+      'warning: team.example.com/v1/AddLabel: the plugin does not check functionConfigs, because the schema is larger than 262 KB';
+    const io = await installWith(30);
+    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(warning)]);
+    expect((await installWith(3)).err()).not.toContain('warning');
+  });
+
+  it('is reported by the plugin, if it is too large itself', async () => {
+    await installWith(3);
+    const { out, err, code } = await build(RESOURCE, { config: `list: [${values}]\n` });
+    expect([code, out]).toEqual([0, expect.stringContaining('labels:')]);
+    expect(err).toBe(
+      'warning: the functionConfig of team.example.com/v1 AddLabel is not checked: it has 20000 values or more\n',
+    );
+  });
+});
+
 describe('plugins install', () => {
   it('says which entries of the catalog are not valid', async () => {
     const invalid = { exec: { platforms: [] } };

@@ -4,6 +4,7 @@ import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
+import { sizeText } from '../../io/size-text.js';
 import { escapeControls } from '../../io/text.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
 import { registryUrl } from '../../registry/registry-url.js';
@@ -69,6 +70,11 @@ export async function preparePin(
   for (const warning of resolution.warnings) await printWarning(io, escapeControls(`${name}: ${warning}`));
   const { executable, tools } = prepared;
   const declared = declaredVersion(resolution);
+  if (declared === 'too large') {
+    const size = sizeText(MAX_SCHEMA_BYTES);
+    const message = `the plugin does not check functionConfigs, because the schema is larger than ${size}`;
+    await printWarning(io, escapeControls(`${name}: ${message}; krmhub build checks them`));
+  }
   return {
     pin: {
       catalog,
@@ -76,18 +82,22 @@ export async function preparePin(
       ...(definition === undefined ? {} : { definition }),
       ...(signedBy === undefined ? {} : { signedBy }),
       runtime,
-      ...(declared === undefined ? {} : { declared }),
+      ...(typeof declared === 'object' ? { declared } : {}),
       ...(executable === undefined ? {} : { executable }),
     },
     tools,
   };
 }
 
-/** The names and the schema of the API version; undefined if it is too large for a record. */
-function declaredVersion({ apiVersion, entry, declared = entry }: Resolution): PluginPin['declared'] {
+/** The names and the schema of the API version; undefined if only a lock file is read. */
+function declaredVersion({
+  apiVersion,
+  entry,
+  declared = entry,
+}: Resolution): PluginPin['declared'] | 'too large' {
   const version = declared?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
   if (declared === undefined || version === undefined) return undefined;
-  if (JSON.stringify(version.schema).length > MAX_SCHEMA_BYTES) return undefined;
+  if (JSON.stringify(version.schema).length > MAX_SCHEMA_BYTES) return 'too large';
   const { name, schema } = version;
   return { group: declared.group, names: declared.names, versions: [{ name, schema }] };
 }

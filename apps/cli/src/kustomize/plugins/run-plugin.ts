@@ -6,6 +6,8 @@ import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml
 import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, writeData } from '../../io/io.js';
+import { printWarning } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
 import { watchCaller } from '../../io/watch-caller.js';
 import { LocalRunner } from '../../run/local-runner.js';
 import { formatPlugin } from './plugin-folder.js';
@@ -50,7 +52,8 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
   const { declared } = pin;
-  if (declared !== undefined) await checkSchema(config, declared, record);
+  const unchecked = declared === undefined ? undefined : await checkSchema(config, declared, record);
+  if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
   const { engine, sandbox, permissions } = record;
   const signal = watchCaller(io, name);
   const runner = new LocalRunner(io, permissions, {
@@ -102,7 +105,7 @@ async function checkSchema(
   config: Uint8Array,
   declared: NonNullable<PluginPin['declared']>,
   { function: own }: PluginRecord,
-): Promise<void> {
+): Promise<string | undefined> {
   const { readMachineYaml } = await import('@krmhub/schema/yaml/read-machine-yaml');
   const { checkDeclared } = await import('../../lock/config-check.js');
   const [value] = readMachineYaml(config, { file: '' }).documents;
@@ -110,9 +113,9 @@ async function checkSchema(
   // What only a slower parser reads: an integer of 64 bits, or `yes`.
   const { exactIntegers, readYaml } = await import('@krmhub/schema/yaml');
   const [document] = readYaml(config, { file: '' }).documents;
-  if (document === undefined || !isObject(document.value)) return;
+  if (document === undefined || !isObject(document.value)) return undefined;
   const exact = exactIntegers(config, document);
-  await checkDeclared(declared, { ...own, value: document.value, exact });
+  return checkDeclared(declared, { ...own, value: document.value, exact });
 }
 
 /** Reading a lock file takes longer than all the rest. */
