@@ -29,7 +29,15 @@ afterAll(() => {
   remove();
 });
 const canSee = existsSync('/proc/self/environ');
-const SECRETS = ['KRMHUB_TOKEN', 'KRMHUB_KEY_PASSWORD', 'KRMHUB_DATABASE_URL', 'KRMHUB_SOURCE_CREDENTIALS'];
+const SECRETS = [
+  'KRMHUB_TOKEN',
+  'KRMHUB_KEY_PASSWORD',
+  'KRMHUB_DATABASE_URL',
+  'KRMHUB_SOURCE_CREDENTIALS',
+  'COSIGN_PASSWORD',
+  'SIGSTORE_ID_TOKEN',
+  'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
+];
 const CANARY = 'canary-of-a-secret';
 
 /** Logs that it ran, and which processes of this command hold the secret; then does its part. */

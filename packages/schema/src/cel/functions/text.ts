@@ -49,22 +49,38 @@ export function textFunctions(meter: Meter): CelFunc[] {
 export function linearExpressions(meter: Meter): {
   compile(pattern: string): { test(text: string): boolean };
 } {
-  return { compile: (pattern) => ({ test: (text) => compile(meter, pattern, text).test(text) }) };
+  return {
+    compile: (pattern) => ({
+      test(text) {
+        const { expression, charge } = compile(meter, pattern);
+        charge(text.length);
+        return expression.test(text);
+      },
+    }),
+  };
 }
 
 function findAll(meter: Meter, pattern: string, text: string, most: number): string[] {
-  const matcher = compile(meter, pattern, text).matcher(text);
+  const { expression, charge } = compile(meter, pattern);
+  const matcher = expression.matcher(text);
   const found: string[] = [];
-  while (found.length < most && matcher.find()) found.push(matcher.group() ?? '');
-  return found;
+  // Each search can read the whole rest of the text, also if it finds only its start.
+  for (let rest = text.length; ; rest = text.length - matcher.end()) {
+    charge(rest);
+    if (found.length >= most || !matcher.find()) return found;
+    found.push(matcher.group() ?? '');
+  }
 }
 
-function compile(meter: Meter, pattern: string, text: string): RE2JS {
+/** Returns a pattern, and what charges for one search in a text of a length. */
+function compile(meter: Meter, pattern: string): { expression: RE2JS; charge: (length: number) => void } {
   // Patterns of earlier evaluations are remembered there.
   const compiled: CompiledPattern = new PatternSet().compile(pattern);
   if ('expression' in compiled) {
-    meter.budget.charge(Math.ceil(((text.length + 1) * compiled.instructions) / STEPS_PER_COST));
-    return compiled.expression;
+    const { expression, instructions } = compiled;
+    const charge = (length: number) =>
+      meter.budget.charge(Math.ceil(((length + 1) * instructions) / STEPS_PER_COST));
+    return { expression, charge };
   }
   const reason = compiled.refused === 'syntax' ? compiled.reason : 'it is too long';
   throw new Error(`the regular expression ${JSON.stringify(pattern)} is not valid: ${reason}`);
