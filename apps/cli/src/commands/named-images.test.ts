@@ -102,6 +102,31 @@ describe('a Kptfile with an image', () => {
     expect(ran()).toBe(at(first));
   });
 
+  it('is explained without its digest if its registry is not reached, with what catalogs have', async () => {
+    const other = `sha256:${'e'.repeat(64)}`;
+    await open('{image: "localhost:9/fn/set-labels:v1", configPath: labels.yaml}', {
+      'catalog.yaml': catalog(other),
+    });
+    const unknown =
+      /^the image localhost:9\/fn\/set-labels:v1 is not pinned by digest, and its digest is unknown: /;
+    expect(await explained('-c', 'catalog.yaml')).toMatchObject({
+      state: 'inline',
+      isLocked: false,
+      warnings: [
+        expect.stringMatching(unknown),
+        `catalog catalog.yaml has SetLabels as ${at(other)}; to run that, update the Kptfile with \`krmhub kpt sync\``,
+      ],
+    });
+    await pack.write({
+      'app/Kptfile': kptfile('    - image: localhost:9/fn/set-labels:v1\n'),
+      'catalog.yaml': catalog(other).replaceAll(host, 'localhost:9'),
+    });
+    expect((await explained('-c', 'catalog.yaml')).warnings).toEqual([
+      expect.stringMatching(unknown),
+      `example.com/v1 SetLabels of catalog catalog.yaml has another image of this repository: localhost:9/fn/set-labels@${other}`,
+    ]);
+  });
+
   it('is locked by the digest of its tag, which stays until it is upgraded', async () => {
     await open(`image: ${image()}`);
     const io = await run('lock', 'app');

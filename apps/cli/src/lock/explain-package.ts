@@ -117,7 +117,7 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
       searched: [],
       runtime: own,
       isLocked: false,
-      warnings: [unknownDigest(own, error)],
+      warnings: [unknownDigest(own, error), ...catalogWarnings(resolved, own)],
     };
   }
   if (error !== undefined) {
@@ -191,13 +191,28 @@ function resolvedReason(
 }
 
 /** What is not pinned, and what catalogs have for the same functionConfig or the same repository. */
-function inlineWarnings({ listed, resolution, offer, match }: Resolved): string[] {
+function inlineWarnings(resolved: Resolved): string[] {
+  const { listed, resolution } = resolved;
   const { runtime } = resolution;
   const warnings: string[] = [];
   if (runtime.type === 'container' && 'digestFrom' in runtime && runtime.digestFrom === 'registry') {
     const now = `its registry has ${runtime.digest} now`;
     warnings.push(`the image ${runtime.image} is not pinned by digest; ${now}; lock it with \`krmhub lock\``);
   }
+  warnings.push(...catalogWarnings(resolved, runtime));
+  const own = listed.request.inline;
+  if (listed.written !== undefined && own?.type === 'container' && own.image !== imageOf(runtime)) {
+    warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`krmhub kpt sync\``);
+  }
+  return warnings;
+}
+
+/** What catalogs have for the functionConfig or the image. */
+function catalogWarnings(
+  { offer, match, warning }: ResolvedFunction,
+  runtime: ResolvedInline | PinnedRuntime,
+): string[] {
+  const warnings = warning === undefined ? [] : [warning];
   if (offer !== undefined) {
     const { value } = entryRuntime(offer);
     const what = `catalog ${offer.catalog?.reference} has ${offer.kind} as ${value}`;
@@ -210,10 +225,6 @@ function inlineWarnings({ listed, resolution, offer, match }: Resolved): string[
     warnings.push(
       isSame ? `the image is ${what}` : `${what} has another image of this repository: ${match.image}`,
     );
-  }
-  const own = listed.request.inline;
-  if (listed.written !== undefined && own?.type === 'container' && own.image !== imageOf(runtime)) {
-    warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`krmhub kpt sync\``);
   }
   return warnings;
 }

@@ -17,18 +17,24 @@ import { checkListed } from './config-check.js';
 
 /** A functionConfig, and what runs for it or why nothing does. */
 export type ResolvedFunction =
-  | {
+  | ({
       listed: ListedFunction;
       resolution: Resolution;
-      /** What a catalog has for its functionConfig, if the Kptfile names something else to run. */
-      offer?: Resolution;
-      /** An entry of a catalog with an image of the same repository. */
-      match?: ImageMatch;
       /** Why its functionConfig is not checked. */
       unchecked?: string;
       error?: undefined;
-    }
-  | { listed: ListedFunction; error: KrmhubError; resolution?: undefined };
+    } & CatalogFindings)
+  | ({ listed: ListedFunction; error: KrmhubError; resolution?: undefined } & CatalogFindings);
+
+/** What catalogs have, if a package names itself what runs. */
+interface CatalogFindings {
+  /** For its functionConfig. */
+  offer?: Resolution;
+  /** An entry with an image of the same repository. */
+  match?: ImageMatch;
+  /** Why the catalogs were not searched. */
+  warning?: string;
+}
 
 /**
  * Resolves functions, and goes on where one cannot be resolved. Left out are candidates that no catalog has. A step of a
@@ -62,22 +68,27 @@ async function resolveOne(
   const runs = written ?? request.inline!;
   const found = request.inline === undefined ? await findOffer(resolver, request) : {};
   const { offer } = found;
+  const { catalogs } = request;
   if (offer !== undefined && compareWritten(runs, offer) === 'same') return { listed, resolution: offer };
-  const resolution = await resolver.resolve({ ...request, inline: runs });
-  if (found.warning !== undefined) resolution.warnings.push(found.warning);
-  const { runtime } = resolution;
-  if (offer !== undefined) return { listed, resolution, offer };
-  if (runtime.type !== 'container') return { listed, resolution };
+  let result: ResolvedFunction;
+  try {
+    result = { listed, resolution: await resolver.resolve({ ...request, inline: runs }), ...found };
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    result = { listed, error, ...found };
+  }
+  const runtime: Resolution['runtime'] = result.resolution?.runtime ?? runs;
+  if (offer !== undefined || runtime.type !== 'container') return result;
   const digest = 'digest' in runtime ? runtime.digest : undefined;
-  const match = await resolver.matchImage(runtime.image, digest, request.catalogs);
-  return { listed, resolution, ...(match === undefined ? {} : { match }) };
+  const match = await resolver.matchImage(runtime.image, digest, catalogs);
+  return match === undefined ? result : { ...result, match };
 }
 
 /** What runs does not depend on the catalogs, so a catalog that cannot be used is only a warning. */
 async function findOffer(
   resolver: Pick<Resolver, 'resolve'>,
   request: ListedFunction['request'],
-): Promise<{ offer?: Resolution; warning?: string }> {
+): Promise<CatalogFindings> {
   try {
     return { offer: await resolver.resolve(request) };
   } catch (error) {
