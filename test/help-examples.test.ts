@@ -129,7 +129,7 @@ beforeAll(async () => {
   );
   writeFileSync(
     path.join(files, 'app/set-labels.yaml'),
-    'apiVersion: example.com/v1alpha1\nkind: SetLabels\nmetadata: {name: a}\n',
+    'apiVersion: example.com/v1alpha1\nkind: SetLabels\nmetadata: {name: a}\nowner: platform\n',
   );
 
   mkdirSync(path.join(files, 'package'));

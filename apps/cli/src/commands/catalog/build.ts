@@ -26,7 +26,8 @@ export function registerCatalogBuild(parent: Command, io: Io): void {
 The command fetches upstream catalogs from this machine over http, https, git,
 OCI, or file: (in the folder of the recipe). It uses the credentials of docker
 login and krmhub login, your git configuration, and your proxy. It verifies the
-signatures that the recipe requires. It contacts the registry only if a source has \`functions:\`.
+signatures that the recipe requires. It contacts the registry only if a source
+has \`functions:\`.
 
 If a source fails, the build fails and writes nothing. A build has no history:
 it cannot reject older snapshots of a source, and it does not support
