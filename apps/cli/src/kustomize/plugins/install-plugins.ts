@@ -85,8 +85,8 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
     }
     if (prepared.length === 0) {
       const given = [source.official ?? [], source.catalogs].flat();
-      throw new KrmhubError('not-found', escapeControls(`no function with a name in ${given.join(', ')}`), {
-        hint: 'Check the catalog: krmhub lint FILE, or select another one with -c.',
+      throw new KrmhubError('not-found', escapeControls(`no functions in ${given.join(', ')}`), {
+        hint: 'Select another catalog with -c.',
       });
     }
     for (const { file, plugin } of prepared) await writePlugin(file, plugin.record, plugin.text);

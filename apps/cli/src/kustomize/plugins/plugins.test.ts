@@ -174,17 +174,36 @@ describe('plugins install', () => {
     const none = await run('install', '-c', 'catalog.yaml', '--allow-exec');
     expect([none.exitCode !== 0, none.err()]).toEqual([true, expect.stringContaining('installed none of 1')]);
     writeCatalog({});
-    const nameless = readFileSync(path.join(cwd, 'catalog.yaml'), 'utf8').replace(
-      '[]',
-      '[{"names":{"kind":7}}]',
-    );
-    writeFileSync(path.join(cwd, 'catalog.yaml'), nameless);
-    const unnamed = await run('install', '-c', 'catalog.yaml', '--allow-exec');
-    expect([unnamed.exitCode, unnamed.err()]).toEqual([
+    const empty = await run('install', '-c', 'catalog.yaml', '--allow-exec');
+    expect([empty.exitCode, empty.err()]).toEqual([
       3,
-      expect.stringContaining('no function with a name in'),
+      expect.stringMatching(/^error: no functions in \S*catalog\.yaml\n/),
     ]);
-    expect(unnamed.err()).not.toContain('installed');
+  });
+
+  it('says at which position entries without a name are', async () => {
+    const nameless = async (functions: Record<string, Runtime>) => {
+      writeCatalog(functions);
+      const file = path.join(cwd, 'catalog.yaml');
+      const catalog = JSON.parse(readFileSync(file, 'utf8'));
+      catalog.spec.krmFunctions.push({ names: { kind: 7 } }, 'text');
+      writeFileSync(file, JSON.stringify(catalog));
+      return run('install', '-c', 'catalog.yaml', '--allow-exec');
+    };
+    const beside = await nameless({ Echo: echo() });
+    expect([beside.exitCode, beside.err()]).toEqual([
+      1,
+      expect.stringMatching(
+        /^not installed: \S* \S*catalog\.yaml: its entry 2, which has no valid name, is not valid: .*\nnot installed: \S* \S*catalog\.yaml: its entry 3, .*: it is not a mapping\ninstalled 1 plugin in/,
+      ),
+    ]);
+    const alone = await nameless({});
+    expect([alone.exitCode, alone.err()]).toEqual([
+      1,
+      expect.stringContaining('installed none of 2 plugins'),
+    ]);
+    const named = await run('install', '-c', 'catalog.yaml', '--allow-exec', '--kind', 'Entry1');
+    expect([named.exitCode, named.err()]).toEqual([3, expect.not.stringContaining('unnamed.invalid')]);
   });
 
   it('writes a plugin and its record for each kind', async () => {

@@ -1,4 +1,5 @@
 import { tooLarge } from '@krmhub/catalog/resolve/entries/entry-limits';
+import { unnamedPosition } from '@krmhub/catalog/resolve/entries/unnamed-entry';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
@@ -70,7 +71,8 @@ export class WholeCatalog implements CatalogReader {
   async near(name: FunctionName): Promise<NearFunction[]> {
     return this.#read(async ({ document }) => {
       const { nearFunctions } = await import('@krmhub/catalog/resolve/near-functions');
-      const names = nearFunctions(name, await document.names());
+      const named = (await document.names()).filter((one) => unnamedPosition(one) === undefined);
+      const names = nearFunctions(name, named);
       return Promise.all(
         names.map(async ({ group, kind }) => {
           const entries = await document.find({ group, kind });

@@ -1,6 +1,7 @@
 import { isGroup, isKind } from '@krmhub/schema/gvk';
 import { readCatalog } from '@krmhub/schema/read-catalog';
 import { catalogPieces, orderDefinition } from '../../render/render.js';
+import { unnamedEntry } from './unnamed-entry.js';
 
 /** Replaces an entry that cannot be used, with the reason for the users who need it. */
 export interface UnusableEntry {
@@ -11,8 +12,8 @@ export interface UnusableEntry {
 
 /**
  * Reads a catalog of any dialect and layout and returns it in the layout of `catalog.json`, with an entry in each line
- * (`splitEntries`). An entry that cannot be used becomes an UnusableEntry, if its name can be read; otherwise it is
- * omitted. `problem` says why there is no catalog. Never throws for what the bytes hold.
+ * (`splitEntries`). An entry that cannot be used becomes an UnusableEntry; without a name, its position names it.
+ * `problem` says why there is no catalog. Never throws for what the bytes hold.
  */
 export function normalizeCatalog(
   bytes: Uint8Array,
@@ -22,23 +23,20 @@ export function normalizeCatalog(
   if ('problem' in read) return read;
   const pieces = catalogPieces('catalog.json', { name: 'normalized' });
   const text: string[] = [];
-  for (const entry of read.entries) {
-    const item = 'definition' in entry ? orderDefinition(entry.definition) : unusable(entry);
-    if (item !== undefined) text.push(pieces.entry({ yaml: '', json: JSON.stringify(item) }));
+  for (const [index, entry] of read.entries.entries()) {
+    const item = 'definition' in entry ? orderDefinition(entry.definition) : unusable(entry, index + 1);
+    text.push(pieces.entry({ yaml: '', json: JSON.stringify(item) }));
   }
   text.push(pieces.end());
   return { bytes: Buffer.from(text.join('')) };
 }
 
-function unusable({
-  group,
-  kind,
-  problem,
-}: {
-  group?: string;
-  kind?: string;
-  problem: string;
-}): UnusableEntry | undefined {
-  if (group === undefined || kind === undefined || !isGroup(group) || !isKind(kind)) return undefined;
-  return { group, names: { kind }, problem };
+function unusable(
+  { group, kind, problem }: { group?: string; kind?: string; problem: string },
+  position: number,
+): UnusableEntry {
+  if (group !== undefined && kind !== undefined && isGroup(group) && isKind(kind)) {
+    return { group, names: { kind }, problem };
+  }
+  return { ...unnamedEntry(position), problem };
 }

@@ -8,6 +8,7 @@ import { MAX_ENTRY_BYTES } from './entry-limits.js';
 import { normalizeCatalog } from './normalize-catalog.js';
 import { readEntryBytes } from './read-entry.js';
 import { splitEntries } from './split-entries.js';
+import { unnamedEntry, unnamedPosition } from './unnamed-entry.js';
 
 const RENDITIONS = [
   'catalog.yaml',
@@ -203,6 +204,11 @@ spec:
   - {group: UPPER, names: {kind: C}}
 `;
 
+  const at = (position: number) => {
+    const { group, names } = unnamedEntry(position);
+    return { group, kind: names.kind };
+  };
+
   it('makes a catalog of any layout one that can be split, and keeps why an entry cannot be used', () => {
     const normal = normalizeCatalog(Buffer.from(kep), 'test');
     expect('bytes' in normal && readSplit(normal.bytes)).toEqual([
@@ -212,6 +218,13 @@ spec:
         read: { definition: expect.objectContaining({ group: 'example.com' }) },
       },
       { group: 'example.com', kind: 'B', read: { problem: expect.stringContaining('krmFunctions[1]') } },
+      { ...at(3), read: { problem: 'it is not a mapping' } },
+      { ...at(4), read: { problem: expect.stringContaining('krmFunctions[3]') } },
+    ]);
+    expect([at(3), at(12), { group: 'unnamed.example.com', kind: 'Entry3' }].map(unnamedPosition)).toEqual([
+      3,
+      12,
+      undefined,
     ]);
   });
 
