@@ -7,6 +7,7 @@ const ENGINE_FAILED = 125;
 /** Exit codes for "the program of the image could not be started". A function may use them too. */
 const NOT_STARTED = [126, 127];
 const OF_RUNTIME = /\b(?:OCI runtime|OCI permission denied|runc|crun|containerd)\b/;
+const OF_LIMITS = /rlimit|ulimit/i;
 const NOT_RUNNING =
   /cannot connect to (?:the docker daemon|podman)|is the docker daemon running|error during connect|cannot access containerd|connection refused.*containerd|unable to connect to podman/i;
 /** Of podman, of docker, and of containerd. */
@@ -55,8 +56,19 @@ export function describeFailure(engine: EngineName, action: string, stderr: stri
     });
   }
   return new KrmhubError('unavailable', `${action}: ${engine} failed: ${reason}`, {
-    hint: 'Check that the registry of the image is reachable, and that you are logged in.',
+    hint: hintFor(engine, reason),
   });
+}
+
+/** The registry has no part in what fails after the download. */
+function hintFor(engine: EngineName, reason: string): string {
+  if (OF_LIMITS.test(reason)) {
+    return 'Raise the limits of this user (show them with `ulimit -Ha`), or use another engine with `--engine`.';
+  }
+  if (OF_RUNTIME.test(reason)) {
+    return `Check the entrypoint and the platform of the image, and the engine: ${engine} info`;
+  }
+  return 'Check that the registry of the image is reachable, and that you are logged in.';
 }
 
 /** The last line that is not progress, without the prefixes of logs. */
