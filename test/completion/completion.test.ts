@@ -75,7 +75,7 @@ describe.each(shells)('in %s', (shell) => {
     // Each completion starts a whole zsh.
     const asked = documented.filter((_, at) => shell !== 'zsh' || at % 3 === 0);
     for (const { words, options } of asked) {
-      const global = words.length === 0 ? [] : ['--no-color'];
+      const global = words.length === 0 ? [] : ['--no-color', '--request-timeout', '--verbose'];
       expect([words, offers(shell, [...words, '--']).filter((one) => one !== '--')], words.join(' ')).toEqual(
         [words, [...new Set([...options, ...global])].sort()],
       );

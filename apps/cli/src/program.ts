@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
+import { parseTimeout } from './io/duration.js';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
 import { type DataFormat, hasColor, type Io, type SnapshotLimits, terminalWidth, write } from './io/io.js';
 import { VERSION } from './io/version.js';
@@ -78,6 +79,14 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     },
   },
 };
+/** Of the program itself, and so of every command. */
+interface GlobalOptions {
+  color?: boolean;
+  verbose?: boolean;
+  /** Seconds. */
+  requestTimeout?: number;
+}
+
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
 /** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
@@ -88,6 +97,12 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .helpOption('-h, --help', 'Show help.')
     .helpCommand('help [command]', 'Show help for a command.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
+    .option('--verbose', 'Print requests, the cache, and where credentials come from.')
+    .option(
+      '--request-timeout <duration>',
+      'Wait this long for a server, for example 5s. Default: 1m, and 30s for catalogs.',
+      parseTimeout,
+    )
     .showSuggestionAfterError()
     .exitOverride()
     .configureHelp({
@@ -119,7 +134,10 @@ Examples:
 Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
 not found, 4 not trusted or digest mismatch, 5 registry, network, or disk, 6 not
 signed in or not allowed. With -o json or -o yaml, an error is also data on
-stdout.`,
+stdout.
+
+Every command accepts the three global options. --timeout is --request-timeout
+where a command has no --timeout of its own, which is for functions.`,
     );
   program.hook('preAction', (_, command) => {
     const { output } = command.opts<{ output?: unknown }>();
@@ -131,7 +149,9 @@ stdout.`,
         ...(maxAge === undefined ? {} : { maxAge }),
       };
     }
-    if (command.optsWithGlobals().color === false) io.noColor = true;
+    const { color, requestTimeout } = program.opts<GlobalOptions>();
+    if (color === false) io.noColor = true;
+    if (requestTimeout !== undefined) io.requestTimeout = requestTimeout * 1_000;
   });
   for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
@@ -156,8 +176,14 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
   const plain = plainArguments(args);
   const program = await buildProgram(io, neededCommands(plain));
   const { command, rest } = findCommand(program, plain);
+  const parsed = command.options.some(({ long }) => long === '--timeout') ? plain : requestTimeouts(plain);
+  let endTrace: (() => void) | undefined;
+  program.hook('preAction', async () => {
+    if (program.opts<GlobalOptions>().verbose !== true) return;
+    endTrace = (await import('./io/trace.js')).startTrace(io);
+  });
   try {
-    await program.parseAsync(helpArguments(command, { args: plain, rest }), { from: 'user' });
+    await program.parseAsync(helpArguments(command, { args: parsed, rest }), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed its message. Requested help is not an error.
@@ -173,7 +199,15 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     await printError(io, error);
     await printErrorData(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
+  } finally {
+    endTrace?.();
   }
+}
+
+/** For commands that have no `--timeout` of their own. */
+function requestTimeouts(args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  return args.map((arg, at) => (at < end ? arg.replace(/^--timeout(?==|$)/, '--request-timeout') : arg));
 }
 
 /** Returns the command that arguments name, and the arguments after its name; the program itself if they name none. */
@@ -182,7 +216,12 @@ function findCommand(program: Command, args: readonly string[]): { command: Comm
   let at = 0;
   for (; at < args.length; at++) {
     const arg = args[at]!;
-    if (command === program && arg.startsWith('--no-')) continue;
+    const option =
+      command === program ? program.options.find(({ long }) => long === arg.split('=')[0]) : undefined;
+    if (option !== undefined && option.long !== '--version') {
+      if (option.required && !arg.includes('=')) at++;
+      continue;
+    }
     const next = command.commands.find((one) => one.name() === arg);
     if (next === undefined) break;
     command = next;

@@ -18,7 +18,8 @@ export const FORMATS = ['yaml', 'json'] as const;
 export interface PullOptions {
   snapshot?: string;
   kind: (typeof KINDS)[number];
-  format: (typeof FORMATS)[number];
+  /** Default: yaml. */
+  format?: (typeof FORMATS)[number];
   profile?: Profile;
   losses?: string;
   out: string;
@@ -26,8 +27,9 @@ export interface PullOptions {
   output: OutputFormat;
 }
 
-export async function pullCatalog(io: Io, name: string, options: PullOptions): Promise<void> {
-  const { snapshot, kind, format, profile, losses } = options;
+export async function pullCatalog(io: Io, name: string, given: PullOptions): Promise<void> {
+  const options = withoutReport(given);
+  const { snapshot, kind, format = 'yaml', profile, losses } = options;
   checkOutput('catalog.yaml', options);
   if (losses !== undefined && profile === undefined) {
     throw new KrmhubError('usage', '--losses requires --profile', {
@@ -56,6 +58,15 @@ export async function pullCatalog(io: Io, name: string, options: PullOptions): P
   }
   await reportUnverified(io, client, name);
   await writeDocument(io, name, document, options);
+}
+
+/** On stdout, the catalog itself is the output, so `-o` is its format. */
+function withoutReport(options: PullOptions): PullOptions {
+  const { out, output, profile, format } = options;
+  if (out !== '-' || output === 'table' || profile !== undefined) return options;
+  return format === undefined || format === output
+    ? { ...options, format: output, output: 'table' }
+    : options;
 }
 
 /** Pulls a profile. Requests document and report by the same serial, so that both are of one snapshot. */

@@ -105,8 +105,21 @@ it('catalog pull prints the file and its digest', async () => {
   });
 });
 
+it('catalog pull prints the catalog in the format of -o where it prints no report', async () => {
+  const catalog = {
+    kind: 'Catalog',
+    spec: { krmFunctions: [expect.objectContaining({ group: expect.any(String) })] },
+  };
+  const pulled = await json('catalog', 'pull', 'default');
+  expect(pulled).toMatchObject(catalog);
+  expect(await json('catalog', 'pull', 'default', '--format', 'json')).toEqual(pulled);
+  const yaml = await run(['catalog', 'pull', 'default', '-o', 'yaml']);
+  expect(yaml.out()).toMatch(/^apiVersion: /);
+});
+
 it.each([
-  ['catalog', 'pull', 'default'],
+  ['catalog', 'pull', 'default', '--format', 'yaml'],
+  ['catalog', 'pull', 'default', '--profile', 'porch'],
   ['convert', 'definition.yaml'],
 ])('%s %s does not mix its document and JSON on stdout', async (...args) => {
   const io = await run([...args, '-o', 'json']);

@@ -148,12 +148,27 @@ functions:
     expect(await lockText()).toContain(`setnames@sha256:${'a'.repeat(64)}`);
   });
 
+  it('says that the catalogs of an overlay do not apply to its bases', async () => {
+    pack = await testPackage({
+      ...files,
+      'base/kustomization.yaml': 'transformers: [names.yaml]\n',
+      'base/names.yaml': config('SetNames'),
+    });
+    const io = await lock(...trusted);
+    expect([io.exitCode, said(io)]).toEqual([
+      3,
+      'error: base/names.yaml:1:1: cannot resolve example.com/v1 SetNames: its kustomization sets no catalog, and those of an overlay do not apply to its bases\n  hint: Add `catalogs:` to that kustomization, or set a catalog of your registry, a URL, or a file, for example: --catalog default\n',
+    ]);
+    await pack.write({ 'app/kustomization.yaml': 'resources: [../base]\n' });
+    expect(said(await lock(...trusted))).toContain('SetNames: no catalog is set\n');
+  });
+
   it('with --check shows the difference, and changes nothing', async () => {
     pack = await testPackage(files);
     const missing = await lock('--check', ...trusted);
     expect([missing.exitCode, said(missing)]).toEqual([
       1,
-      'app/krmhub.lock is out of date; update it: krmhub lock\n',
+      'app/krmhub.lock is out of date; update it: krmhub lock app\n',
     ]);
     expect(missing.out()).toContain('+  kind: SetLabels\n');
     await expect(lockText()).rejects.toThrow('ENOENT');

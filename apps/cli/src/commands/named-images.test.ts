@@ -149,7 +149,9 @@ describe('a Kptfile with an image', () => {
       expect((await run('lock', 'app', '--upgrade', name)).exitCode).toBe(2);
     }
     const upgraded = await run('lock', 'app', '--upgrade', `${host}/fn/set-labels`);
-    expect(upgraded.out()).toBe(`changed\t${image()}\t${first}\t${second}\t\t\t\t\n`);
+    expect(upgraded.out()).toBe(
+      `changed\t${image()}\t${first}\t${second}\t\tquiet\trebuilt\tthe digest of the tag changed\n`,
+    );
     await run('fn', 'render', 'app', '--frozen');
     expect(ran()).toBe(at(second));
     await pack.write({ 'app/Kptfile': kptfile('    []\n').replace('mutators:\n    []', 'mutators: []') });

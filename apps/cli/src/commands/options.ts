@@ -3,11 +3,11 @@ import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration, parseTimeout } from '../io/duration.js';
 import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import { isCatalogName } from '../registry/catalog-name.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
-import { FETCH_LIMITS } from '../run/limits.js';
 import { absoluteMount } from '../run/mounts.js';
 import type { RunPermissions } from '../run/runner.js';
 
@@ -143,12 +143,6 @@ export function readRunning(options: RunningOptions, folder: string): RunPermiss
   };
 }
 
-function parseTimeout(value: string): number {
-  const seconds = parseDuration(value);
-  if (seconds <= FETCH_LIMITS.maxTimeoutSeconds) return seconds;
-  throw new InvalidArgumentError('Use at most 24h.');
-}
-
 /** Splits the arguments at `--`, which commander removes: those of the command, and those that follow. */
 export function splitArguments(
   command: Command,
@@ -244,15 +238,6 @@ export function withSnapshotLimits(command: Command): Command {
       'Reject older signatures, for example 30d. Rejects every catalog that is not pinned.',
       parseDuration,
     );
-}
-
-const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
-
-/** Parses a duration as recipes have it, in seconds. */
-export function parseDuration(value: string): number {
-  const [, count, unit] = /^([1-9]\d{0,8})([dhms])$/.exec(value) ?? [];
-  if (count !== undefined) return Number(count) * SECONDS[unit as keyof typeof SECONDS];
-  throw new InvalidArgumentError('Use an integer and a unit, for example 30d, 12h, or 90m.');
 }
 
 /** Adds the argument `<name>` for the name of a catalog. */

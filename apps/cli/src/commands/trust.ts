@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { parseDuration } from '../io/duration.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import type { AddOptions } from '../signatures/trust/edit-trust.js';
-import { collect, collectList, parseDuration, parseSerial, withOutput } from './options.js';
+import { collect, collectList, parseSerial, withOutput } from './options.js';
 
 export function registerTrust(program: Command, io: Io): void {
   const trust = program

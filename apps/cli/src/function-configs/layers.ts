@@ -100,7 +100,11 @@ export interface ReadLayersOptions {
 
 /** The functions of a layer and of all layers below it, in the order in which kustomize and kpt run them. */
 export function listFunctions(layer: Layer): ListedFunction[] {
-  const below = (isWanted: (one: Layer) => boolean) => layer.layers.filter(isWanted).flatMap(listFunctions);
+  const below = (isWanted: (one: Layer) => boolean) =>
+    layer.layers.filter(isWanted).flatMap((one) => {
+      const listed = listFunctions(one);
+      return layer.catalogs.length === 0 ? listed : listed.map(belowCatalogs);
+    });
   const used = (field: FunctionField) => [
     ...below((one) => one.configsOf === field),
     ...layer.functions.filter((one) => one.field === field),
@@ -112,4 +116,9 @@ export function listFunctions(layer: Layer): ListedFunction[] {
     ...below(({ use }) => use === 'component'),
     ...later.flatMap(used),
   ];
+}
+
+function belowCatalogs(listed: ListedFunction): ListedFunction {
+  const { request } = listed;
+  return request.catalogs.length > 0 ? listed : { ...listed, request: { ...request, isBelowCatalogs: true } };
 }

@@ -42,6 +42,10 @@ export interface Io {
   errorFormat?: DataFormat;
   /** Set by `--min-serial` and `--max-age`: what every catalog that the command reads must satisfy. */
   snapshotLimits?: SnapshotLimits;
+  /** Set by `--request-timeout`, in milliseconds: how long to wait for data of a server. */
+  requestTimeout?: number;
+  /** Set by `--verbose`: prints what the command does, on stderr. A text never has a secret. */
+  trace?(text: string): void;
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
   now(): Date;

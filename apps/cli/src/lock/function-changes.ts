@@ -57,9 +57,9 @@ export async function describeChanges(
     const now = use?.entry;
     const was = now && (await findDefinition(io, before, context.before, context.options));
     const isPartial = was === undefined || now === undefined;
-    const compared = isPartial
-      ? compareCatalogs(pinned(before), pinned(after))
-      : compareCatalogs(entryOf(before, was), entryOf(after, now));
+    const entries = isPartial ? [] : compareCatalogs(entryOf(before, was), entryOf(after, now));
+    // Where an entry names a tag, only what was locked says that the image changed.
+    const compared = entries.length > 0 ? entries : compareCatalogs(pinned(before), pinned(after));
     described.push({ ...base, changes: compared, isPartial });
   }
   return described;

@@ -76,7 +76,7 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
     imageChanges: compareLockedImages(before, lock),
   };
   const { printLockReport } = await import('./print-lock.js');
-  await printLockReport(io, report, { ...options, before: stored?.text ?? '', after: text });
+  await printLockReport(io, report, { ...options, target, before: stored?.text ?? '', after: text });
   if (isChanged && options.check) io.exitCode = FINDINGS;
 }
 

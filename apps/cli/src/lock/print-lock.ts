@@ -1,8 +1,12 @@
-import { CATALOG_CHANGE_WEIGHT_WORDS, type CatalogChangeWeight } from '@krmhub/catalog';
+import {
+  CATALOG_CHANGE_CLASSES,
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  type CatalogChangeWeight,
+} from '@krmhub/catalog';
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, pad, plural } from '../io/text.js';
+import { escapeControls, pad, plural, shellWord } from '../io/text.js';
 import type { FunctionChange } from './function-changes.js';
 import { lineDiff } from './line-diff.js';
 import type { LockReport } from './lock-report.js';
@@ -17,11 +21,20 @@ const MARKS = { added: '+', removed: '-', changed: '~' } as const satisfies Reco
   string
 >;
 
+/** The class of an image that the package names by its tag. */
+const REBUILT = { weight: CATALOG_CHANGE_CLASSES.rebuilt.weight, message: 'the digest of the tag changed' };
+
 /** Prints what changed; with `check`, the difference between the files. */
 export async function printLockReport(
   io: Io,
   report: LockReport,
-  { output, check, before, after }: { output: OutputFormat; check: boolean; before: string; after: string },
+  {
+    output,
+    check,
+    target,
+    before,
+    after,
+  }: { output: OutputFormat; check: boolean; target: string; before: string; after: string },
 ): Promise<void> {
   const difference = check ? lineDiff(before, after) : [];
   const data = { ...report, ...(check ? { difference } : {}) };
@@ -42,7 +55,12 @@ export async function printLockReport(
   const file = escapeControls(report.file);
   if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
   else
-    await printLine(io, check ? `${file} is out of date; update it: krmhub lock` : `wrote ${file}: ${size}`);
+    await printLine(
+      io,
+      check
+        ? `${file} is out of date; update it: krmhub lock${target === '.' ? '' : ` ${shellWord(target)}`}`
+        : `wrote ${file}: ${size}`,
+    );
 }
 
 function sizeText({ functions, catalogs, images, unlocked }: LockReport): string {
@@ -77,7 +95,8 @@ async function printChanges(
 }
 
 function imageRow({ type, image, before = '', after = '' }: LockReport['imageChanges'][number]): string[] {
-  return [type, image, before, after, '', '', '', ''];
+  const classes = type === 'changed' ? [REBUILT.weight, 'rebuilt', REBUILT.message] : ['', '', ''];
+  return [type, image, before, after, '', ...classes];
 }
 
 function title({ type, apiVersion, kind, before, after, catalog }: FunctionChange): string {

@@ -18,7 +18,7 @@ export interface OciOptions {
 
 /** Returns an OCI client. It uses HTTP without TLS for local registries, for `plainHttp` and KRMHUB_PLAIN_HTTP. */
 export function createOciClient(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'requestTimeout' | 'trace'>,
   options: OciOptions & Pick<ClientOptions, 'onRetry' | 'signal'> = {},
 ): OciClient {
   const { plainHttp = [], registry: configured, onRetry, signal } = options;
@@ -35,6 +35,7 @@ export function createOciClient(
     },
     plainHttp: (registry) => isAllowed(registry) || isPlain(registry),
     agent: (url) => proxyAgentFor(io, url),
+    ...(io.requestTimeout === undefined ? {} : { idleMilliseconds: io.requestTimeout }),
     ...(onRetry === undefined ? {} : { onRetry }),
     ...(signal === undefined ? {} : { signal }),
   });

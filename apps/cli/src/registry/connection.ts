@@ -45,6 +45,7 @@ async function connection(
     token: async () => (await import('./credentials.js')).requiredToken(io, url, token),
     ...(timeoutMilliseconds === undefined ? {} : { timeoutMilliseconds }),
     ...(agent === undefined ? {} : { agent }),
+    ...(io.requestTimeout === undefined ? {} : { timeoutMilliseconds: io.requestTimeout }),
   };
 }
 

@@ -33,9 +33,13 @@ export function credentialsFile(io: Pick<Io, 'env'>): string {
  * Returns the token for a registry: KRMHUB_TOKEN, which belongs to the origin of KRMHUB_REGISTRY or the default, else
  * the one of `login`. Undefined if there is none.
  */
-export async function tokenFor(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
+export async function tokenFor(io: Pick<Io, 'env' | 'trace'>, url: URL): Promise<string | undefined> {
   const given = environmentToken(io);
-  return given?.origin === url.origin ? checkToken(given.token) : savedToken(io, url);
+  const isGiven = given?.origin === url.origin;
+  const token = isGiven ? checkToken(given.token) : await savedToken(io, url);
+  const where = isGiven ? 'KRMHUB_TOKEN' : token === undefined ? 'none' : credentialsFile(io);
+  io.trace?.(`credentials for ${url.origin}: ${where}`);
+  return token;
 }
 
 /**
@@ -43,7 +47,7 @@ export async function tokenFor(io: Pick<Io, 'env'>, url: URL): Promise<string | 
  * belongs to another registry, or if the connection has no TLS.
  */
 export async function requiredToken(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'trace'>,
   url: URL,
   given?: string,
 ): Promise<string | undefined> {

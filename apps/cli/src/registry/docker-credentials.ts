@@ -25,18 +25,22 @@ const TOKEN_USER = '<token>';
 
 /** Returns the credentials for a registry, by host and port; undefined if there are none. */
 export async function dockerCredentials(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'trace'>,
   registry: string,
 ): Promise<Credentials | undefined> {
   const { file, config } = await readConfig(io);
   const server = registry === 'docker.io' ? DOCKER_HUB : registry;
   const helper = ownProperty(config.credHelpers, server) ?? config.credsStore;
-  if (typeof helper === 'string' && helper !== '') return credentialsFromHelper(io, helper, server, file);
+  if (typeof helper === 'string' && helper !== '') {
+    io.trace?.(`credentials for ${registry}: docker-credential-${helper}, which ${file} names`);
+    return credentialsFromHelper(io, helper, server, file);
+  }
   const [, entry] =
     Object.entries(config.auths ?? {}).find(([name]) => name === server) ??
     Object.entries(config.auths ?? {}).find(([name]) => hostName(name) === server) ??
     [];
   if (entry === undefined || entry === null) return undefined;
+  io.trace?.(`credentials for ${registry}: ${file}`);
   if (typeof entry.identitytoken === 'string' && entry.identitytoken !== '') {
     return { identityToken: entry.identitytoken };
   }

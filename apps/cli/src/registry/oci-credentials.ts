@@ -16,7 +16,7 @@ const USER = 'krmhub';
  * if there is one.
  */
 export async function ociCredentials(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'trace'>,
   registry: string,
   configured?: string,
 ): Promise<Credentials | undefined> {
@@ -30,7 +30,7 @@ export async function ociCredentials(
 
 /** Returns the token of a krmhub registry as credentials. */
 export async function krmhubCredentials(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'trace'>,
   url: URL,
 ): Promise<{ username: string; password: string } | undefined> {
   const token = await tokenFor(io, url);

@@ -10,7 +10,7 @@ import { allowsPlainHttp } from './plain-http.js';
  * token only if it asks for it, because reading a catalog needs none.
  */
 export async function sourceCredentials(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'trace'>,
   origin: string,
 ): Promise<SourceCredentials | undefined> {
   const { protocol, host } = new URL(origin);

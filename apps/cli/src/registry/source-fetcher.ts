@@ -1,4 +1,4 @@
-import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
+import { SOURCE_LIMITS, SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
@@ -11,7 +11,7 @@ import { sourceCredentials } from './source-credentials.js';
  * private one.
  */
 export function sourceFetcher(
-  io: Pick<Io, 'env'>,
+  io: Pick<Io, 'env' | 'requestTimeout' | 'trace'>,
   options: {
     /** Folder for `file:` sources. Without it they are rejected. */
     fileFolder?: string;
@@ -29,7 +29,20 @@ export function sourceFetcher(
     protocols: ['https', 'http', 'ssh', 'file'],
     userEnvironment: childEnvironment(io),
     ...options,
+    limits: {
+      ...(io.requestTimeout === undefined ? {} : timeouts(io.requestTimeout)),
+      ...options.limits,
+    },
     ...(PATH === undefined ? {} : { programFolders: PATH }),
     ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),
   });
+}
+
+/** Nothing takes longer than the limit of the whole fetch, unless the user waits longer for one response. */
+function timeouts(milliseconds: number): Partial<SourceLimits> {
+  return {
+    connectMilliseconds: milliseconds,
+    idleMilliseconds: milliseconds,
+    totalMilliseconds: Math.max(milliseconds, SOURCE_LIMITS.totalMilliseconds),
+  };
 }

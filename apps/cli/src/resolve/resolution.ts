@@ -48,6 +48,8 @@ export interface FunctionRequest {
   kind: string;
   inline?: InlineRuntime;
   catalogs: readonly CatalogReference[];
+  /** It names no catalogs, but a kustomization that is built on its own does. */
+  isBelowCatalogs?: true;
 }
 
 /** A catalog as it was when it was read. */

@@ -1,19 +1,24 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
+import type { SearchedFunction } from './search-context.js';
 
 /** No catalog has a function: every catalog that was searched could be read. */
 export class UnresolvedFunction extends KrmhubError {
   constructor(
-    { apiVersion, kind }: { apiVersion: string; kind: string },
+    { apiVersion, kind, isBelowCatalogs }: SearchedFunction,
     plan: { searched: string[]; near: string[] },
   ) {
     const { searched, near } = plan;
-    const where = searched.length === 0 ? 'no catalog is set' : `not found in ${searched.join(', ')}`;
+    const isUnset = searched.length === 0;
+    const none = isBelowCatalogs
+      ? 'its kustomization sets no catalog, and those of an overlay do not apply to its bases'
+      : 'no catalog is set';
+    const where = isUnset ? none : `not found in ${searched.join(', ')}`;
     const hint =
       near.length > 0
         ? `Did you mean ${near.join(', ')}?`
-        : searched.length === 0
-          ? 'Set a catalog of your registry, a URL, or a file, for example: --catalog default'
+        : isUnset
+          ? `${isBelowCatalogs ? 'Add `catalogs:` to that kustomization, or set' : 'Set'} a catalog of your registry, a URL, or a file, for example: --catalog default`
           : 'Check apiVersion and kind, or set another catalog with --catalog.';
     super('not-found', escapeControls(`cannot resolve ${apiVersion} ${kind}: ${where}`), {
       hint: escapeControls(hint),

@@ -24,10 +24,15 @@ async function printResolution(io: Io, resolution: Resolution, output: OutputFor
   // The definition is what `show` prints; here it would hide what runs.
   const { entry: _, declared: __, ...data } = resolution;
   await printData(io, output, data, () =>
-    printTable(io, [{ header: 'FIELD' }, { header: 'VALUE' }], resolutionRows(resolution), {
-      terminal: (row) => row,
-      pipe: (row) => row,
-    }),
+    printTable(
+      io,
+      [{ header: 'FIELD' }, { header: 'VALUE', min: Number.POSITIVE_INFINITY }],
+      resolutionRows(resolution),
+      {
+        terminal: (row) => row,
+        pipe: (row) => row,
+      },
+    ),
   );
   for (const warning of resolution.warnings) await printWarning(io, escapeControls(warning));
   if (output === 'table' && resolution.catalog !== undefined) {

@@ -68,7 +68,7 @@ export class CatalogResolver implements Resolver {
       const locked = await resolveLocked(this.#search, this.#trust, lock, { apiVersion, kind }, catalogs);
       if (locked !== undefined) return locked;
     }
-    const found = await searchCatalogs(this.#search, { apiVersion, kind }, catalogs, lock);
+    const found = await searchCatalogs(this.#search, request, catalogs, lock);
     if (lock !== undefined)
       found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`krmhub lock\``);
     return found;

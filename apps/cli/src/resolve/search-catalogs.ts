@@ -81,7 +81,7 @@ async function readCatalog(
 
 function finish(
   context: SearchContext,
-  request: SearchedFunction,
+  { apiVersion, kind }: SearchedFunction,
   catalogs: readonly NamedCatalog[],
   steps: readonly SearchStep[],
   { index, definition, version }: Extract<ResolvePlan, { type: 'found' }>,
@@ -90,7 +90,7 @@ function finish(
   const entry = found.entries.find((one) => one.definition === definition);
   const origin: EntryOrigin | undefined = entry?.origins?.find(({ name }) => name === version.name);
   return resolveEntry(context, {
-    request,
+    request: { apiVersion, kind },
     catalog: catalogs[index]!,
     opened,
     state: found.state,

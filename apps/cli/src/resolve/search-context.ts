@@ -16,4 +16,5 @@ export interface SearchContext extends OpenContext {
 export interface SearchedFunction {
   apiVersion: string;
   kind: string;
+  isBelowCatalogs?: true;
 }

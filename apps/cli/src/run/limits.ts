@@ -6,6 +6,4 @@ export const FETCH_LIMITS = {
   fetchMilliseconds: 600_000,
   /** Size of an executable from a git repository, which git prints as a whole. */
   maxGitExecutableBytes: 134_217_728,
-  /** Longest time that `--timeout` accepts, in seconds: a day. */
-  maxTimeoutSeconds: 86_400,
 } as const;

@@ -47,7 +47,7 @@ export function planTakedown({
     throw new KrmhubError(
       'conflict',
       `${name.group}/${name.kind}@${takedown.release} has the digest ${standing.digest}, not ${takedown.digest}`,
-      { hint: 'Check the digest with `krmhub show GROUP/KIND@RELEASE`.' },
+      { hint: `Check the digest: krmhub show ${name.group}/${name.kind}@${takedown.release}` },
     );
   }
   const left = remainingReleases(current, takedown.digest);

@@ -7,7 +7,7 @@ import { withCatalogName, withOutput, withRegistry, withSnapshotLimits } from '.
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS: readonly PullOptions['kind'][] = ['Catalog', 'KRMFunctionCatalog'];
-const FORMATS: readonly PullOptions['format'][] = ['yaml', 'json'];
+const FORMATS: readonly NonNullable<PullOptions['format']>[] = ['yaml', 'json'];
 /** The longest name, and two spaces. */
 const PROFILE_COLUMNS = Math.max(...PROFILES.map(({ length }) => length)) + 2;
 
@@ -21,7 +21,7 @@ export function registerCatalogPull(parent: Command, io: Io): void {
       parseSnapshot,
     )
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
-    .addOption(new Option('--format <format>', 'Format of the document.').choices(FORMATS).default('yaml'))
+    .addOption(new Option('--format <format>', 'Format of the document. Default: yaml.').choices(FORMATS))
     .addOption(
       new Option('--profile <profile>', 'Write the dialect of another tool, instead of --kind and --format.')
         .choices(PROFILES)
@@ -36,6 +36,9 @@ If you pinned the key of the catalog with \`krmhub trust add URL\`, the command
 verifies the signature in every format and profile. If the verification fails,
 it writes nothing and exits with code 4. Without a pinned key, it prints a
 warning.
+
+With --out, -o is the format of the report. Without it, -o is that of the
+document, as --format is.
 
 Profiles (the command prints the number of unsupported values on stderr):
 ${PROFILES.map((profile) => `  ${profile.padEnd(PROFILE_COLUMNS)}${PROFILE_SUMMARIES[profile]}`).join('\n')}

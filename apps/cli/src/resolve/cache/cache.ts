@@ -26,10 +26,17 @@ export class Cache {
   readonly folder: string;
   readonly #limits: CacheLimits;
   readonly #now: () => Date;
+  readonly #trace: Io['trace'];
   #hasWritten = false;
 
-  constructor(folder: string, now: () => Date, limits: CacheLimits = CACHE_LIMITS) {
+  constructor(
+    folder: string,
+    now: () => Date,
+    limits: CacheLimits = CACHE_LIMITS,
+    trace: Io['trace'] = undefined,
+  ) {
     this.folder = folder;
+    this.#trace = trace;
     this.#now = now;
     this.#limits = limits;
   }
@@ -153,6 +160,7 @@ export class Cache {
 
   /** Marks a file as used. Never fails: the file may be gone, or the disk read-only. */
   async touch(file: string): Promise<void> {
+    this.#trace?.(`cached: ${path.relative(this.folder, file)}`);
     const now = this.#now();
     try {
       const { mtimeMs } = await stat(file);
@@ -184,10 +192,11 @@ export class Cache {
  * it is needed. Throws `unavailable` for a folder that other users can write to: they could have this user run
  * something.
  */
-export async function openCache(io: Pick<Io, 'env' | 'now' | 'cwd'>): Promise<Cache> {
+export async function openCache(io: Pick<Io, 'env' | 'now' | 'cwd' | 'trace'>): Promise<Cache> {
   const folder = cacheFolder(io);
   await checkOwner(folder);
-  return new Cache(folder, io.now);
+  io.trace?.(`cache: ${folder}`);
+  return new Cache(folder, io.now, CACHE_LIMITS, io.trace);
 }
 
 export function cacheFolder({ env, cwd }: Pick<Io, 'env' | 'cwd'>): string {
