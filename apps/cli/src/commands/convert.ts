@@ -26,7 +26,7 @@ export function registerConvert(program: Command, io: Io): void {
     .option('--release <release>', 'Release of the functions. Default: the name of a folder such as v0.3.')
     .option('--losses <file>', 'File for the list of fields that a profile does not support (JSON).')
     .option('--group <group>', 'Group of the functions. Default: derived from the source.')
-    .option('--image <image>', 'Image of a function without a runtime.')
+    .option('-i, --image <image>', 'Image of a function without a runtime.')
     .option('--usage <url>', 'Usage document of functions without one.')
     .option('--example <url>', 'Example of functions without examples (repeatable).', collect)
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
