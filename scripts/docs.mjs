@@ -260,7 +260,8 @@ async function renderCommands() {
     const name = [];
     for (let at = command; at; at = at.parent) name.unshift(at.name());
     lines.push('', `## ${name.join(' ')}`, '', '```text', text.trimEnd(), '```');
-    for (const child of command.commands) visit(child);
+    const visible = command.createHelp().visibleCommands(command);
+    for (const child of command.commands) if (visible.includes(child)) visit(child);
   };
   visit(program);
   return `${lines.join('\n')}\n`;

@@ -215,7 +215,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     operate: ['store', 'signatures', 'check', 'takedown', 'backup', 'move', 'server'],
   },
   'apps/cli': {
-    completion: [],
+    completion: ['io', 'files', 'registry', 'resolve'],
     io: [],
     files: ['io'],
     registry: ['io', 'files'],

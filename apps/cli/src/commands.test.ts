@@ -13,10 +13,12 @@ interface Named {
 
 let commands: Named[];
 beforeAll(async () => {
-  const walk = (command: Command, name: string): Named[] =>
-    command.commands.length > 0
-      ? command.commands.flatMap((one) => walk(one, `${name} ${one.name()}`.trim()))
+  const walk = (command: Command, name: string): Named[] => {
+    const visible = command.createHelp().visibleCommands(command);
+    return visible.length > 0
+      ? visible.flatMap((one) => walk(one, `${name} ${one.name()}`.trim()))
       : [{ name, command }];
+  };
   const all = walk(await buildProgram(testIo()), '');
   commands = all.filter(({ name }) => !/(?:^| )help$/.test(name));
   expect(commands.length).toBeGreaterThan(60);
@@ -97,6 +99,7 @@ const OTHER_ARGUMENT: Record<string, string> = {
   'search --network': 'filters, so it needs true or false',
   'search --group': 'filters by a whole group, not by a glob',
   'convert --group': 'sets a whole group, not a glob',
+  'convert --example': 'is the URL of an example, not the name of one to run',
   'catalog pull --snapshot': 'also takes a digest',
   'push --exec': 'names a file to push, not a program to run',
   'fn eval --type': 'is the type of a function, as in kpt',

@@ -2,8 +2,10 @@ import type { Argument, Command, Option } from 'commander';
 
 /** Describes the commands and options of the program for completion scripts, from the program itself. */
 
-/** The completion of a value; `none` if there is no completion. */
-export type Values = { kind: 'choices'; choices: string[] } | { kind: 'files' | 'folders' | 'none' };
+/** The completion of a value; `none` if there is no completion. Functions and releases are those of the registry. */
+export type Values =
+  | { kind: 'choices'; choices: string[] }
+  | { kind: 'files' | 'folders' | 'functions' | 'releases' | 'none' };
 
 export interface OptionDescription {
   /** `-o`, `--output`. */
@@ -89,11 +91,16 @@ function hiddenArguments(command: Command): readonly Argument[] {
   return command.createHelp().visibleArguments(command).length > 0 ? [] : command.registeredArguments;
 }
 
-/** A value is a file if its name or its description says so. */
+/** What a value is, its name or its description says. */
 function completionValues(name: string, description: string, choices: readonly string[] | undefined): Values {
   if (choices !== undefined) return { kind: 'choices', choices: [...choices] };
-  if (/^(?:folder|directory)$/.test(name)) return { kind: 'folders' };
-  return { kind: /^(?:files?|path)$/.test(name) || /\bfiles?\b/i.test(description) ? 'files' : 'none' };
+  if (/^(?:folder|directory|dir)$/.test(name)) return { kind: 'folders' };
+  if (/^(?:files?|path)$/.test(name) || /\bfiles?\b/i.test(description)) return { kind: 'files' };
+  if (/^Folder\b/.test(description)) return { kind: 'folders' };
+  if (/^Release as /.test(description)) return { kind: 'releases' };
+  // A function in the form GROUP/KIND alone is a new one.
+  const isFunction = /\[GROUP\/\]KIND|GROUP\/KIND(?:\[@RELEASE\]| or )/.test(description);
+  return { kind: isFunction ? 'functions' : 'none' };
 }
 
 /** Returns the first sentence in one line. */

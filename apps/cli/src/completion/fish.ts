@@ -1,6 +1,6 @@
 import { allCommands, type CommandDescription, type Values } from './describe-command.js';
 
-/** A script for fish 3. It does not run krmhub while the user types. */
+/** A script for fish 3. It runs krmhub only for the names of functions. */
 export function fishScript(program: CommandDescription, version: string): string {
   const commands = allCommands(program);
   const groups = commands.filter(({ commands: inner }) => inner.length > 0);
@@ -44,6 +44,18 @@ function __krmhub_at
     test (__krmhub_command) = "$argv"
 end
 
+# Functions or releases of the registry on the line.
+function __krmhub_names
+    set -l words (commandline -opc)
+    set -l registry (string replace -f -- '--registry=' '' $words)
+    if set -l at (contains -i -- --registry $words)
+        set registry $words[(math $at + 1)]
+    end
+    set -l options --of $argv[1]
+    test -n "$registry"; and set -a options --registry $registry[-1]
+    krmhub completion names $options -- (commandline -ct) 2>/dev/null </dev/null
+end
+
 complete -c krmhub -f
 ${[...new Set(lines)].join('\n')}
 `;
@@ -61,14 +73,17 @@ function valueWords(values: Values): string {
       return '-r -F';
     case 'folders':
       return "-x -a '(__fish_complete_directories)'";
+    case 'functions':
+    case 'releases':
+      return `-x -a '(__krmhub_names ${values.kind})'`;
     case 'none':
       return '-x';
   }
 }
 
+/** Unlike an option, an argument has no option that requires a value (-r). */
 function argumentOf(values: Values): string {
-  if (values.kind === 'choices') return `-f -a ${quoted(values.choices.join(' '))}`;
-  return values.kind === 'folders' ? "-f -a '(__fish_complete_directories)'" : '-F';
+  return values.kind === 'files' ? '-F' : valueWords(values).replace(/^-x/, '-f');
 }
 
 /** In single quotes, fish treats only the quote and the backslash specially. */

@@ -28,6 +28,17 @@ export async function connectExport(io: Io, option: string | undefined): Promise
   return new ExportClient(await connection(io, option));
 }
 
+/** Returns a client that sends no token, asks nothing, and does not wait for long. */
+export async function connectAnonymously(
+  io: Io,
+  option: string | undefined,
+  timeoutMilliseconds: number,
+): Promise<RegistryClient> {
+  const { RegistryClient } = await import('@krmhub/api/client');
+  const { token: _token, onRateLimited: _wait, ...options } = await connection(io, option);
+  return new RegistryClient({ ...options, timeoutMilliseconds });
+}
+
 async function connection(
   io: Io,
   option: string | undefined,
