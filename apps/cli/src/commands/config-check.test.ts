@@ -152,6 +152,15 @@ describe('a functionConfig', () => {
     );
   });
 
+  it('is reported by explain where the catalog no longer has the locked definition', async () => {
+    await write('  application: a\n');
+    expect((await run('lock', 'app')).exitCode).toBe(0);
+    const warning = 'its functionConfig is not checked: the catalog no longer has the locked definition';
+    expect((await run('explain', 'app')).out()).not.toContain(warning);
+    await pack.write({ 'catalog.yaml': CATALOG.replace('Deploys', 'Runs') });
+    expect((await run('explain', 'app')).out()).toContain(warning);
+  });
+
   it('is checked where a lock file has its function', async () => {
     await write('  application: a\n');
     expect((await run('lock', 'app')).exitCode).toBe(0);
