@@ -159,4 +159,20 @@ describe('a Kptfile', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(problem);
   });
+
+  it('is read beside a kustomization of its folder only where both are wanted', async () => {
+    const { functions } = await read({
+      'app/Kptfile': kptfile('  mutators: [{image: a}]\n'),
+      'app/sub/Kptfile': kptfile('  mutators: [{image: b}]\n'),
+      'app/kustomization.yaml': 'transformers: [labels.yaml]\n',
+      'app/labels.yaml': config('SetLabels'),
+    });
+    const built = ['transformers SetLabels app/labels.yaml:1:1'];
+    expect(functions).toEqual(built);
+    expect((await pack.inspect('app', { withKptfile: true })).functions).toEqual([
+      'mutators ConfigMap app/sub/Kptfile:6:14',
+      'mutators ConfigMap app/Kptfile:6:14',
+      ...built,
+    ]);
+  });
 });

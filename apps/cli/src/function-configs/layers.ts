@@ -94,6 +94,8 @@ export interface ReadLayersOptions {
   anyFile?: boolean;
   /** In a plain folder: list every document that could be a functionConfig as a candidate. */
   all?: boolean;
+  /** Also read the Kptfile of a folder with a kustomization or Composition: kpt renders what kustomize builds then. */
+  withKptfile?: boolean;
   /** What to read in a folder with several. Default: the kustomization, else the Composition, else the Kptfile. */
   type?: 'kustomization' | 'composition' | 'kptfile' | 'folder';
 }

@@ -72,9 +72,19 @@ async function readPackage(io: Io, context: LayerContext, target: string): Promi
   const name = path.basename(found);
   if (!isFolder) return readNamed(context, found, name);
   const type = context.reader.options.type ?? (await findType(found));
-  if (type === 'kustomization' || type === 'composition') return readFolder(context, found, 'package');
+  if (type === 'kustomization' || type === 'composition') return readBuilt(context, found);
   if (type === 'kptfile') return (await import('./kptfile.js')).readKptfile(context, found);
   return (await import('./plain-files.js')).readPlainFolder(io, context, found);
+}
+
+/** Reads a kustomization or Composition, and the Kptfile beside it if it is wanted. */
+async function readBuilt(context: LayerContext, folder: string): Promise<Layer | undefined> {
+  const layer = await readFolder(context, folder, 'package');
+  if (context.reader.options.withKptfile !== true) return layer;
+  if ((await existingFiles(folder, [KPTFILE])).length === 0) return layer;
+  const rendered = await (await import('./kptfile.js')).readKptfile(context, folder, 'subpackage');
+  if (layer === undefined || rendered === undefined) return layer ?? rendered;
+  return { ...layer, layers: [rendered, ...layer.layers] };
 }
 
 async function readNamed(context: LayerContext, file: string, name: string): Promise<Layer | undefined> {

@@ -33,7 +33,11 @@ export async function explainPackage(io: Io, target: string, options: ExplainOpt
   const lock = await openLock(io, { folder: target, lock: lockFile, frozen });
   const bases = await openRemoteBases(io, { offline: options.offline || frozen });
   try {
-    const { layer, diagnostics } = await inspectLayers(io, target, { fetchRemote: bases.fetch, all });
+    const { layer, diagnostics } = await inspectLayers(io, target, {
+      fetchRemote: bases.fetch,
+      all,
+      withKptfile: true,
+    });
     const functions = layer === undefined ? [] : packageFunctions(layer, lock);
     const resolved = await resolveAll(io, functions, lock, options);
     const explanations = await Promise.all(resolved.map((one) => explain(io, one, options)));

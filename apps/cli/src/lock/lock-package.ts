@@ -91,7 +91,7 @@ async function listPackage(
 ): Promise<ListedFunction[]> {
   const bases = await openRemoteBases(io, { offline });
   try {
-    const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true });
+    const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true, withKptfile: true });
     const lock = stored && lockedFunctions(io, stored.lock, { folder, frozen: false });
     return packageFunctions(layer, lock);
   } finally {

@@ -18,11 +18,11 @@ export function searchOrder(
  * in are searched again.
  */
 export function packageFunctions(layer: Layer, lock: LockedFunctions | undefined): ListedFunction[] {
-  const packages = new Set(kptPackages(layer));
+  const steps = new Set(kptSteps(layer));
   return listFunctions(layer).map((listed) => {
     const { request } = listed;
     const needsLock = request.inline === undefined && request.catalogs.length === 0;
-    if (lock === undefined || !needsLock || !packages.has(listed.layer)) return listed;
+    if (lock === undefined || !needsLock || !steps.has(listed)) return listed;
     return {
       ...listed,
       request: { ...request, catalogs: lock.searchOrder(request.apiVersion, request.kind) },
@@ -30,6 +30,7 @@ export function packageFunctions(layer: Layer, lock: LockedFunctions | undefined
   });
 }
 
-function kptPackages({ type, folder, layers }: Layer): string[] {
-  return type === 'kptfile' ? [folder, ...layers.flatMap(kptPackages)] : [];
+function kptSteps({ type, functions, layers }: Layer): ListedFunction[] {
+  const below = layers.flatMap(kptSteps);
+  return type === 'kptfile' ? [...functions, ...below] : below;
 }
