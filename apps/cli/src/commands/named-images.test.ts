@@ -127,6 +127,18 @@ describe('a Kptfile with an image', () => {
     ]);
   });
 
+  it('has a class of change too where an entry of a catalog names its tag', async () => {
+    const byTag = catalog(first).replace(/^ +sha256: .*\n/m, '');
+    await open('{configPath: labels.yaml}', {
+      'catalog.yaml': byTag.replace(/image: .*/, `image: ${image()}`),
+    });
+    const locked = await run('lock', 'app', '-c', 'catalog.yaml');
+    expect([locked.exitCode, pack.read('app/krmhub.lock')]).toEqual([0, expect.stringContaining(first)]);
+    await push('moved');
+    const upgraded = await run('lock', 'app', '-c', 'catalog.yaml', '--upgrade');
+    expect([upgraded.exitCode, upgraded.out().split('\t').slice(5, 7)]).toEqual([0, ['quiet', 'rebuilt']]);
+  });
+
   it('is locked by the digest of its tag, which stays until it is upgraded', async () => {
     await open(`image: ${image()}`);
     const io = await run('lock', 'app');

@@ -396,6 +396,7 @@ describe('the previous release', () => {
     expect(together.err()).toMatch(
       /error\[publish\/breaking\]: since 3\.0\.0 in v1: onlyKinds is removed.*\n +--> before\/10\.yaml:\d+:\d+\n +\|\n\d+ \| /,
     );
+    expect(together.err()).toContain('krmhub diff before/3.yaml before/10.yaml. Or publish');
     expect(await stored('before.example.com', 'SetLabels')).toEqual([]);
 
     const kept = await run(['before/2.yaml', 'before/3.yaml']);

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, shellWord } from '../io/text.js';
 import type { ArtifactOptions } from '../registry/release-artifact.js';
 import type { SignerOptions } from './expected-signer.js';
 import type { JudgedBundle } from './judge-bundle.js';
@@ -18,7 +18,7 @@ export interface VerifyOptions extends SignerOptions, ArtifactOptions {
 export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
   if (target.kind !== 'reference' || bundle === undefined) return;
   throw new KrmhubError('usage', '--bundle applies only to files and digests', {
-    hint: 'Verify the digest of the artifact: krmhub verify sha256:… --bundle FILE',
+    hint: `Verify the digest of the artifact: krmhub verify sha256:… --bundle ${shellWord(bundle)}`,
   });
 }
 

@@ -4,7 +4,7 @@ import { checkCompatibility } from '@krmhub/catalog';
 import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub/schema';
 import type { Submission } from '../../documents/read-definitions.js';
 import type { Progress } from '../../io/progress.js';
-import { plural } from '../../io/text.js';
+import { plural, shellWord } from '../../io/text.js';
 import { findPredecessors } from './find-predecessors.js';
 
 /** Errors that concern one release; other errors end the command at once. */
@@ -90,7 +90,7 @@ async function plan(
       `cannot publish ${releaseName(submission)}: it breaks users of ${before.release}`,
       {
         diagnostics: changes,
-        hint: 'Show all changes with `krmhub diff`, or publish them with --allow-breaking.',
+        hint: `Show all changes: krmhub diff ${shellWord(before.file)} ${shellWord(submission.file)}. Or publish them with --allow-breaking.`,
       },
     );
   }
