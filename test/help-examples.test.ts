@@ -84,6 +84,15 @@ async function run(args: string[], env: Record<string, string> = {}, cwd = files
   return io.out();
 }
 
+/** A definition without a runtime. */
+const unfinished = `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: example.com
+  names: {kind: Split}
+  versions: [{name: v1}]
+`;
+
 const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: true });
 
 beforeAll(async () => {
@@ -117,6 +126,7 @@ beforeAll(async () => {
     documentation: 'https://github.com/example-org/functions/blob/main/set-owner.md',
   };
   writeFileSync(path.join(files, 'catalog.json'), JSON.stringify({ version: '1', functions: [listed] }));
+  writeFileSync(path.join(files, 'draft.yaml'), unfinished);
   writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);

@@ -48,8 +48,8 @@ Examples:
   krmhub convert functions/ --out definitions
   krmhub convert plugin.yaml --group tools.example.com
   krmhub convert catalog.json --from kpt-list --to catalog
-  krmhub convert draft.yaml --image registry.example.com/split:v1.0.0 \\
-    --usage https://example.com/split --example https://example.com/split/basic
+  krmhub convert draft.yaml --image registry.example.com/split:v1.0.0
+  krmhub convert metadata.yaml --release v0.3 --example https://example.com/a
   krmhub convert definitions/ --to catalog --name example > catalog.yaml
   krmhub convert definitions/ --to porch > functions.yaml`,
     )
