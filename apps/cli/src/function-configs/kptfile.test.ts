@@ -175,4 +175,14 @@ describe('a Kptfile', () => {
       ...built,
     ]);
   });
+
+  it('reports a selector that has only unknown fields, and does not list its step', async () => {
+    const { functions, problems } = await read({
+      'app/Kptfile': kptfile('  mutators: [{image: a, selectors: [{kinds: b}]}]\n'),
+    });
+    expect(functions).toEqual([]);
+    expect(problems).toEqual([
+      'layer/pipeline app/Kptfile:6:38 the selector has no known field, but `kinds`',
+    ]);
+  });
 });

@@ -55,12 +55,16 @@ export async function readKptfile(
 }
 
 function reportField(reader: LayerReader, file: string, problem: KptfileSource['problems'][number]): void {
-  const { path: at, range, isUnknown, expected } = problem;
+  const { path: at, range, isUnknown, expected, known } = problem;
   const place = { file, range, path: formatPath(at) };
   const name = at.at(-1);
   const what = typeof name === 'string' ? `\`${name}\`` : 'the entry';
   if (isUnknown) reader.report('layer/unknown-field', unknownField(problem), place);
-  else reader.report('layer/wrong-type', `${what} is not a ${expected}`, place);
+  else if (expected !== undefined) reader.report('layer/wrong-type', `${what} is not a ${expected}`, place);
+  else {
+    const hint = `Use one of the fields: ${known.join(', ')}.`;
+    reader.report('layer/pipeline', `the selector has no known field, but ${what}`, place, hint);
+  }
 }
 
 function annotatedCatalogs(

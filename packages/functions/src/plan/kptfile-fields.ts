@@ -19,7 +19,7 @@ const GIT: FieldType = {
 /** The version of kpt whose fields krmhub knows. */
 export const KPT_VERSION = '1.0';
 
-const SELECTOR: FieldType = {
+const SELECTOR = {
   name: 'v1.Selector',
   fields: {
     apiVersion: 'string',
@@ -33,7 +33,7 @@ const SELECTOR: FieldType = {
     // Of a step in kpt 1.0.0, and then of a selector.
     resourceFileRegexp: 'string',
   },
-};
+} as const satisfies FieldType;
 
 const FUNCTION: FieldType = {
   name: 'v1.Function',
@@ -130,6 +130,7 @@ export interface FieldProblem {
   message: string;
   /** What the value should be; absent for an unknown field. */
   expected?: 'string' | 'list' | 'mapping';
+  /** The field is unknown, and the others decide what the Kptfile means. */
   isUnknown: boolean;
   /** Of an unknown field: the fields in its place. */
   known: readonly string[];
@@ -149,12 +150,22 @@ export function checkFields(value: JsonValue | undefined, type: FieldType, path:
     return value.flatMap((item, index) => checkFields(item, type.list, [...path, index]));
   }
   if (typeof value !== 'object' || Array.isArray(value)) return wrong();
+  const keys = Object.keys(value);
+  // A selector without a known field selects every resource, and an exclude none: most likely, a name is misspelled.
+  const isEmptied =
+    type === SELECTOR && keys.length > 0 && !keys.some((key) => Object.hasOwn(SELECTOR.fields, key));
   return Object.entries(value).flatMap(([key, held]): FieldProblem[] => {
     if ('values' in type) return checkFields(held, type.values, [...path, key]);
     if (Object.hasOwn(type.fields, key)) return checkFields(held, type.fields[key]!, [...path, key]);
     const message = `field ${key} not found in type ${type.name}`;
     return [
-      { path: [...path, key], target: 'key', message, isUnknown: true, known: Object.keys(type.fields) },
+      {
+        path: [...path, key],
+        target: 'key',
+        message,
+        isUnknown: !isEmptied,
+        known: Object.keys(type.fields),
+      },
     ];
   });
 }

@@ -127,6 +127,19 @@ status:
     ]);
   });
 
+  it.each(['selectors', 'exclude'])(
+    'rejects %s without a known field, which mean every resource or none',
+    (list) => {
+      const text = (selector: string) =>
+        `${HEAD}pipeline:\n  mutators:\n  - image: a\n    ${list}: [${selector}]\n`;
+      expect(message(() => read(text('{kinds: Secret}')))).toContain(
+        'line 8: field kinds not found in type v1.Selector; did you mean "kind"?',
+      );
+      expect(read(text('{kind: Secret, nam: a}')).warnings).toHaveLength(1);
+      expect(read(text('{}')).warnings).toEqual([]);
+    },
+  );
+
   it.each([
     ['v1alpha1', 'Kptfile at "app" has an old version ("v1alpha1") of the Kptfile schema'],
     ['v1alpha2', 'Kptfile at "app" has an old version ("v1alpha2") of the Kptfile schema'],

@@ -75,7 +75,7 @@ export function readKptfile(text: string, folder: string): Kptfile {
   if (!('kptfile' in parsed)) throw noKptfileError(parsed);
   const wrong = parsed.problems.filter(({ isUnknown }) => !isUnknown);
   if (wrong.length > 0) {
-    const lines = wrong.map(({ range, message }) => `  line ${range?.start.line ?? 1}: ${message}`);
+    const lines = wrong.map((one) => `  line ${one.range?.start.line ?? 1}: ${one.message}${meant(one)}`);
     throw noKptfileError(unreadable(folder, ['yaml: unmarshal errors:', ...lines].join('\n')));
   }
   return parsed.kptfile;
@@ -86,11 +86,14 @@ export function noKptfileError({ message, hint }: NoKptfile): KrmhubError {
 }
 
 /** What a warning says about a field that krmhub does not know. */
-export function unknownField({ path, known }: Pick<FieldProblem, 'path' | 'known'>): string {
-  const name = String(path.at(-1));
-  const similar = suggest(name, known);
-  const meant = similar === undefined ? '' : `; did you mean "${similar}"?`;
-  return `unknown field "${name}" has no effect: krmhub knows the fields of kpt ${KPT_VERSION}${meant}`;
+export function unknownField(field: Pick<FieldProblem, 'path' | 'known'>): string {
+  const name = String(field.path.at(-1));
+  return `unknown field "${name}" has no effect: krmhub knows the fields of kpt ${KPT_VERSION}${meant(field)}`;
+}
+
+function meant({ path, known }: Pick<FieldProblem, 'path' | 'known'>): string {
+  const similar = suggest(String(path.at(-1)), known);
+  return similar === undefined ? '' : `; did you mean "${similar}"?`;
 }
 
 function position(range: Range | undefined): string {

@@ -185,6 +185,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
     const io = await render();
     expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining(message)]);
     expect(statusOf() !== undefined).toBe(isRun);
+    expect(io.err()).not.toContain('Use has(…)');
   });
 
   it('runs the newest tag that its constraint allows', async () => {

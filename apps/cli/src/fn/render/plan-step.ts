@@ -125,9 +125,9 @@ function conditionOf(when: string): NonNullable<FnStep['condition']> {
     throw new KrmhubError(
       'invalid-document',
       `cannot evaluate the condition \`${when}\`: ${outcome.problem}`,
-      {
-        hint: 'Use has(…) for a field that not every resource has.',
-      },
+      /^(?:field not found|no such key)/.test(outcome.problem)
+        ? { hint: 'Use has(…) for a field that not every resource has.' }
+        : {},
     );
   };
 }
