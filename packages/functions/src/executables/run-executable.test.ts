@@ -189,6 +189,13 @@ describe('an executable', () => {
     expect(text).toMatch(/CapBnd:\s+0+$/m);
   });
 
+  it.each(['', '/', '/.', '/tools/..'])('in a sandbox has no home that PATH names as HOME%s', async (end) => {
+    const home = mkdtempSync(path.join(folder, 'home-'));
+    const env = { PATH: `/usr/bin:${home}${end}` };
+    const { shown } = await visibleFolders({ cwd: '/', env, network: false, home });
+    expect(shown.filter((one) => isInside(path.resolve(one), home))).toEqual([]);
+  });
+
   it.skipIf(!sandbox.ok)('in a sandbox sees no home of the account, whatever HOME is', async () => {
     if (!sandbox.ok) return;
     const { file, sha256 } = await installScript(`#!/bin/sh\necho home: $(ls -A "$ACCOUNT") >&2\nexit 1\n`);

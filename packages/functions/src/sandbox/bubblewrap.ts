@@ -124,9 +124,12 @@ export async function visibleFolders({
   hidden: string[];
   shown: string[];
 }> {
-  const homes = [home, accountHome()].filter((folder) => !SYSTEM.test(folder));
-  const hidden = await existingFolders([...HIDDEN_FOLDERS, ...homes]);
-  const searched = searchedFolders(env).filter((folder) => !hidden.includes(folder));
+  const homes = [home, accountHome()].filter(path.isAbsolute);
+  const hidden = await existingFolders([
+    ...HIDDEN_FOLDERS,
+    ...homes.filter((folder) => !SYSTEM.test(folder)),
+  ]);
+  const searched = await searchedFolders(env, [...hidden, ...(await Promise.all(homes.map(realPath)))]);
   const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, await realPath(cwd)];
   // Binding what is not hidden would do nothing but take time.
   return { hidden, shown: shown.filter((folder) => hidden.some((other) => isInside(folder, other))) };
@@ -160,8 +163,20 @@ async function existingFolders(folders: readonly string[]): Promise<string[]> {
   );
 }
 
-function searchedFolders({ PATH = '' }: Readonly<Record<string, string>>): string[] {
-  return PATH.split(':').filter((folder) => path.isAbsolute(folder));
+/** Returns the folders of PATH, without those that would show a hidden folder, whichever way they are written. */
+async function searchedFolders(
+  { PATH = '' }: Readonly<Record<string, string>>,
+  hidden: readonly string[],
+): Promise<string[]> {
+  const folders = [
+    ...new Set(
+      PATH.split(':')
+        .filter(path.isAbsolute)
+        .map((folder) => path.resolve(folder)),
+    ),
+  ];
+  const real = await Promise.all(folders.map(realPath));
+  return folders.filter((_, index) => !hidden.some((one) => isInside(one, real[index]!)));
 }
 
 /** Reports whether a path is a folder or below it. */
