@@ -51,7 +51,7 @@ export function checkRules(
     }
     if (Array.isArray(inner)) {
       const items = subschema(outer, 'items');
-      if (items !== undefined && hasRules(items)) {
+      if (items !== undefined && mayApply(items)) {
         for (const [index, item] of inner.entries()) visit(items, item, [...at, index]);
       }
     } else if (isObject(inner)) {
@@ -60,6 +60,12 @@ export function checkRules(
         if (property !== undefined) visit(property, item, [...at, name]);
       }
     }
+  };
+  const withRules = new Map<JsonObject, boolean>();
+  const mayApply = (items: JsonObject): boolean => {
+    const known = withRules.get(items) ?? hasRules(items);
+    withRules.set(items, known);
+    return known;
   };
   const check = (rule: JsonObject, self: CelInput, at: Path): void => {
     const text = textField(rule, 'rule')!;

@@ -2,6 +2,7 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
+import { countValues } from './count-values.js';
 import {
   isKeywordValue,
   isSet,
@@ -40,8 +41,15 @@ export type ValueCheck = { problems: ValueProblem[] } | { exhausted: true };
 
 /** Maximum depth: documents have at most 64 levels. */
 const MAX_DEPTH = 128;
-/** Maximum number of schemas that a value is compared with. A million take a few tenths of a second. */
+/**
+ * Maximum number of schemas that a value is compared with, and of values that one schema names for it. A million take a
+ * few tenths of a second.
+ */
 const MAX_STEPS = 1_000_000;
+/** Steps that a problem costs, since each takes memory. */
+const PROBLEM_STEPS = 20;
+/** Characters of a text that cost one step. */
+const CHARACTERS_PER_STEP = 16;
 /** Decimal fractions have no exact binary form: how far a quotient may be from an integer, and relative to its size. */
 const ROUNDING = { absolute: 1e-9, relative: 4 * Number.EPSILON };
 
@@ -67,6 +75,7 @@ interface Place {
 class Check {
   readonly #options: ValueCheckOptions;
   readonly #steps: { left: number };
+  readonly #enums = new Map<JsonValue[], ReturnType<typeof enumOf>>();
 
   constructor(options: ValueCheckOptions) {
     this.#options = options;
@@ -74,21 +83,39 @@ class Check {
   }
 
   value(schema: JsonObject, value: JsonValue, place: Place): ValueProblem[] {
-    if (--this.#steps.left < 0 || place.at.length > MAX_DEPTH) throw EXHAUSTED;
+    this.#charge(1);
+    if (place.at.length > MAX_DEPTH) throw EXHAUSTED;
     if (value === null && isSet(schema, 'nullable')) return [];
     const mismatch = typeProblem(schema, value);
     if (mismatch !== undefined) return [problem(place, mismatch)];
     const problems: ValueProblem[] = [];
     const add = (message: string | undefined, at: Path = [], isKey = false) => {
-      if (message !== undefined) problems.push({ at: [...place.at, ...at], isKey, message });
+      if (message === undefined) return;
+      this.#charge(PROBLEM_STEPS);
+      problems.push({ at: [...place.at, ...at], isKey, message });
     };
-    add(enumProblem(schema, value));
+    add(this.#enumProblem(schema, value));
     if (typeof value === 'number') this.#number(schema, value, place, add);
     else if (typeof value === 'string') this.#text(schema, value, add);
     else if (Array.isArray(value)) problems.push(...this.#list(schema, value, place, add));
     else if (isObject(value)) problems.push(...this.#object(schema, value, place, add));
     problems.push(...this.#branches(schema, value, place));
     return problems;
+  }
+
+  /** Throws if the budget is used up. */
+  #charge(steps: number): void {
+    this.#steps.left -= steps;
+    if (this.#steps.left < 0) throw EXHAUSTED;
+  }
+
+  #enumProblem(schema: JsonObject, value: JsonValue): string | undefined {
+    const allowed = keyword(schema, 'enum') as JsonValue[] | undefined;
+    if (allowed === undefined || allowed.length === 0) return undefined;
+    this.#charge(countValues(value, this.#steps.left));
+    const listed = this.#enums.get(allowed) ?? enumOf(allowed);
+    this.#enums.set(allowed, listed);
+    return listed.values.has(canonical(value)) ? undefined : listed.message;
   }
 
   #number(schema: JsonObject, value: number, { at }: Place, add: Add): void {
@@ -112,6 +139,7 @@ class Check {
   }
 
   #text(schema: JsonObject, value: string, add: Add): void {
+    this.#charge(Math.floor(value.length / CHARACTERS_PER_STEP));
     if (keyword(schema, 'minLength') !== undefined || keyword(schema, 'maxLength') !== undefined) {
       addCount(schema, [...value].length, ['minLength', 'maxLength', 'characters'], add);
     }
@@ -125,16 +153,39 @@ class Check {
 
   #list(schema: JsonObject, value: JsonValue[], { at, isBranch }: Place, add: Add): ValueProblem[] {
     addCount(schema, value.length, ['minItems', 'maxItems', 'items'], add);
-    addDuplicates(schema, value, add);
+    this.#duplicates(schema, value, add);
     const items = subschema(schema, 'items');
     if (items === undefined) return [];
     return value.flatMap((item, index) => this.value(items, item, { at: [...at, index], isBranch }));
   }
 
+  /** Items of a set are unique, and those of a map by their keys, of which an absent one has its default. */
+  #duplicates(schema: JsonObject, value: JsonValue[], add: Add): void {
+    const type = keyword(schema, 'x-kubernetes-list-type');
+    if (type !== 'set' && type !== 'map') return;
+    const names = (keyword(schema, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
+    this.#charge(type === 'set' ? countValues(value, this.#steps.left) : names.length * value.length);
+    const item = subschema(schema, 'items') ?? {};
+    const keyOf = (one: JsonValue, name: string) =>
+      isObject(one) && Object.hasOwn(one, name)
+        ? one[name]!
+        : (keyword(propertyOf(item, name) ?? {}, 'default') ?? null);
+    const same = type === 'set' ? 'is the same as' : `has the same ${names.join(' and ')} as`;
+    const seen = new Map<string, number>();
+    for (const [index, one] of value.entries()) {
+      const key = canonical(type === 'set' ? one : names.map((name) => keyOf(one, name)));
+      const first = seen.get(key);
+      if (first === undefined) seen.set(key, index);
+      else add(`${same} item ${first}`, [index]);
+    }
+  }
+
   #object(schema: JsonObject, value: JsonObject, { at, isBranch }: Place, add: Add): ValueProblem[] {
     const names = Object.keys(value);
     addCount(schema, names.length, ['minProperties', 'maxProperties', 'properties'], add);
-    for (const name of new Set(requiredOf(schema))) {
+    const required = requiredOf(schema);
+    this.#charge(required.length);
+    for (const name of new Set(required)) {
       // Authors can omit a field with a default.
       const isOptional = keyword(propertyOf(schema, name) ?? {}, 'default') !== undefined;
       if (!isOptional && !Object.hasOwn(value, name)) add(`must have required property '${name}'`);
@@ -144,7 +195,7 @@ class Check {
     const isClosed = others === false || (others === undefined && !isBranch && isClosedObject(schema));
     const problems: ValueProblem[] = [];
     for (const name of names) {
-      this.#steps.left--;
+      this.#charge(1);
       const property = propertyOf(schema, name);
       const inner = property ?? (Object.hasOwn(declared, name) ? {} : others);
       if (isObject(inner as JsonValue)) {
@@ -217,12 +268,10 @@ function typeProblem(schema: JsonObject, value: JsonValue): string | undefined {
   return hasType ? undefined : `must be ${type}`;
 }
 
-function enumProblem(schema: JsonObject, value: JsonValue): string | undefined {
-  const allowed = keyword(schema, 'enum') as JsonValue[] | undefined;
-  if (allowed === undefined || allowed.length === 0) return undefined;
-  const own = canonical(value);
-  if (allowed.some((one) => one === value || canonical(one) === own)) return undefined;
-  return `must be one of ${allowed.map((one) => (isScalar(one) ? String(one) : JSON.stringify(one))).join(', ')}`;
+/** The values of an enum as canonical text, and the message for any other: a list can have many items of one enum. */
+function enumOf(allowed: readonly JsonValue[]): { values: ReadonlySet<string>; message: string } {
+  const shown = allowed.map((one) => (isScalar(one) ? String(one) : JSON.stringify(one)));
+  return { values: new Set(allowed.map(canonical)), message: `must be one of ${shown.join(', ')}` };
 }
 
 /**
@@ -246,26 +295,6 @@ function addCount(
   const high = keyword(schema, upper) as number | undefined;
   if (low !== undefined && count < low) add(`must NOT have fewer than ${low} ${unit}`);
   if (high !== undefined && count > high) add(`must NOT have more than ${high} ${unit}`);
-}
-
-/** Items of a set are unique, and those of a map by their keys, of which an absent one has its default. */
-function addDuplicates(schema: JsonObject, value: JsonValue[], add: Add): void {
-  const type = keyword(schema, 'x-kubernetes-list-type');
-  if (type !== 'set' && type !== 'map') return;
-  const names = (keyword(schema, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
-  const item = subschema(schema, 'items') ?? {};
-  const keyOf = (one: JsonValue, name: string) =>
-    isObject(one) && Object.hasOwn(one, name)
-      ? one[name]!
-      : (keyword(propertyOf(item, name) ?? {}, 'default') ?? null);
-  const same = type === 'set' ? 'is the same as' : `has the same ${names.join(' and ')} as`;
-  const seen = new Map<string, number>();
-  for (const [index, one] of value.entries()) {
-    const key = canonical(type === 'set' ? one : names.map((name) => keyOf(one, name)));
-    const first = seen.get(key);
-    if (first === undefined) seen.set(key, index);
-    else add(`${same} item ${first}`, [index]);
-  }
 }
 
 /**

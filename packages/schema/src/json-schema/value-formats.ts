@@ -71,7 +71,8 @@ const INTEGERS: Readonly<Record<string, [bigint, bigint]>> = {
 
 /** Reports whether an integer is in the range of a format. Without one, it must be an int64, as in Kubernetes. */
 export function isInRange(format: string | undefined, value: bigint): boolean {
-  const [low, high] = (format !== undefined && INTEGERS[format]) || INTEGERS.int64!;
+  const known = format !== undefined && Object.hasOwn(INTEGERS, format) ? format : 'int64';
+  const [low, high] = INTEGERS[known]!;
   return low <= value && value <= high;
 }
 

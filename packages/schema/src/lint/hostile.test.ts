@@ -54,6 +54,52 @@ describe('hostile definitions', () => {
     );
   });
 
+  const many = (count: number, make: (index: number) => JsonValue) =>
+    Array.from({ length: count }, (_, index) => make(index));
+  const emptyItems = many(20_000, () => ({}));
+  it.each<[string, string, JsonObject]>([
+    [
+      'required fields for each of many items',
+      'schema/default-unchecked',
+      {
+        items: { type: 'object', properties: { a: {} }, required: many(20_000, () => 'a') },
+        default: emptyItems,
+      },
+    ],
+    [
+      'an enum for each of many items',
+      'schema/default-unchecked',
+      { items: { enum: many(20_000, (index) => `n${index}`) }, default: many(20_000, () => 'a') },
+    ],
+    [
+      'keys for each of many items',
+      'schema/list-type',
+      {
+        items: { type: 'object', properties: { a: { type: 'string', default: 'b' } } },
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': many(20_000, () => 'a'),
+        default: emptyItems,
+      },
+    ],
+  ])('stops at %s', (_name, code, list) => {
+    const schema = { type: 'object', properties: { a: { type: 'array', ...list } } };
+    expect(seconds(() => expect(codes(withSchema(schema))).toContain(code))).toBeLessThan(5);
+  });
+
+  it('reads a duration in linear time', () => {
+    const schema = { type: 'string', format: 'duration', default: '1'.repeat(100_000) };
+    expect(
+      seconds(() =>
+        expect(codes(withSchema({ type: 'object', properties: { a: schema } }))).toContain('schema/default'),
+      ),
+    ).toBeLessThan(2);
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('ignores the format %s of a number', (format) => {
+    const schema = { type: 'object', properties: { a: { type: 'integer', format, default: 1 } } };
+    expect(codes(withSchema(schema))).not.toContain('schema/default');
+  });
+
   it('10,000 fields with defaults', () => {
     const schema = {
       type: 'object',
