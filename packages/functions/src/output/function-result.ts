@@ -61,7 +61,8 @@ function readResult(item: Mapping): FunctionResult {
   const { severity, resourceRef, field, file, tags } = item;
   const result: FunctionResult = { message: asText(item.message) ?? '' };
   // `warn` is of the guide of 2020.
-  const known = RESULT_SEVERITIES.find((name) => name === (severity === 'warn' ? 'warning' : severity));
+  const written = asText(severity)?.toLowerCase();
+  const known = RESULT_SEVERITIES.find((name) => name === (written === 'warn' ? 'warning' : written));
   if (known !== undefined) result.severity = known;
   if (isMapping(resourceRef)) {
     // kyaml had the metadata of the resource before the specification.

@@ -84,6 +84,13 @@ describe('output that is a ResourceList', () => {
     });
   });
 
+  it('has results whose severity is in capitals, which are not weaker', () => {
+    const results = 'results: [{message: a, severity: ERROR}, {message: b, severity: Warning}]';
+    expect(read(`${HEAD}items: []\n${results}\n`)).toMatchObject({
+      results: { ok: true, results: [{ severity: 'error' }, { severity: 'warning' }] },
+    });
+  });
+
   it('has results of functions of 2020: groups, and other names of fields', () => {
     const groups = `results:
 - name: kubeval
