@@ -155,7 +155,9 @@ export class LocalRunner implements Runner {
     const executable = { digest: sha256, bin: path.basename(file), platform: hostPlatform() };
     const env = functionEnvironment(this.#io);
     // Catalogs cannot declare that an executable needs the network.
-    const run = { file, sha256, env, network: false, ...(sandbox === undefined ? {} : { sandbox }) };
+    const { XDG_CONFIG_HOME = '', DOCKER_CONFIG = '' } = this.#io.env;
+    const secrets = [XDG_CONFIG_HOME, DOCKER_CONFIG];
+    const run = { file, sha256, env, network: false, secrets, ...(sandbox === undefined ? {} : { sandbox }) };
     return {
       run: (input, { folder: cwd = this.#io.cwd, signal } = {}) =>
         runExecutable({ ...run, cwd }, input, this.#limits, signal),

@@ -16,7 +16,7 @@ export interface HiddenInterpreter {
 
 /** Returns the interpreter of a script if it is in a hidden folder; undefined for other programs. */
 export async function findHiddenInterpreter(
-  command: Pick<SandboxedCommand, 'file' | 'cwd' | 'env' | 'network' | 'home'>,
+  command: Pick<SandboxedCommand, 'file' | 'cwd' | 'env' | 'network' | 'home' | 'secrets'>,
 ): Promise<HiddenInterpreter | undefined> {
   const [interpreter, name] = await readShebang(command.file);
   if (interpreter === undefined) return undefined;

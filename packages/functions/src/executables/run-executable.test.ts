@@ -196,6 +196,27 @@ describe('an executable', () => {
     expect(shown.filter((one) => isInside(path.resolve(one), home))).toEqual([]);
   });
 
+  it.skipIf(!sandbox.ok)(
+    'in a sandbox sees no other folder with secrets, but its working folder',
+    async () => {
+      if (!sandbox.ok) return;
+      const secrets = mkdtempSync(path.join(process.cwd(), '.secrets-'));
+      const cwd = path.join(secrets, 'work');
+      mkdirSync(cwd);
+      for (const place of [secrets, cwd]) writeFileSync(path.join(place, 'key'), place);
+      const { file, sha256 } = await installScript('#!/bin/sh\ncat ../key key >&2\nexit 1\n');
+      const env = { PATH: '/usr/bin:/bin' };
+      const { stderr } = await run(file, sha256, {
+        sandbox: sandbox.sandbox,
+        env,
+        cwd,
+        secrets: [secrets, ''],
+      });
+      rmSync(secrets, { recursive: true });
+      expect(Buffer.from(stderr).toString()).toMatch(new RegExp(`key.*No such file[^\n]*\n${cwd}$`));
+    },
+  );
+
   it.skipIf(!sandbox.ok)('in a sandbox sees no home of the account, whatever HOME is', async () => {
     if (!sandbox.ok) return;
     const { file, sha256 } = await installScript(`#!/bin/sh\necho home: $(ls -A "$ACCOUNT") >&2\nexit 1\n`);

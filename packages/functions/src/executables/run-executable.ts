@@ -29,6 +29,8 @@ export interface ExecRun {
   network: boolean;
   /** The home folder, which the sandbox hides; that of this user by default. */
   home?: string;
+  /** Other folders with keys and tokens of the user, which the sandbox hides. */
+  secrets?: readonly string[];
 }
 
 /**
@@ -92,11 +94,11 @@ function interpreterFailure(name: string, { file }: HiddenInterpreter, run: Fail
 }
 
 async function commandOf(
-  { sandbox, args = [], cwd, env, network, home }: ExecRun,
+  { sandbox, args = [], cwd, env, network, home, secrets }: ExecRun,
   file: string,
 ): Promise<Command> {
   if (sandbox === undefined) return { program: file, args, env };
-  const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network, home });
+  const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network, home, secrets });
   // The environment of the function must not act on bubblewrap, which is outside of the sandbox.
   return { program: sandbox.program, args: inside, env: {} };
 }

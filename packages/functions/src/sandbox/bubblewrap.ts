@@ -39,6 +39,8 @@ export interface SandboxedCommand {
   network: boolean;
   /** The home folder, which is hidden. */
   home?: string | undefined;
+  /** Other folders with keys and tokens of the user, which are hidden. */
+  secrets?: readonly string[] | undefined;
 }
 
 const PROBE_LIMITS: RunLimits = {
@@ -120,11 +122,12 @@ export async function visibleFolders({
   env,
   network,
   home = homedir(),
-}: Pick<SandboxedCommand, 'cwd' | 'env' | 'network' | 'home'>): Promise<{
+  secrets = [],
+}: Pick<SandboxedCommand, 'cwd' | 'env' | 'network' | 'home' | 'secrets'>): Promise<{
   hidden: string[];
   shown: string[];
 }> {
-  const homes = [home, accountHome()].filter(path.isAbsolute);
+  const homes = [home, accountHome(), ...secrets].filter(path.isAbsolute);
   const hidden = await existingFolders([
     ...HIDDEN_FOLDERS,
     ...homes.filter((folder) => !SYSTEM.test(folder)),
