@@ -41,6 +41,8 @@ describe.skipIf(postgresMissing !== undefined || !hasS3Server)(
     const start = async (data: string, settings: Record<string, string> = {}) => {
       const registry = await startRegistry(data, settings);
       running.add(registry);
+      // It is ready once it has read a snapshot of each catalog.
+      await expect.poll(async () => (await fetch(`${registry.url}/readyz`)).status).toBe(200);
       return registry;
     };
     const stop = async (registry: RunningRegistry) => {
