@@ -338,7 +338,10 @@ describe('what the user types', () => {
   it.each([
     [['v1', 'SetLabels'], 'Use GROUP/VERSION'],
     [[`${GROUP}/v1`, 'SetLabels', '-c', 'ftp://example.com/c.yaml'], 'not a catalog reference'],
-    [[`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:p@example.com/c.yaml'], 'it contains credentials'],
+    [
+      [`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:p@example.com/c.yaml'],
+      'https://…@example.com/c.yaml is not a catalog reference: it contains credentials',
+    ],
     [[`${GROUP}/v1`, 'SetLabels', '--runtime', 'wasm'], 'Allowed choices are'],
   ])('%j is refused if it is wrong', async (args, message) => {
     const io = await run(...args);

@@ -117,9 +117,11 @@ function invalidReference(
   reason: string,
   hint: string | undefined,
 ): KrmhubError {
+  // The log of a pipeline gets this message, but no password of the URL.
+  const text = reference.text.replace(/\/\/[^/?#]*@/, '//…@');
   return new KrmhubError(
     'usage',
-    `${describeReference(reference)} is not a catalog reference: ${escapeControls(reason)}`,
+    `${describeReference({ ...reference, text })} is not a catalog reference: ${escapeControls(reason)}`,
     {
       hint:
         hint ??
