@@ -54,10 +54,10 @@ it('serves until it is stopped, and prints the next steps', async () => {
   expect(io.err()).toContain(
     `  export KRMHUB_REGISTRY=${url}\n  export KRMHUB_TOKEN=$(cat '${token}')\n  krmhub init example.com/SetLabels\n`,
   );
-  expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(8);
+  expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(9);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const secret = (await readFile(token, 'utf8')).trim();
-  const whoami = await runTest(['whoami', '--registry', url], { env: { KRMHUB_TOKEN: secret } });
+  const whoami = await runTest(['whoami'], { env: { KRMHUB_TOKEN: secret, KRMHUB_REGISTRY: url } });
   expect(whoami.out()).toContain('\tadmin\t');
   io.stop();
   await running;

@@ -48,7 +48,7 @@ const COMMANDS: [string, () => string[]][] = [
     'resolve of the whole document',
     () => ['resolve', `${GROUP}/v1`, 'SetLabels', '-c', `${opened.catalogUrl()}/catalog.json`],
   ],
-  ['explain', () => ['explain', 'app']],
+  ['explain', () => ['explain', 'app', '-c', opened.catalogUrl()]],
   ['lock', () => ['lock', 'app', '-c', opened.catalogUrl()]],
   ['fn render', () => ['fn', 'render', 'app', '-c', opened.catalogUrl(), '--dry-run']],
   [

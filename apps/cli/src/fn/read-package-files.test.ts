@@ -69,6 +69,7 @@ describe('files that are not resources', () => {
     expect((await pack.fn(['render', 'app', '--allow-package-exec'])).exitCode).toBe(0);
     expect(pack.all()).toMatchObject({
       ...before,
+      Kptfile: expect.stringContaining('reason: RenderSuccess'),
       'deployment.yaml': DEPLOYMENT.replace('3', '5'),
       '.krmignore': 'chart\nother.yaml\n',
     });
@@ -91,7 +92,11 @@ describe('files that are not resources', () => {
         ),
       ]);
     }
-    expect(pack.all()).toEqual({ ...before, 'deployment.yaml': DEPLOYMENT.replace('3', '5') });
+    expect(pack.all()).toEqual({
+      ...before,
+      Kptfile: expect.stringContaining('reason: RenderSuccess'),
+      'deployment.yaml': DEPLOYMENT.replace('3', '5'),
+    });
   });
 
   it('are not overwritten by a function that adds a file of this name', async () => {

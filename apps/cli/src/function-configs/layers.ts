@@ -105,7 +105,8 @@ export function listFunctions(layer: Layer): ListedFunction[] {
   const below = (isWanted: (one: Layer) => boolean) =>
     layer.layers.filter(isWanted).flatMap((one) => {
       const listed = listFunctions(one);
-      return layer.catalogs.length === 0 ? listed : listed.map(belowCatalogs);
+      // A Kptfile names no catalogs.
+      return layer.catalogs.length === 0 || one.type === 'kptfile' ? listed : listed.map(belowCatalogs);
     });
   const used = (field: FunctionField) => [
     ...below((one) => one.configsOf === field),

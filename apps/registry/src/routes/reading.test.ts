@@ -134,7 +134,7 @@ describe('functionConfig schemas', () => {
     const response = await registry.request('/schemas/example.com/v1/setlabels.json');
     expect(response.headers.get('content-type')).toBe('application/schema+json');
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
-    expect(response.headers.get('etag')).toMatch(/^"derived:[a-f0-9]{64}"$/);
+    expect(response.headers.get('etag')).toMatch(/^"sha256:[a-f0-9]{64}"$/);
     const schema = (await response.json()) as { properties: Record<string, object> };
     expect(schema.properties).toMatchObject({
       kind: { const: 'SetLabels' },

@@ -318,7 +318,13 @@ describe('a rejected release', () => {
   it('has nesting that would make its catalog entry too large', () => {
     const leaves = Array.from({ length: 300_000 }, () => 1);
     const nested = Array.from({ length: 40 }).reduce<unknown>((value) => [value], leaves);
-    const schema = { openAPIV3Schema: { type: 'object', default: nested } } as never;
+    const schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        'x-kubernetes-preserve-unknown-fields': true,
+        default: { nested },
+      },
+    } as never;
     const document = {
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
