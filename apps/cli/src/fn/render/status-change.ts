@@ -19,6 +19,11 @@ export async function withStatus(
   const change = isFormatOnly(planned, resources) ? undefined : planned;
   // Functions may delete it.
   if (change?.type === 'delete') return [...changes];
+  const failed = failure === undefined ? undefined : progress.ran.at(-1);
+  // The function that could not be found has no name there, and kpt finds none by its type.
+  if (failed !== undefined && (failed.step ?? failed.image ?? failed.exec) === undefined) {
+    return change === undefined ? changes.filter((one) => one !== planned) : [...changes];
+  }
   const text = change?.after ?? before;
   const after = await editStatus(text, {
     steps: progress.ran,
