@@ -247,7 +247,11 @@ describe('writes nothing', () => {
     const own = folderContent(copy);
     const { code, stderr } = await render(copy);
     expect([code, stderr]).toEqual([1, expect.stringContaining('wrote more than 134217728 bytes')]);
-    expect(folderContent(copy)).toEqual(own);
+    // As in kpt, the Kptfile says that a function failed.
+    expect(folderContent(copy)).toEqual({
+      ...own,
+      Kptfile: expect.stringContaining('reason: RenderFailed'),
+    });
     await expect.poll(() => processes(copy)).toBe('');
   });
 
