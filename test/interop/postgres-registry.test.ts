@@ -86,6 +86,8 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
         expect([target, response.status]).toEqual([target, 200]);
         return response.text();
       };
+      // It is ready once it has read a snapshot of each catalog.
+      await expect.poll(async () => (await ask(registry, '/readyz')).status).toBe(200);
       expect(await get('/readyz')).toContain('"status":"ok"');
       expect(await get(`/functions/${GROUP}/Flow`)).toContain('Flow');
       return Promise.all([
@@ -143,9 +145,14 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
   });
 
   it('never prints the password', async () => {
-    for (const url of ['postgres://u:s3cret@127.0.0.1:1/krmhub', 'postgres://u:s3cret@:x/', 's3cret']) {
-      const data = path.join(folder, 'secret');
-      const { code, stdout, stderr } = await krmhub(['serve', '--port', '0', '--data', data], {
+    const data = ['--data', path.join(folder, 'secret')];
+    for (const [url, args] of [
+      // A start would wait for this server.
+      ['postgres://u:s3cret@127.0.0.1:1/krmhub', ['migrate']],
+      ['postgres://u:s3cret@:x/', ['serve', '--port', '0']],
+      ['s3cret', ['serve', '--port', '0']],
+    ] as const) {
+      const { code, stdout, stderr } = await krmhub([...args, ...data], {
         env: { KRMHUB_DATABASE_URL: url },
       });
       expect(code).toBeGreaterThan(0);
