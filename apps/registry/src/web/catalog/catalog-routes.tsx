@@ -2,12 +2,10 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
 import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';
 import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
 import type { Derive } from '../../derive/derivation.js';
-import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
-import { codedBody } from '../../http/coded-body.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../store/find-record.js';
@@ -19,8 +17,9 @@ import {
   compareSnapshotsPath,
 } from '../addresses.js';
 import { counted } from '../counted.js';
-import { ATOM_MEDIA_TYPE, FeedParameters } from '../feeds/atom.js';
+import { FeedParameters } from '../feeds/atom.js';
 import { feedId } from '../feeds/feed-id.js';
+import { feedResponse } from '../feeds/feed-routes.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
@@ -279,14 +278,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
       const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1, before);
       const id = await feedId(store, catalogFeedPath(name));
       const text = snapshotFeed(site, { ...catalog, id, before }, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
-      const bytes = new TextEncoder().encode(text);
-      return bytesResponse(c, {
-        digest: sha256(bytes),
-        mediaType: ATOM_MEDIA_TYPE,
-        cacheControl: CACHE_REVALIDATE,
-        coded: true,
-        find: (coding) => codedBody(bytes, coding),
-      });
+      return feedResponse(c, text);
     },
   );
 }

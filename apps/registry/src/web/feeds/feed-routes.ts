@@ -82,7 +82,8 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
   }
 }
 
-function feedResponse(c: RegistryContext, text: string): Promise<Response> {
+/** Responds with an Atom feed, whose ETag is the digest of its bytes. */
+export function feedResponse(c: RegistryContext, text: string): Promise<Response> {
   const bytes = new TextEncoder().encode(text);
   return bytesResponse(c, {
     digest: sha256(bytes),
