@@ -11,6 +11,7 @@ export {
 export { filesOf, planWrite } from './package-files/plan-write.js';
 export { type Package, readPackage } from './package-files/read-package.js';
 export { recoverPackage } from './package-files/recover-package.js';
+export { listPackage } from './package-files/walk-package.js';
 export { writeFolder } from './package-files/write-folder.js';
 export type { FileChange, WritePlan } from './package-files/write-plan.js';
 export { type DecodedList, decodeResourceList } from './resource-list/decode.js';

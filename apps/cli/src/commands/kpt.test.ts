@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIo } from '../testing/command-line.js';
@@ -83,6 +83,24 @@ describe('krmhub kpt sync', () => {
     expect([again.exitCode, again.err()]).toEqual([0, expect.stringContaining('2 functions are up to date')]);
     const after = statSync(path.join(pack.folder, 'app/Kptfile'));
     expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+  });
+
+  it('writes through a link, and refuses two texts for one file', async () => {
+    const text = kptfile('  mutators:\n    - configPath: owner.yaml\n');
+    await open({ 'app/kptfile.txt': text, 'app/Kptfile': '→ kptfile.txt' });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(read('app/kptfile.txt')).toContain(image('set-owner', 'a'));
+    expect(lstatSync(path.join(pack.folder, 'app/Kptfile')).isSymbolicLink()).toBe(true);
+    await pack.write({
+      'two/Kptfile': text,
+      'two/owner.yaml': config('SetOwner'),
+      'two/sub/Kptfile': '→ ../Kptfile',
+      'two/sub/owner.yaml': config('Fetch'),
+    });
+    const refused = await sync('two', '-c', 'catalog.yaml');
+    expect(refused.err()).toContain('cannot write sub/Kptfile: it is the same file as another Kptfile');
+    expect(read('two/Kptfile')).toBe(text);
   });
 
   it('checks without writing: a diff, and exit code 1', async () => {

@@ -1,14 +1,11 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Package, readPackage } from '@krmhub/functions/fn';
-import { KPTFILE, type Kptfile, readPlainKptfile } from '@krmhub/functions/plan';
+import { listPackage, type Package, readPackage } from '@krmhub/functions/fn';
+import { KPTFILE, type Kptfile, packageFolders, readPlainKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';
 import type { FnSettings } from './settings.js';
-
-/** Folders that are searched for a Kptfile to say what is wrong with it. */
-const MAX_FOLDERS = 10_000;
 
 /**
  * Reads the resources of a folder, and says which files it left out, and what it did with a write that was interrupted.
@@ -43,19 +40,16 @@ export async function readPackageFiles(
 }
 
 /** Returns the Kptfiles of a package and its subpackages, by folder. Throws `not-found` if it has none itself. */
-export async function readKptfiles(
-  name: string,
-  { files, packages, folder }: Package,
-): Promise<Map<string, Kptfile>> {
+export async function readKptfiles(name: string, { files, folder }: Package): Promise<Map<string, Kptfile>> {
   if (!files.has(KPTFILE)) {
     throw new KrmhubError('not-found', `No Kptfile found at "${folder}"`, {
       hint: `Use the folder of a kpt package. To run one function on any folder: krmhub fn eval ${name}`,
     });
   }
   const kptfiles = new Map<string, Kptfile>();
-  for (const path_ of new Set(['', ...packages])) {
-    const file = files.get(path_ === '' ? KPTFILE : `${path_}/${KPTFILE}`);
-    if (file !== undefined) kptfiles.set(path_, await readKptfile(file.text, path.join(folder, path_)));
+  for (const at of packageFolders(files.keys())) {
+    const { text } = files.get(path.posix.join(at, KPTFILE))!;
+    kptfiles.set(at, await readKptfile(text, path.join(folder, at)));
   }
   return kptfiles;
 }
@@ -69,15 +63,8 @@ export async function readKptfile(text: string, folder: string): Promise<Kptfile
 
 /** Throws for the first Kptfile that kpt rejects. */
 async function reportKptfiles(root: string): Promise<void> {
-  const folders = [root];
-  for (let at = 0; at < folders.length && at < MAX_FOLDERS; at++) {
-    const folder = folders[at]!;
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-    if (entries.some((entry) => entry.isFile() && entry.name === KPTFILE)) {
-      await readKptfile(await readFile(path.join(folder, KPTFILE), 'utf8'), folder);
-    }
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entry.isDirectory() && entry.name !== '.git') folders.push(path.join(folder, entry.name));
-    }
+  for (const at of packageFolders(listPackage(root).keys())) {
+    const folder = path.join(root, at);
+    await readKptfile(await readFile(path.join(folder, KPTFILE), 'utf8'), folder);
   }
 }

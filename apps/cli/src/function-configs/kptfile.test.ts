@@ -137,6 +137,24 @@ describe('a Kptfile', () => {
       /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml/,
     ],
     [
+      'a file of a subpackage',
+      {
+        'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b/c.yaml}]\n'),
+        'app/b/Kptfile': kptfile(''),
+        'app/b/c.yaml': config('C'),
+      },
+      /^layer\/not-found app\/Kptfile:6:37 cannot read b\/c.yaml: it is not a file of resources of this package/,
+    ],
+    [
+      'a file that .krmignore excludes',
+      {
+        'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n'),
+        'app/b.yaml': config('B'),
+        'app/.krmignore': 'b.yaml\n',
+      },
+      /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml: it is not a file of resources/,
+    ],
+    [
       'a file outside',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: ../b.yaml}]\n'), 'b.yaml': '' },
       /^layer\/pipeline app\/Kptfile:6:37 path must not be outside the package/,

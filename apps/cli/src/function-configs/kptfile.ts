@@ -1,11 +1,15 @@
-import type { Dirent } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { listPackage } from '@krmhub/functions/package-files/walk-package';
 import {
   CATALOGS_ANNOTATION,
+  cleanPath,
   entryProblem,
   KPTFILE,
+  type PackageNode,
   type PipelineFunction,
+  packageFolders,
+  packageOf,
+  packageTree,
   stepImage,
 } from '@krmhub/functions/plan';
 import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declared-runtime';
@@ -16,42 +20,74 @@ import type { EntryText } from './kustomization-file.js';
 import { catalogReferences, emptyLayer, type LayerContext } from './layer-context.js';
 import { findLocal, type LayerReader, type ProblemPlace } from './layer-reader.js';
 import type { Layer, LayerUse, ListedFunction } from './layers.js';
-import { LAYER_LIMITS } from './limits.js';
 import { type ConfigUse, listConfigs } from './list-configs.js';
-
-const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 
 /**
  * Reads the pipeline of a Kptfile and of the packages below it, in the order in which kpt runs them: subpackages first.
- * A functionConfig names a runtime there only with the field of KEP-2906.
+ * The packages are those that `fn render` finds. A functionConfig names a runtime there only with the field of KEP-2906.
+ * Throws `too-large` beyond a limit of packages.
  */
 export async function readKptfile(
   context: LayerContext,
   folder: string,
   use: LayerUse = 'package',
 ): Promise<Layer | undefined> {
-  const { reader } = context;
-  const file = path.join(folder, KPTFILE);
-  if (!reader.countLayer({ file })) return undefined;
-  const bytes = await reader.readFile(file);
-  if (bytes === undefined) return undefined;
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-  const source = parseKptfile(text, reader.displayName(file));
-  if (!('kptfile' in source)) {
-    if (source.diagnostics !== undefined) reader.diagnostics.push(...source.diagnostics);
-    else reader.report('layer/kind', source.message, { file, range: source.range }, source.hint);
+  const files = new Set(listPackage(folder).keys());
+  if (!files.has(KPTFILE)) {
+    const message = `cannot read the ${KPTFILE}: it leads out of the package, or .krmignore excludes it`;
+    context.reader.report('layer/not-found', message, { file: path.join(folder, KPTFILE) });
     return undefined;
   }
-  for (const problem of source.problems) reportField(reader, file, problem);
-  const layer = emptyLayer(context, { folder, file, type: 'kptfile', use });
-  layer.catalogs = annotatedCatalogs(context, source, layer);
-  const at = new StepReader(reader, source, layer);
-  for (const step of source.kptfile.pipeline) layer.functions.push(...(await at.functionsOf(step)));
-  for (const below of await subpackages(reader, folder)) {
-    const sub = await readKptfile(context, below, 'subpackage');
-    if (sub !== undefined) layer.layers.push(sub);
+  const folders = packageFolders(files);
+  return new PackageReader(context, folder, files, new Set(folders)).read(packageTree(folders), use);
+}
+
+/** Reads the Kptfiles of a package and its subpackages. */
+class PackageReader {
+  readonly #context: LayerContext;
+  readonly #root: string;
+  readonly #files: ReadonlySet<string>;
+  readonly #folders: ReadonlySet<string>;
+
+  /** `files` are those of resources, and `folders` those of packages, relative to `root`. */
+  constructor(context: LayerContext, root: string, files: ReadonlySet<string>, folders: ReadonlySet<string>) {
+    this.#context = context;
+    this.#root = root;
+    this.#files = files;
+    this.#folders = folders;
   }
-  return layer;
+
+  async read(node: PackageNode, use: LayerUse): Promise<Layer | undefined> {
+    const { reader } = this.#context;
+    const folder = path.join(this.#root, node.path);
+    const file = path.join(folder, KPTFILE);
+    if (!reader.countLayer({ file })) return undefined;
+    const bytes = await reader.readFile(file);
+    if (bytes === undefined) return undefined;
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    const source = parseKptfile(text, reader.displayName(file));
+    if (!('kptfile' in source)) {
+      if (source.diagnostics !== undefined) reader.diagnostics.push(...source.diagnostics);
+      else reader.report('layer/kind', source.message, { file, range: source.range }, source.hint);
+      return undefined;
+    }
+    for (const problem of source.problems) reportField(reader, file, problem);
+    const layer = emptyLayer(this.#context, { folder, file, type: 'kptfile', use });
+    layer.catalogs = annotatedCatalogs(this.#context, source, layer);
+    const steps = new StepReader(reader, source, layer, (configPath) => this.#isOwn(node, configPath));
+    for (const step of source.kptfile.pipeline) layer.functions.push(...(await steps.functionsOf(step)));
+    for (const below of node.subpackages) {
+      const sub = await this.read(below, 'subpackage');
+      if (sub !== undefined) layer.layers.push(sub);
+    }
+    return layer;
+  }
+
+  /** Reports whether a path of a Kptfile is a file of resources of the same package. */
+  #isOwn({ path: folder }: PackageNode, configPath: string): boolean {
+    const file = path.posix.join(folder, cleanPath(configPath));
+    return this.#files.has(file) && packageOf(file, this.#folders) === folder;
+  }
 }
 
 function reportField(reader: LayerReader, file: string, problem: KptfileSource['problems'][number]): void {
@@ -89,11 +125,18 @@ class StepReader {
   readonly #reader: LayerReader;
   readonly #source: KptfileSource;
   readonly #layer: Layer;
+  readonly #isOwn: (configPath: string) => boolean;
 
-  constructor(reader: LayerReader, source: KptfileSource, layer: Layer) {
+  constructor(
+    reader: LayerReader,
+    source: KptfileSource,
+    layer: Layer,
+    isOwn: (configPath: string) => boolean,
+  ) {
     this.#reader = reader;
     this.#source = source;
     this.#layer = layer;
+    this.#isOwn = isOwn;
   }
 
   /** Returns the function of a step; none if a problem of it is reported. */
@@ -117,7 +160,7 @@ class StepReader {
     const found =
       configPath === undefined
         ? this.#withoutFile(step, at, { ...use, written })
-        : await readConfigFile(this.#reader, configPath, this.#place([...at, 'configPath']), use);
+        : await this.#fromFile(configPath, this.#place([...at, 'configPath']), use);
     if (found === undefined) return [];
     return [{ ...found, ...(written === undefined ? {} : { written }) }];
   }
@@ -146,6 +189,36 @@ class StepReader {
     };
   }
 
+  async #fromFile(
+    configPath: string,
+    place: ProblemPlace,
+    use: ConfigUse & { layer: string },
+  ): Promise<ListedFunction | undefined> {
+    const reader = this.#reader;
+    const local = await findLocal(use.layer, configPath);
+    if (local.type !== 'file') {
+      const reasons = { folder: 'it is a folder', outside: 'it is outside the package' };
+      const reason = local.type === 'missing' ? local.reason : reasons[local.type];
+      const code = local.type === 'outside' ? 'layer/outside' : 'layer/not-found';
+      reader.report(code, `cannot read ${configPath}: ${reason}`, place);
+      return undefined;
+    }
+    if (!this.#isOwn(configPath)) {
+      const reason = 'it is not a file of resources of this package';
+      const hint = 'Use a .yaml file that is in no subpackage, and that .krmignore does not exclude.';
+      reader.report('layer/not-found', `cannot read ${configPath}: ${reason}`, place, hint);
+      return undefined;
+    }
+    const bytes = await reader.readFile(local.path);
+    if (bytes === undefined) return undefined;
+    const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresAnnotations: true });
+    if (listed.length > 1) {
+      const message = `${configPath} has ${listed.length} functionConfigs, expected one`;
+      reader.report('layer/pipeline', message, place, 'Move each functionConfig to a separate file.');
+    }
+    return listed[0];
+  }
+
   #place(at: Path): ProblemPlace {
     return { file: this.#layer.file, range: this.#source.locate(at), path: formatPath(at) };
   }
@@ -156,47 +229,4 @@ async function writtenRuntime(step: PipelineFunction): Promise<InlineRuntime | u
   const { image, tag, exec } = step;
   if (image !== undefined) return imageRuntime((await stepImage({ image, tag })).text);
   return exec === undefined ? undefined : { type: 'exec', path: exec, args: [], envs: [] };
-}
-
-async function readConfigFile(
-  reader: LayerReader,
-  configPath: string,
-  place: ProblemPlace,
-  use: ConfigUse & { layer: string },
-): Promise<ListedFunction | undefined> {
-  const local = await findLocal(use.layer, configPath);
-  if (local.type !== 'file') {
-    const reasons = { folder: 'it is a folder', outside: 'it is outside the package' };
-    const reason = local.type === 'missing' ? local.reason : reasons[local.type];
-    const code = local.type === 'outside' ? 'layer/outside' : 'layer/not-found';
-    reader.report(code, `cannot read ${configPath}: ${reason}`, place);
-    return undefined;
-  }
-  const bytes = await reader.readFile(local.path);
-  if (bytes === undefined) return undefined;
-  const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresAnnotations: true });
-  if (listed.length > 1) {
-    const message = `${configPath} has ${listed.length} functionConfigs, expected one`;
-    reader.report('layer/pipeline', message, place, 'Move each functionConfig to a separate file.');
-  }
-  return listed[0];
-}
-
-/** The nearest folders below that have a Kptfile, by name. Links are not followed, as in kpt. */
-async function subpackages(reader: LayerReader, folder: string, depth = 0): Promise<string[]> {
-  if (depth > LAYER_LIMITS.maxLayerDepth) {
-    reader.report('layer/limit', `more than ${LAYER_LIMITS.maxLayerDepth} nested folders`, { file: folder });
-    return [];
-  }
-  const entries: Dirent[] = await readdir(folder, { withFileTypes: true });
-  const found: string[] = [];
-  for (const { name } of entries
-    .filter((one) => one.isDirectory())
-    .sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (SKIPPED_FOLDERS.has(name)) continue;
-    const below = path.join(folder, name);
-    if ((await findLocal(below, KPTFILE)).type === 'file') found.push(below);
-    else found.push(...(await subpackages(reader, below, depth + 1)));
-  }
-  return found;
 }

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -47,10 +47,9 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
   const layer = await readLayers(io, folder, { type: 'kptfile' });
   const plans = await planPackages(io, layer, options);
   const changed = plans.filter(({ edits }) => edits.length > 0);
+  const written = await plannedFiles(changed);
   if (!options.check) {
-    for (const { file, text, edits } of changed) {
-      await writeFileAtomically(file, applyEdits(text, edits), { overwrite: true });
-    }
+    for (const [file, text] of written) await writeFileAtomically(file, text, { overwrite: true });
   }
   const data = {
     packages: plans.map(({ name, edits, entries }) => ({
@@ -62,6 +61,25 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
   await printData(io, options.output, data, () => printPlans(io, folder, plans, options.check));
   if (options.check && changed.length > 0) io.exitCode = FINDINGS;
   if (!options.frozen && !options.resolution.offline) await reportTakedowns(io, layer, plans, options);
+}
+
+/**
+ * Returns the new text of each file. A link is written through, as `fn render` does. Throws `conflict` if two packages
+ * have different texts for one file.
+ */
+async function plannedFiles(plans: readonly PackagePlan[]): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const { file, name, text, edits } of plans) {
+    const target = await realpath(file);
+    const after = applyEdits(text, edits);
+    if ((files.get(target) ?? after) !== after) {
+      throw new KrmhubError('conflict', `cannot write ${name}: it is the same file as another Kptfile`, {
+        hint: 'Replace the symbolic link by a file.',
+      });
+    }
+    files.set(target, after);
+  }
+  return files;
 }
 
 /** Reports the lines whose script or release was taken down. */

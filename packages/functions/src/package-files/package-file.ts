@@ -38,8 +38,6 @@ export interface PackageFiles {
   folder: string;
   /** By path, in the order in which kpt reads them. */
   files: Map<string, PackageFile>;
-  /** Folders with a Kptfile, outer ones first; empty for the root. */
-  packages: string[];
   skipped: SkippedFile[];
 }
 

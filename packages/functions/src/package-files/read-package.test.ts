@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageFolders } from '../plan/package-tree.js';
 import { readResources } from '../resource-list/read-resources.js';
 import type { Resource } from '../resource-list/resource.js';
 import { configMap, folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
@@ -37,7 +38,8 @@ describe('readPackage', () => {
       'b.yaml#0',
       'b.yaml#1',
     ]);
-    expect((await readPackage(folder)).packages).toEqual(['', 'a']);
+    const { files } = await readPackage(folder);
+    expect(packageFolders(files.keys())).toEqual(['', 'a']);
   });
 
   it('leaves out what an ignore file lists, for each package its own', async () => {

@@ -14,7 +14,7 @@ import { decodeText } from '../resource-list/decode-text.js';
 import { errorCode, fileError } from './file-error.js';
 import { IGNORE_FILE, type IgnoreRules, readIgnoreRules } from './ignore-file.js';
 import { isInside } from './journal.js';
-import type { PackageLimits } from './limits.js';
+import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import {
   type FileVersion,
   isResourceFile,
@@ -60,11 +60,11 @@ export function walkPackage(
     }
   });
   walk.run();
-  return { folder, files, packages: walk.packages, skipped: walk.skipped };
+  return { folder, files, skipped: walk.skipped };
 }
 
 /** Returns the files of resources by path, without reading them: the one that a link leads to, or itself. */
-export function listPackage(folder: string, limits: PackageLimits): Map<string, string> {
+export function listPackage(folder: string, limits = PACKAGE_LIMITS): Map<string, string> {
   const targets = new Map<string, string>();
   new Walk(folder, limits, (at, target = at) => targets.set(at, target)).run();
   return targets;
@@ -89,7 +89,6 @@ function tryRead(
 const UNREADABLE: readonly string[] = ['invalid-document', 'unavailable'];
 
 class Walk {
-  readonly packages: string[] = [];
   readonly skipped: SkippedFile[] = [];
   readonly #root: string;
   readonly #limits: PackageLimits;
@@ -113,7 +112,6 @@ class Walk {
     const entries = attempt(`cannot read the folder ${base || this.#root}`, () =>
       readdirSync(path.join(this.#root, base), { withFileTypes: true }),
     );
-    if (entries.some(({ name }) => name === KPTFILE)) this.packages.push(base.replace(/\/$/, ''));
     this.#entries += entries.length;
     if (this.#entries > maxEntries) {
       throw tooLarge(this.#root, `has more than ${maxEntries} files and folders`);

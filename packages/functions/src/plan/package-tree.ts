@@ -1,4 +1,6 @@
 import { compareText } from '@krmhub/schema/compare-text';
+import { KPTFILE } from './kptfile-content.js';
+
 /** A package, and the packages directly below it. */
 export interface PackageNode {
   /** Folder relative to the root package, with `/`; empty for the root. */
@@ -19,6 +21,17 @@ export function packageTree(paths: readonly string[]): PackageNode {
     return { path, subpackages: direct.map(build) };
   };
   return build('');
+}
+
+/**
+ * Returns the folders of the packages that the files of a package make: those of the Kptfiles, so that `.krmignore`
+ * leaves out packages, too. Empty for the root.
+ */
+export function packageFolders(files: Iterable<string>): string[] {
+  return [...files].flatMap((file) => {
+    if (file === KPTFILE) return '';
+    return file.endsWith(`/${KPTFILE}`) ? file.slice(0, -KPTFILE.length - 1) : [];
+  });
 }
 
 /** Lists packages in the order in which kpt renders them: subpackages first, alphabetically, then their parent. */
