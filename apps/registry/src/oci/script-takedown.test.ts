@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RevocationPage, TakedownResult } from '@krmhub/api/model';
-import { ARTIFACT_MEDIA_TYPES, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { ARTIFACT_MEDIA_TYPES, computeDigest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { descriptor, EMPTY_DESCRIPTOR, manifestDigest, readError, testClient } from '../testing/oci.js';
 import {
@@ -43,6 +43,18 @@ const release = (kind: string, script: string, name = '1.0.0', created?: string)
   release: name,
   script: `oci://localhost:8080/${REPOSITORY}@${manifestDigest(manifest(script, created))}`,
 });
+const named = (kind: string, digest: OciDigest): TestDefinition => ({
+  kind,
+  release: '1.0.0',
+  script: `oci://localhost:8080/${REPOSITORY}@${digest}`,
+});
+const sha512 = (content: string) => computeDigest(Buffer.from(content), `sha512:${'0'.repeat(128)}`);
+/** By both digests. */
+async function pushBoth(repository: string, script: string): Promise<void> {
+  await client.blob(repository, '{}');
+  await client.blob(repository, script);
+  await client.blob(repository, script, 'sha512');
+}
 async function takeDown(definition: TestDefinition, query = ''): Promise<TakedownResult> {
   const response = await registry.request(`${releasePath(definition)}/takedown${query}`, {
     method: 'POST',
@@ -145,6 +157,75 @@ describe('a takedown of a release with a Starlark script', () => {
     registry = await registry.reopen();
     expect((await read('manifests', digest)).status).toBe(410);
     expect((await read('blobs', file)).status).toBe(410);
+  });
+
+  it.each([
+    ['has no type but that of its layer', (one: string) => ({ ...manifest(one), artifactType: undefined })],
+    ['has another type', (one: string) => ({ ...manifest(one), artifactType: 'application/x-other' })],
+    [
+      'names its layer by SHA-512',
+      (one: string) => ({ ...manifest(one), layers: [{ ...descriptor(one, layer), digest: sha512(one) }] }),
+    ],
+  ])('deletes a script whose manifest %s', async (_, made) => {
+    const script = 'print("another password")\n';
+    const one = made(script);
+    await pushBoth(REPOSITORY, script);
+    expect((await client.put(REPOSITORY, manifestDigest(one), one)).status).toBe(201);
+    const bad = named('Bad', manifestDigest(one));
+    expect((await registry.publish(bad)).status).toBe(201);
+    expect((await takeDown(bad)).scripts).toEqual([{ digest: manifestDigest(one), keptBy: [] }]);
+    expect((await read('manifests', manifestDigest(one))).status).toBe(410);
+    expect((await read('blobs', descriptor(script).digest)).status).toBe(410);
+    expect((await read('blobs', sha512(script))).status).toBe(404);
+    for (const digest of [descriptor(script).digest, sha512(script)]) {
+      const again = await client.request('POST', `${COPY}/blobs/uploads/?digest=${digest}`, { body: script });
+      expect(again.status).toBe(410);
+    }
+  });
+
+  it('deletes a script that an index names', async () => {
+    const script = 'print("another password")\n';
+    await push(REPOSITORY, script);
+    const inside = { ...descriptor(JSON.stringify(manifest(script)), MEDIA_TYPES.image) };
+    const index = {
+      schemaVersion: 2,
+      mediaType: MEDIA_TYPES.index,
+      manifests: [{ ...inside, platform: { os: 'linux', architecture: 'amd64' } }],
+    };
+    expect((await client.put(REPOSITORY, manifestDigest(index), index)).status).toBe(201);
+    const bad = named('Bad', manifestDigest(index));
+    expect((await registry.publish(bad)).status).toBe(201);
+    expect((await takeDown(bad)).scripts).toEqual([{ digest: manifestDigest(index), keptBy: [] }]);
+    for (const one of [manifestDigest(index), inside.digest])
+      expect((await read('manifests', one)).status).toBe(410);
+    expect((await read('blobs', descriptor(script).digest)).status).toBe(410);
+    const again = await client.request('POST', `${COPY}/blobs/uploads/?digest=${descriptor(script).digest}`, {
+      body: script,
+    });
+    expect(again.status).toBe(410);
+  });
+
+  it('keeps the other files that the artifact of a script names where others have them', async () => {
+    const script = 'print("malware")\n';
+    const theirs = 'a layer of someone else';
+    const app = { ...manifest(''), artifactType: 'application/x-other', layers: [descriptor(theirs)] };
+    await client.blob('team/app', '{}');
+    await client.blob('team/app', theirs);
+    expect((await client.put('team/app', manifestDigest(app), app)).status).toBe(201);
+    await client.blob(REPOSITORY, '{}');
+    await client.blob(REPOSITORY, script);
+    await client.blob(REPOSITORY, theirs);
+    const one = { ...manifest(script), layers: [descriptor(script, layer), descriptor(theirs)] };
+    expect((await client.put(REPOSITORY, manifestDigest(one), one)).status).toBe(201);
+    const bad = named('Bad', manifestDigest(one));
+    expect((await registry.publish(bad)).status).toBe(201);
+    const taken = await takeDown(bad);
+    expect(taken.repositories).not.toContain('team/app');
+    expect((await read('blobs', descriptor(script).digest)).status).toBe(410);
+    expect((await read('manifests', manifestDigest(app), 'team/app')).status).toBe(200);
+    expect((await read('blobs', descriptor(theirs).digest, 'team/app')).status).toBe(200);
+    expect((await read('blobs', descriptor(theirs).digest)).status).toBe(404);
+    expect((await client.put('team/app', 'again', app)).status).toBe(201);
   });
 
   it('deletes nothing else that the definition names', async () => {

@@ -74,7 +74,7 @@ function* withdrawTag(repository: string, tag: string): Work<void> {
 }
 
 /** Removes a manifest, and the pushed files that no other manifest of the repository has. */
-function* removeWithFiles(repository: string, manifest: number): Work<void> {
+export function* removeWithFiles(repository: string, manifest: number): Work<void> {
   const files = yield* pushedFilesOf.all({ manifest });
   yield* removeManifest(manifest);
   for (const { digest } of files) {

@@ -1,20 +1,33 @@
+/**
+ * Starlark scripts in a takedown. A script is what a client would run: the script layer of the artifact that a
+ * definition names, also if the artifact has no type of its own, is an index, or names its layer by another digest.
+ * Nothing else in such an artifact is taken down with it, because its publisher could name the files of others.
+ */
 import type { TakedownResult } from '@krmhub/catalog';
-import { ARTIFACT_MEDIA_TYPES, EMPTY_DIGEST, type OciDigest } from '@krmhub/oci';
+import {
+  EMPTY_DIGEST,
+  getArtifactType,
+  type Manifest,
+  mainLayer,
+  type OciDigest,
+  readManifest,
+} from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
 import { text, type Work } from '../../sql/statement.js';
-import { forget } from './withdraw-artifacts.js';
+import { forget, removeWithFiles } from './withdraw-artifacts.js';
 
-const { artifact: type } = ARTIFACT_MEDIA_TYPES.starlark;
-
-/** What the manifests of a script refer to, and the script itself if it is one of them. */
-const filesOf = text<{ digest: OciDigest }>(
-  `SELECT DISTINCT named.digest FROM oci_manifest AS script JOIN oci_reference AS named ON named.manifest = script.id
-   WHERE script.digest = :digest AND script.artifact_type = :type`,
+const manifestOf = text<{ mediaType: string; bytes: Buffer }>(
+  'SELECT media_type AS "mediaType", bytes FROM oci_manifest WHERE digest = :digest LIMIT 1',
 );
-const scriptsWith = text<{ digest: OciDigest }>(
-  `SELECT DISTINCT script.digest FROM oci_reference AS named JOIN oci_manifest AS script ON script.id = named.manifest
-   WHERE named.digest = :digest AND script.artifact_type = :type`,
+const copiesOf = text<{ id: number; repository: string }>(
+  'SELECT id, repository FROM oci_manifest WHERE digest = :digest',
 );
+const manifestsWith = text<{ digest: OciDigest }>(
+  `SELECT DISTINCT holder.digest FROM oci_reference AS named JOIN oci_manifest AS holder ON holder.id = named.manifest
+   WHERE named.digest = :digest`,
+);
+const fileOf = text<{ file: Digest }>('SELECT file FROM oci_blob WHERE digest = :digest LIMIT 1');
+const digestsOf = text<{ digest: OciDigest }>('SELECT DISTINCT digest FROM oci_blob WHERE file = :file');
 const usersOf = text<{ group: string; kind: string; release: string }>(
   `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
    WHERE release.digest = :digest OR readme = :digest OR definition LIKE '%' || :digest || '%'
@@ -33,25 +46,79 @@ export function* withdrawScripts(
   const found: TakedownResult['scripts'] = [];
   const removed = new Set<Digest>();
   for (const script of scripts) {
-    const files = (yield* filesOf.all({ digest: script, type })).map(({ digest }) => digest);
-    const manifests = new Set<OciDigest>(files.length === 0 ? [] : [script]);
+    const { artifacts, files } = yield* findScript(script);
+    if (files.size === 0) continue;
     // Another release can have the same script in another manifest.
-    for (const file of [script, ...files]) {
-      if (file === EMPTY_DIGEST) continue;
-      for (const { digest } of yield* scriptsWith.all({ digest: file, type })) manifests.add(digest);
-    }
-    if (manifests.size === 0) continue;
+    const holders = yield* findHolders(files);
+    const used = new Set<OciDigest>([script, ...artifacts, ...files, ...holders]);
     const keptBy: TakedownResult['scripts'][number]['keptBy'] = [];
-    const used = new Set<OciDigest>([script, ...files, ...manifests]);
-    used.delete(EMPTY_DIGEST);
     for (const digest of used) keptBy.push(...(yield* usersOf.all({ digest })));
     const names = new Map(keptBy.map((one) => [`${one.group}/${one.kind}@${one.release}`, one]));
     found.push({ digest: script, keptBy: [...names.values()] });
     if (names.size > 0) continue;
+    for (const digest of artifacts) {
+      for (const { id, repository } of yield* copiesOf.all({ digest })) {
+        touched.add(repository);
+        yield* removeWithFiles(repository, id);
+      }
+    }
     for (const digest of used) {
       yield* forget(digest, touched);
       if (isDigest(digest)) removed.add(digest);
     }
   }
   return { scripts: found, removed: [...removed] };
+}
+
+/** Returns the manifests of a script, and its files; none if a client would not run it. */
+function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files: Set<Digest> }> {
+  const artifacts = new Set<OciDigest>();
+  const files = new Set<Digest>();
+  const manifest = yield* readStored(named);
+  const candidates =
+    manifest === undefined
+      ? (yield* manifestsWith.all({ digest: named })).map(({ digest }) => digest)
+      : manifest.kind === 'index'
+        ? manifest.index.manifests.map(({ digest }) => digest)
+        : [named];
+  for (const digest of new Set(candidates)) {
+    const layer = scriptLayer(digest === named ? manifest : yield* readStored(digest));
+    const stored = layer && (yield* fileOf.first({ digest: layer }));
+    if (stored === undefined || (manifest === undefined && stored.file !== named)) continue;
+    artifacts.add(digest);
+    files.add(stored.file);
+  }
+  if (files.size > 0 && manifest !== undefined) artifacts.add(named);
+  return { artifacts, files };
+}
+
+function* readStored(digest: OciDigest): Work<Manifest | undefined> {
+  const row = yield* manifestOf.first({ digest });
+  return row && readManifest(row.bytes, row.mediaType);
+}
+
+/** Returns the digest of the script in an artifact; undefined if a client would not run it. */
+function scriptLayer(manifest: Manifest | undefined): OciDigest | undefined {
+  if (manifest?.kind !== 'image' || getArtifactType(manifest) !== 'starlark') return undefined;
+  try {
+    const { digest } = mainLayer(manifest.image, 'starlark');
+    return digest === EMPTY_DIGEST ? undefined : digest;
+  } catch {
+    // It has several.
+    return undefined;
+  }
+}
+
+/** Returns the manifests that contain files, by whichever digest, and the indexes with these manifests. */
+function* findHolders(files: ReadonlySet<Digest>): Work<Set<OciDigest>> {
+  const holders = new Set<OciDigest>();
+  for (const file of files) {
+    for (const { digest } of yield* digestsOf.all({ file })) {
+      for (const holder of yield* manifestsWith.all({ digest })) holders.add(holder.digest);
+    }
+  }
+  for (const digest of [...holders]) {
+    for (const index of yield* manifestsWith.all({ digest })) holders.add(index.digest);
+  }
+  return holders;
 }
