@@ -37,7 +37,7 @@ const CAMPAIGN = [
 
 /** Tests that are smaller elsewhere and whole in the campaign. */
 const FULL_SIZE = [
-  'apps/registry/src/takedown/takedown-serving.test.ts',
+  'apps/registry/src/publish/takedown/takedown-serving.test.ts',
   'packages/schema/src/{lint,yaml}/hostile.test.ts',
   'test/authorization/operations.test.ts',
 ];

@@ -17,8 +17,8 @@ export async function registryStores() {
     'sqlite/store',
   )) as typeof import('../apps/registry/src/store/sqlite/store.js');
   const { releaseArtifact } = (await store(
-    '../artifacts/release-artifact',
-  )) as typeof import('../apps/registry/src/artifacts/release-artifact.js');
+    'artifacts/release-artifact',
+  )) as typeof import('../apps/registry/src/store/artifacts/release-artifact.js');
   return { openSqliteStore, releaseArtifact };
 }
 
@@ -37,5 +37,5 @@ export async function postgresClient() {
 
 /** Imports the function that turns a query into a full-text expression. */
 export async function searchText() {
-  return (await store('../search/text')) as typeof import('../apps/registry/src/search/text.js');
+  return (await store('search/text')) as typeof import('../apps/registry/src/store/search/text.js');
 }

@@ -58,8 +58,8 @@ const STARTS = [
   {
     // Not the command: the help of all commands loads it too, where SQLite may be missing.
     serve: ['apps/cli/dist/operate/serve-registry.js'],
-    snapshots: ['apps/registry/dist/catalogs/snapshot-thread.js'],
-    searches: ['apps/registry/dist/store/sqlite/search/search-thread.js'],
+    snapshots: ['apps/registry/dist/catalogs/build/snapshot-thread.js'],
+    searches: ['apps/registry/dist/store/search/search-thread.js'],
     documents: ['apps/registry/dist/server/derive-thread.js'],
     sources: ['apps/registry/dist/upstreams/refresh-thread.js'],
     plans: ['apps/registry/dist/publish/plan-process.js'],

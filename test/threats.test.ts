@@ -6,7 +6,7 @@ import { root } from './running.js';
 /** The tests of each row of the table of threats in docs/trust-and-policies.md: files, and titles of tests in them. */
 const TESTS: Record<string, Record<string, readonly string[]>> = {
   'An attacker publishes with a stolen token': {
-    'apps/registry/src/publish/bundles.test.ts': [
+    'apps/registry/src/publish/trust/bundles.test.ts': [
       'refuses %s',
       'refuses a later release without a signature',
       'keeps a function signed by its first signer, whose key no policy names',
@@ -97,7 +97,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'packages/signing/src/verify-source.test.ts': ['rejects bytes with another subject name'],
   },
   'A bundle is missing, empty, `{}`, `null`, truncated, or for other bytes': {
-    'apps/registry/src/publish/bundles.test.ts': ['refuses %s'],
+    'apps/registry/src/publish/trust/bundles.test.ts': ['refuses %s'],
     'apps/registry/src/oci/pushed-bundle.test.ts': [
       'does not store a bundle that is not evidence for the release',
     ],
@@ -109,7 +109,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'An untrusted signer signs a release': {
     'test/end-to-end/trusted-pull.test.ts': ['is refused if another key signed it'],
-    'apps/registry/src/publish/bundles.test.ts': [
+    'apps/registry/src/publish/trust/bundles.test.ts': [
       'adds a later attestation once, and refuses a signature by an unknown signer',
     ],
     'apps/registry/src/oci/pushed-bundle.test.ts': [
@@ -148,7 +148,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
   },
   'A release is taken down so that another signer can take over': {
-    'apps/registry/src/takedown/pinned-signers.test.ts': [
+    'apps/registry/src/publish/takedown/pinned-signers.test.ts': [
       'stays required where no release is left, and after a restart',
       'stays required of a tag that is pushed',
       'that is older than the release requires its signer by the record of takedowns',
@@ -161,14 +161,14 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
   },
   'A key is stolen': {
-    'apps/registry/src/publish/bundles.test.ts': [
+    'apps/registry/src/publish/trust/bundles.test.ts': [
       'trusts no signature of a revoked key, whenever it was made',
       'accepts nothing more from a revoked key, though it signed the function before',
     ],
     'test/end-to-end/trusted-pull.test.ts': ['refuses a signer that is expired, not yet valid, or revoked'],
   },
   "An attacker with the registry's disk signs snapshots": {
-    'apps/registry/src/signatures/key-files.test.ts': [
+    'apps/registry/src/catalogs/sign/key-files.test.ts': [
       'are readable by their owner only, and are read as written',
       'are rejected if all accounts can read one',
     ],
@@ -209,7 +209,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
   },
   'Secrets leak to logs or arguments': {
-    'apps/registry/src/auth/access.test.ts': [
+    'apps/registry/src/http/auth/access.test.ts': [
       'keeps secrets out of the log',
       'reports why a token is refused, without showing it',
     ],

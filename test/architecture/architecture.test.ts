@@ -74,7 +74,7 @@ const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
   'apps/cli': ['functions/lint/thread', 'plugin'],
-  'apps/registry': ['store/sqlite/schema/segments', 'store/sqlite/schema/upstream-functions'],
+  'apps/registry': ['store/records/schema/segments', 'store/records/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };
 /** Hashing is pure; `node:module` loads a heavy library only when a document needs it. */
@@ -95,7 +95,7 @@ const groupFiles = [
 ];
 /** Start another Node.js process for work that must not crash this one, or run in it. */
 const executableFiles = [
-  'apps/registry/src/isolation/bounded-process.ts',
+  'apps/registry/src/workers/isolation/bounded-process.ts',
   ...['script-process', 'starlark-process', 'starlark-watch'].map(
     (name) => `packages/functions/src/starlark/${name}.ts`,
   ),

@@ -2,7 +2,7 @@ import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { RouteName } from '@krmhub/api/routes';
 import { sha256 } from '@krmhub/schema';
-import { newSecret } from '../../apps/registry/src/auth/tokens.js';
+import { newSecret } from '../../apps/registry/src/http/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 
 /** A route that changes something, or shows protected data. */

@@ -7,7 +7,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { newSecret } from '../../apps/registry/src/auth/tokens.js';
+import { newSecret } from '../../apps/registry/src/http/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import { root } from '../running.js';
 import { GUARDED_ROUTES, type GuardedRoute } from './guarded-routes.js';

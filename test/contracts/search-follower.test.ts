@@ -7,14 +7,14 @@ import type { SearchQuery } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
-import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
-import { Database } from '../../apps/registry/src/store/sqlite/driver.js';
 import {
   type FollowerOptions,
   SearchFollower,
-} from '../../apps/registry/src/store/sqlite/search/follow/follower.js';
-import { searchThreads } from '../../apps/registry/src/store/sqlite/search/search-threads.js';
+} from '../../apps/registry/src/store/search/follow/follower.js';
+import { searchThreads } from '../../apps/registry/src/store/search/search-threads.js';
+import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
+import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
+import { Database } from '../../apps/registry/src/store/sqlite/driver.js';
 import { createStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { Random } from '../../packages/schema/src/testing/random.js';
 import { functionContract } from './function-store.js';

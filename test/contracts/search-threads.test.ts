@@ -3,10 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import {
-  type SearchThreads,
-  searchThreads,
-} from '../../apps/registry/src/store/sqlite/search/search-threads.js';
+import { type SearchThreads, searchThreads } from '../../apps/registry/src/store/search/search-threads.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { changeOf } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { readUpstreamCatalog, renderCatalog, renderEntry } from '@krmhub/catalog';
 import { emptyRoot } from '@krmhub/signing';
-import { RwLock } from '../../apps/registry/src/isolation/rw-lock.js';
 import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { type RefreshDeps, refreshSource } from '../../apps/registry/src/upstreams/refresh-source.js';
+import { RwLock } from '../../apps/registry/src/workers/locks/rw-lock.js';
 import { functionDefinition } from '../../packages/catalog/src/testing/records.js';
 import { AT } from './sample-records.js';
 

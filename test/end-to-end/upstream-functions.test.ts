@@ -5,7 +5,7 @@ import { RegistryClient } from '@krmhub/api/client';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions } from '../../apps/cli/src/testing/command-line.js';
-import { checkRegistry } from '../../apps/registry/src/check/check.js';
+import { checkRegistry } from '../../apps/registry/src/operate/check/check.js';
 import { Database } from '../../apps/registry/src/store/sqlite/driver.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { cutUpstream, type SamplePlace, sampleDefinition } from '../contracts/sample-upstream.js';

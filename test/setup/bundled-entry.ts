@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Takes the place of `apps/registry/src/isolation/built-entry.ts` in tests: threads and processes start from the
+ * Takes the place of `apps/registry/src/workers/isolation/built-entry.ts` in tests: threads and processes start from the
  * bundle, as those of users do, in a third of the time. If something was compiled after it, from what was compiled.
  */
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));

@@ -3,7 +3,7 @@ import type { SnapshotStore } from '@krmhub/catalog';
 import { type Recipe, RevisionConflict, readRecipe } from '@krmhub/catalog';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { CatalogBuilder } from './catalog-builder.js';
+import type { CatalogBuilder } from './build/catalog-builder.js';
 
 export interface StoreRecipeDeps {
   store: Pick<SnapshotStore, 'catalog' | 'deletedCatalog' | 'applyRecipe'>;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { SnapshotStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { BytesLock } from '../processes/processes.js';
+import type { BytesLock } from '../workers/processes/processes.js';
 import type { ProfileDocuments } from './profiles/profile-documents.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
 

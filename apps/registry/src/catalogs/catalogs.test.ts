@@ -3,7 +3,7 @@ import type { ApplyResult, CatalogDetail, Problem, SnapshotList } from '@krmhub/
 import { DEFAULT_RECIPE_TEXT, RevisionConflict } from '@krmhub/catalog';
 import { type Snapshot, type SnapshotReport, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkRegistry } from '../check/check.js';
+import { checkRegistry } from '../operate/check/check.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import {
   definitionText,

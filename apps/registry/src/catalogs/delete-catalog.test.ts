@@ -9,7 +9,7 @@ import type {
   SourceList,
 } from '@krmhub/api/model';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkRegistry } from '../check/check.js';
+import { checkRegistry } from '../operate/check/check.js';
 import { openTeamCatalog, RESTORE_DAYS, TEAM_ADDRESSES, type TeamCatalog } from '../testing/team-catalog.js';
 
 const DAY_MS = 86_400_000;

@@ -1,9 +1,9 @@
 import { type CatalogTombstone, RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { BytesLock } from '../processes/processes.js';
 import { deletedError, findCatalog } from '../store/find-record.js';
+import type { BytesLock } from '../workers/processes/processes.js';
 import { DEFAULT_CATALOG } from './apply-recipe.js';
-import type { NewestSnapshots } from './newest-snapshots.js';
+import type { NewestSnapshots } from './serve/newest-snapshots.js';
 
 /**
  * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410

@@ -5,8 +5,8 @@ import { createLog } from '../log.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { KeptCatalogs } from './kept-catalogs.js';
-import { NewestSnapshots } from './newest-snapshots.js';
 import { CatalogDocuments } from './segments/catalog-documents.js';
+import { NewestSnapshots } from './serve/newest-snapshots.js';
 
 const log = createLog('silent', { write: () => undefined });
 let registry: TestRegistry;

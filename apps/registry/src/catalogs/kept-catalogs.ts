@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import type { Log } from '../log.js';
-import type { NewestSnapshots } from './newest-snapshots.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
+import type { NewestSnapshots } from './serve/newest-snapshots.js';
 
 /** Milliseconds after a change: several changes are read together. */
 const DELAY_MS = 2_000;

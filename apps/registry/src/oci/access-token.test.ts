@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addKeyFile, type RegistryKey } from '../catalogs/sign/key-files.js';
+import { signingKey } from '../catalogs/sign/registry-keys.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { addKeyFile, type RegistryKey } from '../signatures/key-files.js';
-import { signingKey } from '../signatures/registry-keys.js';
 import { AccessTokens } from './access-token.js';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');

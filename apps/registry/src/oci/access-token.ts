@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { RegistryKey } from '../catalogs/sign/key-files.js';
+import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryKey } from '../signatures/key-files.js';
-import type { RegistryKeys } from '../signatures/registry-keys.js';
 
 /** What the bearer of a token of `/v2/token` may do. Reading needs no token. */
 export interface AccessClaims {

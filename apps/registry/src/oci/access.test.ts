@@ -1,6 +1,6 @@
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newSecret } from '../auth/tokens.js';
+import { newSecret } from '../http/auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { descriptor, imageManifest, manifestDigest, readError, testClient } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';

@@ -1,13 +1,13 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciError } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
-import { repositoryKind } from '../artifacts/repositories.js';
-import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
-import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
+import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
+import { type Authority, authenticateHash, authenticateSecret } from '../http/auth/authorize.js';
+import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryKeys } from '../signatures/registry-keys.js';
+import { repositoryKind } from '../store/artifacts/repositories.js';
 import { AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';

@@ -1,9 +1,9 @@
 import { EMPTY_CONFIG, type OciDigest, OciError, type RepositoryBlob, readRange } from '@krmhub/oci';
-import { openStoredBlob, type PartReader } from '../artifacts/stored-blob.js';
 import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { openStoredBlob, type PartReader } from '../store/artifacts/stored-blob.js';
 import type { OciDeps } from './oci-deps.js';
 import { isPushedBlob } from './pushed-blob.js';
 import { goneOrNotFound } from './taken-down.js';

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { BlobStore } from '@krmhub/catalog';
 import type { BlobPosition, ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import { deleteFilesUnnamed, deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { BytesLock } from '../processes/processes.js';
+import { deleteFilesUnnamed, deleteUnnamedFiles } from '../store/artifacts/unnamed-files.js';
+import type { BytesLock } from '../workers/processes/processes.js';
 import type { UploadSessions } from './upload-sessions.js';
 
 interface CollectorDeps {

@@ -1,12 +1,12 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import { isFallbackTag, type RepositoryKind, repositoryKind } from '../artifacts/repositories.js';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { functionLockKey } from '../publish/publish-release.js';
+import { isFallbackTag, type RepositoryKind, repositoryKind } from '../store/artifacts/repositories.js';
 import type { OciDeps } from './oci-deps.js';
 import { goneOrNotFound } from './taken-down.js';
 

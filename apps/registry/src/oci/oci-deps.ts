@@ -1,11 +1,11 @@
 import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
-import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
-import type { Authority } from '../auth/authorize.js';
+import type { Authority } from '../http/auth/authorize.js';
 import type { PublicAddress } from '../http/public-address.js';
-import type { KeyedMutex } from '../isolation/keyed-mutex.js';
-import type { AttachDeps } from '../publish/attach-bundle.js';
 import type { PublishDeps } from '../publish/publish-release.js';
+import type { AttachDeps } from '../publish/trust/attach-bundle.js';
+import type { StoredBlobDeps } from '../store/artifacts/stored-blob.js';
+import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 import type { AccessDeps, RepositoryAccess } from './access.js';
 import type { Collector } from './collector.js';
 import type { UploadSessions } from './upload-sessions.js';

@@ -10,10 +10,10 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
-import { readBlobBytes } from '../artifacts/stored-blob.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
+import { readBlobBytes } from '../store/artifacts/stored-blob.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { referrerBundles } from './pushed-bundle.js';

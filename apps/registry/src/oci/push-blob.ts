@@ -1,9 +1,9 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
-import { repositoryKind } from '../artifacts/repositories.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { repositoryKind } from '../store/artifacts/repositories.js';
 import { changeOf, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import type { UploadSession } from './upload-sessions.js';

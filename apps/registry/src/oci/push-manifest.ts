@@ -11,10 +11,10 @@ import {
   requiredDigests,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
-import { isFallbackTag, repositoryKind } from '../artifacts/repositories.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { isFallbackTag, repositoryKind } from '../store/artifacts/repositories.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PublishedArtifact, publishArtifact } from './publish-artifact.js';

@@ -1,5 +1,5 @@
 import { EMPTY_DIGEST, type ManifestStore, type OciDigest } from '@krmhub/oci';
-import { repositoryKind } from '../artifacts/repositories.js';
+import { repositoryKind } from '../store/artifacts/repositories.js';
 
 /**
  * Reports whether a blob is `{}` and the repository has it without a push: where the registry makes

@@ -1,11 +1,11 @@
 import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
-import { isFallbackTag } from '../artifacts/repositories.js';
-import { storedBytes } from '../artifacts/stored-blob.js';
-import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
-import type { SubmittedBundle } from '../publish/release-bundles.js';
+import { attachBundle } from '../publish/trust/attach-bundle.js';
+import type { SubmittedBundle } from '../publish/trust/release-bundles.js';
+import { isFallbackTag } from '../store/artifacts/repositories.js';
+import { storedBytes } from '../store/artifacts/stored-blob.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 

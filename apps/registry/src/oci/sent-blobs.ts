@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
-import type { RequestLog } from '../auth/request-log.js';
+import type { RequestLog } from '../http/auth/request-log.js';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkRegistry } from '../check/check.js';
+import { checkRegistry } from '../operate/check/check.js';
 import { definitionArtifact, imageManifest, indexManifest, testClient } from '../testing/oci.js';
 import {
   definitionText,

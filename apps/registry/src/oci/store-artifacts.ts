@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore, FunctionStore, SnapshotStore } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
-import type { ArtifactStore } from '../artifacts/artifact-store.js';
-import { releaseArtifact, snapshotArtifact } from '../artifacts/release-artifact.js';
-import { catalogRepository } from '../artifacts/repositories.js';
-import type { DocumentSource } from '../artifacts/stored-blob.js';
 import type { Log } from '../log.js';
+import type { ArtifactStore } from '../store/artifacts/artifact-store.js';
+import { releaseArtifact, snapshotArtifact } from '../store/artifacts/release-artifact.js';
+import { catalogRepository } from '../store/artifacts/repositories.js';
+import type { DocumentSource } from '../store/artifacts/stored-blob.js';
 import type { SettingStore } from '../store/setting-store.js';
 
 interface Deps {

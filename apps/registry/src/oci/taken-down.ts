@@ -1,7 +1,7 @@
 import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
 import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import { repositoryKind } from '../artifacts/repositories.js';
+import { repositoryKind } from '../store/artifacts/repositories.js';
 
 /**
  * Returns the error for missing content: 410 if it was taken down or its snapshot withdrawn, otherwise 404.

@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
-import { respondToFrames } from '../isolation/frames.js';
+import { respondToFrames } from '../workers/isolation/frames.js';
 
 /**
  * Response of the process: a plan, or the fields of a conflict, because an error loses its class between processes.

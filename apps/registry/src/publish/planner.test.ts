@@ -4,9 +4,9 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { builtEntry } from '../isolation/built-entry.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { definitionText } from '../testing/test-registry.js';
+import { builtEntry } from '../workers/isolation/built-entry.js';
 import { Planner } from './planner.js';
 
 /** The built file: a process cannot read TypeScript. */

@@ -1,9 +1,9 @@
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { ProcessEnded } from '../isolation/bounded-process.js';
-import { Turns } from '../isolation/turns.js';
-import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { ProcessEnded } from '../workers/isolation/bounded-process.js';
+import { WarmProcess } from '../workers/isolation/warm-process.js';
+import { Turns } from '../workers/locks/turns.js';
 import type { PlanResult } from './plan-process.js';
 
 /**

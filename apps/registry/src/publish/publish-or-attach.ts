@@ -1,9 +1,9 @@
 import type { PublishResult } from '@krmhub/api/model';
 import type { FunctionName } from '@krmhub/schema';
 import { releaseSummary } from '../http/presentation.js';
-import { type AttachDeps, attachBundle } from './attach-bundle.js';
 import { type PublishDeps, type PublishOptions, publishRelease } from './publish-release.js';
 import type { Submission } from './submission.js';
+import { type AttachDeps, attachBundle } from './trust/attach-bundle.js';
 
 /**
  * Publishes a release. If it exists with the same bytes, adds the bundles to it, so that no signature is dropped

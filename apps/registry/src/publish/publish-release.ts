@@ -1,11 +1,11 @@
 import type { BlobStore, FunctionStore, PolicyStore } from '@krmhub/catalog';
-import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
-import type { Turns } from '../isolation/turns.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import type { Metrics } from '../metrics.js';
-import type { BytesLock } from '../processes/processes.js';
+import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.js';
+import type { Turns } from '../workers/locks/turns.js';
+import type { BytesLock } from '../workers/processes/processes.js';
 import type { Planner } from './planner.js';
-import type { SigningTrust } from './signing-trust.js';
+import type { SigningTrust } from './trust/signing-trust.js';
 /**
  * Publishing a release. The route authorizes on the parsed group, then this file calls `planPublish`.
  *
@@ -30,16 +30,16 @@ import {
 } from '@krmhub/catalog';
 import { VERSION } from '@krmhub/oci';
 import { type Diagnostic, type FunctionName, KrmhubError, sha256, type Takedown } from '@krmhub/schema';
-import { releaseArtifact } from '../artifacts/release-artifact.js';
 import { releaseSummary } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { releaseArtifact } from '../store/artifacts/release-artifact.js';
+import type { Submission } from './submission.js';
 import {
   bundleToStore,
   type SubmittedBundle,
   type VerifiedBundle,
   verifySubmittedBundles,
-} from './release-bundles.js';
-import type { Submission } from './submission.js';
+} from './trust/release-bundles.js';
 
 export interface PublishDeps {
   store: Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &

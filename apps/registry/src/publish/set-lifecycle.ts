@@ -13,11 +13,11 @@ import {
   RevisionConflict,
 } from '@krmhub/catalog';
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
-import type { KeyedMutex } from '../isolation/keyed-mutex.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
+import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 import { concurrentUpdate, functionLockKey } from './publish-release.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {

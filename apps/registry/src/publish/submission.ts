@@ -3,7 +3,7 @@ import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import type { RegistryContext } from '../http/context.js';
 import { bodyMediaType, mediaTypeEssence, readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { SubmittedBundle } from './release-bundles.js';
+import type { SubmittedBundle } from './trust/release-bundles.js';
 
 export interface Submission {
   bytes: Uint8Array;

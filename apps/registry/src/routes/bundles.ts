@@ -1,21 +1,21 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
-import { functionRepository } from '../artifacts/repositories.js';
-import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
-import { lost, storedBytes } from '../artifacts/stored-blob.js';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { bundleList } from '../http/presentation.js';
 import { bodyMediaType, readBody } from '../http/request-body.js';
-import type { KeyedMutex } from '../isolation/keyed-mutex.js';
-import type { AttachDeps } from '../publish/attach-bundle.js';
-import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
+import type { AttachDeps } from '../publish/trust/attach-bundle.js';
+import { attachBundle } from '../publish/trust/attach-bundle.js';
+import { functionRepository } from '../store/artifacts/repositories.js';
+import type { StoredBlobDeps } from '../store/artifacts/stored-blob.js';
+import { lost, storedBytes } from '../store/artifacts/stored-blob.js';
 import { type FindHeadStore, findReleaseHead } from '../store/find-record.js';
+import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 
 /** The routes of signatures and attestations of releases. */
 type BundleDeps = AttachDeps &

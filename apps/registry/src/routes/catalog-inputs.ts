@@ -12,9 +12,9 @@ import type {
 } from '@krmhub/catalog';
 import { followsRegistryPolicies, reportSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';

@@ -4,8 +4,6 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { EventStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
 import type { ApplyRecipeDeps, StoreRecipeDeps } from '../catalogs/apply-recipe.js';
 import {
   applyRecipe,
@@ -14,10 +12,12 @@ import {
   refuseBuiltIn,
   storeRecipe,
 } from '../catalogs/apply-recipe.js';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import type { DeleteCatalogDeps } from '../catalogs/delete-catalog.js';
 import { deleteCatalog, restoreCatalog } from '../catalogs/delete-catalog.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { catalogDetail } from '../http/presentation.js';

@@ -3,17 +3,17 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { SearchStore, ServedEntry } from '@krmhub/catalog';
 import { displayedRelease, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, functionConfigSchema, KrmhubError } from '@krmhub/schema';
-import type { Derivation } from '../derive/derivation.js';
-import type { DerivedDocuments } from '../derive/derived-documents.js';
-import { readDefinition, type StoredDefinition } from '../derive/stored-definition.js';
 import { CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { functionDetail, releaseDetail, searchItem, servedEntry } from '../http/presentation.js';
 import { jsonArray, type StoredJson, storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
-import type { SigningTrust } from '../publish/signing-trust.js';
-import { searchQuery } from '../search/search-query.js';
+import type { SigningTrust } from '../publish/trust/signing-trust.js';
 import { definitionJson, findFunction, findReleaseHead } from '../store/find-record.js';
+import { searchQuery } from '../store/search/search-query.js';
+import type { Derivation } from '../workers/derive/derivation.js';
+import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
+import { readDefinition, type StoredDefinition } from '../workers/derive/stored-definition.js';
 
 interface FunctionDeps {
   store: FunctionStore & SnapshotStore & Pick<SearchStore, 'search'>;

@@ -2,15 +2,15 @@ import { DeprecateRequest, ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { LifecycleAction, ReleaseRecord } from '@krmhub/catalog';
 import { formatReplacement } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
 import type { LifecycleDeps as SetLifecycleDeps } from '../publish/set-lifecycle.js';
 import { setLifecycle } from '../publish/set-lifecycle.js';
-import type { SigningTrust } from '../publish/signing-trust.js';
+import type { SigningTrust } from '../publish/trust/signing-trust.js';
 
 /** Yank, deprecate, and their opposites: the scope `yank` covers all of them. */
 type LifecycleDeps = Authority &

@@ -2,13 +2,13 @@ import type { PolicySet } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
-import type { ApplyPoliciesDeps } from '../publish/apply-policies.js';
-import { applyPolicies } from '../publish/apply-policies.js';
+import type { ApplyPoliciesDeps } from '../publish/trust/apply-policies.js';
+import { applyPolicies } from '../publish/trust/apply-policies.js';
 
 /** Routes of signing policies. Reading is public, because the policies show which signers this registry trusts. */
 type PolicyDeps = ApplyPoliciesDeps & Authority;

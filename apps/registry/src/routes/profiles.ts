@@ -3,12 +3,12 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import type { Digest, Profile } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/catalog-header.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
-import { ENTRY_PROFILE } from '../catalogs/snapshot-documents.js';
-import type { DerivedDocuments } from '../derive/derived-documents.js';
+import { ENTRY_PROFILE } from '../catalogs/serve/snapshot-documents.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
+import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 
 export interface ProfileDeps {
   profileDocuments: ProfileDocuments;

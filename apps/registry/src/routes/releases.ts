@@ -12,10 +12,10 @@ import type {
 } from '@krmhub/catalog';
 import { isCandidate } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -23,13 +23,13 @@ import { releaseDetail } from '../http/presentation.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
-import type { KeyedMutex } from '../isolation/keyed-mutex.js';
-import type { AttachDeps } from '../publish/attach-bundle.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import type { PublishDeps } from '../publish/publish-release.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
+import type { AttachDeps } from '../publish/trust/attach-bundle.js';
 import { definitionJson, findReleaseHead } from '../store/find-record.js';
+import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 
 /** An uploaded file must not run in a browser on the registry's origin. */
 const UPLOADED = {

@@ -2,13 +2,13 @@ import type { RegistryKeyList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
-import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
-import { snapshotFinder } from '../catalogs/find-snapshot.js';
+import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
+import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
+import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
+import { publishedKeys } from '../catalogs/sign/registry-keys.js';
 import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryKeys } from '../signatures/registry-keys.js';
-import { publishedKeys } from '../signatures/registry-keys.js';
 
 interface SignatureDeps extends SnapshotFinderDeps {
   store: SnapshotFinderDeps['store'] & Pick<SnapshotStore, 'snapshotSignature'>;

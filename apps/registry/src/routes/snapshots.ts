@@ -10,17 +10,17 @@ import type {
 } from '@krmhub/catalog';
 import { type CatalogKind, type Digest, type FunctionName, KrmhubError, type Profile } from '@krmhub/schema';
 import { selectRendition } from '../catalogs/catalog-header.js';
-import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
-import { snapshotFinder } from '../catalogs/find-snapshot.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
+import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
+import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
 import {
   CATALOG_MEDIA_TYPES,
   newestCatalog,
   newestEntries,
   newestLink,
   snapshotCatalog,
-} from '../catalogs/served-catalog.js';
-import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/snapshot-documents.js';
+} from '../catalogs/serve/served-catalog.js';
+import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
 import { BytesCache } from '../http/bytes-cache.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';

@@ -3,11 +3,10 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { BlobStore, SourceStore } from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
-import { CATALOG_REPORT } from '../catalogs/snapshot-documents.js';
+import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
-import type { DerivedDocuments } from '../derive/derived-documents.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -15,6 +14,7 @@ import { sourceDetail } from '../http/presentation.js';
 import { findCatalog, findSource } from '../store/find-record.js';
 import type { SyncSourceDeps } from '../upstreams/sync-source.js';
 import { syncSource } from '../upstreams/sync-source.js';
+import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 
 /** Routes of the upstream catalogs that recipes use. Their state is public: it explains the content of a catalog. */
 type SourceDeps = Authority &

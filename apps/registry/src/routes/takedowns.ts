@@ -1,12 +1,12 @@
 import { ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { Authority } from '../auth/authorize.js';
-import { authorize } from '../auth/authorize.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
-import type { TakeDownReleaseDeps } from '../takedown/take-down-release.js';
-import { takeDownRelease } from '../takedown/take-down-release.js';
+import type { TakeDownReleaseDeps } from '../publish/takedown/take-down-release.js';
+import { takeDownRelease } from '../publish/takedown/take-down-release.js';
 
 /** Deleted bytes cannot be restored, so only administrators may do this. Publishers yank. */
 export function takedownRoutes(app: RegistryApp, deps: TakeDownReleaseDeps & Authority): void {

@@ -2,11 +2,11 @@ import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } fro
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
-import type { Authority } from '../auth/authorize.js';
-import { authenticate, authorize } from '../auth/authorize.js';
-import type { TokenDeps } from '../auth/issue-token.js';
-import { issueToken, revokeToken } from '../auth/issue-token.js';
-import { hashSecret, isTokenSecret } from '../auth/tokens.js';
+import type { Authority } from '../http/auth/authorize.js';
+import { authenticate, authorize } from '../http/auth/authorize.js';
+import type { TokenDeps } from '../http/auth/issue-token.js';
+import { issueToken, revokeToken } from '../http/auth/issue-token.js';
+import { hashSecret, isTokenSecret } from '../http/auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { tokenDetail } from '../http/presentation.js';

@@ -1,8 +1,8 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { Hono } from 'hono';
-import { rateLimitFields } from '../auth/rate-limit.js';
-import { RequestLimits } from '../auth/request-limits.js';
+import { rateLimitFields } from '../http/auth/rate-limit.js';
+import { RequestLimits } from '../http/auth/request-limits.js';
 import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
 import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
 import { refuseOtherMethods } from '../http/endpoint.js';

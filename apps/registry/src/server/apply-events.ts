@@ -1,20 +1,20 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import { builderMethods } from '../catalogs/build/shared-builder.js';
 import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
-import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
-import { builderMethods } from '../catalogs/shared-builder.js';
-import type { DerivedDocuments } from '../derive/derived-documents.js';
+import type { NewestSnapshots } from '../catalogs/serve/newest-snapshots.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Following } from '../processes/following.js';
-import type { Processes } from '../processes/processes.js';
-import type { SigningTrust } from '../publish/signing-trust.js';
+import type { SigningTrust } from '../publish/trust/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 import { copyMethods } from '../upstreams/shared-copies.js';
 import { refresherMethods } from '../upstreams/shared-refresher.js';
+import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
+import type { Following } from '../workers/processes/following.js';
+import type { Processes } from '../workers/processes/processes.js';
 
 /** Events after which bytes or snapshots that this process has in memory may not be served any more, or are again. */
 const REMOVES: ReadonlySet<EventType> = new Set([

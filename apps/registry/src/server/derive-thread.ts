@@ -6,10 +6,7 @@ import {
   ENTRY_PROFILE,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,
-} from '../catalogs/snapshot-documents.js';
-import type { Derivation, DeriveDeps } from '../derive/derivation.js';
-import type { DeriveThreadInput } from '../derive/deriver-thread.js';
-import { handleCalls, notify } from '../isolation/handle-calls.js';
+} from '../catalogs/serve/snapshot-documents.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
@@ -23,6 +20,9 @@ import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-do
 import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
 import { API_REFERENCE } from '../web/reference/reference-document.js';
+import type { Derivation, DeriveDeps } from '../workers/derive/derivation.js';
+import { handleCalls, notify } from '../workers/isolation/handle-calls.js';
+import type { DeriveThreadInput } from './deriver-thread.js';
 
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,

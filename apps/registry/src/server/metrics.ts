@@ -1,8 +1,8 @@
 import type { SourceRecord } from '@krmhub/catalog';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { bounded } from '../isolation/bounded.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Metrics } from '../metrics.js';
+import { bounded } from '../workers/locks/bounded.js';
 import { addMainThreadDelay } from './main-thread-delay.js';
 
 export interface MetricsOptions {

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import type { Readiness } from '@krmhub/api/model';
 import { Gauge, type Registry } from 'prom-client';
-import { bounded } from '../isolation/bounded.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Processes } from '../processes/processes.js';
+import { bounded } from '../workers/locks/bounded.js';
+import type { Processes } from '../workers/processes/processes.js';
 
 export interface MeasuredProcess {
   version: string;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
-import type { BuilderStatus } from '../catalogs/catalog-builder.js';
+import type { BuilderStatus } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { readinessChecks } from './readiness.js';
 

@@ -1,9 +1,9 @@
 import type { Readiness } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
-import type { BuilderStatus, CatalogBuilder } from '../catalogs/catalog-builder.js';
-import { bounded } from '../isolation/bounded.js';
+import type { BuilderStatus, CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import { bounded } from '../workers/locks/bounded.js';
 
 interface ReadinessDeps {
   store: { check(): Promise<void> };

@@ -3,11 +3,11 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { backupRegistry } from '../backup/backup.js';
-import { restoreRegistry } from '../backup/restore.js';
-import { checkRegistry } from '../check/check.js';
-import { moveRegistry } from '../move/move.js';
-import { rotateRegistryKey } from '../signatures/operate-keys.js';
+import { backupRegistry } from '../operate/backup/backup.js';
+import { restoreRegistry } from '../operate/backup/restore.js';
+import { checkRegistry } from '../operate/check/check.js';
+import { moveRegistry } from '../operate/move/move.js';
+import { rotateRegistryKey } from '../operate/operate-keys.js';
 import { openTestRegistry } from '../testing/test-registry.js';
 import { dataPaths } from './data-folder.js';
 import { migrateDatabase } from './migrate-database.js';

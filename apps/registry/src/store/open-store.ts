@@ -1,9 +1,9 @@
-import { onlyProcess } from '../processes/only-process.js';
+import { onlyProcess } from '../workers/processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
 import { refuseLosses } from './lost-database.js';
 import type { OpenedStore, OpenStoreOptions } from './opened-store.js';
 import type { RegistryStore } from './registry-store.js';
-import { type SearchThreads, searchThreads } from './sqlite/search/search-threads.js';
+import { type SearchThreads, searchThreads } from './search/search-threads.js';
 import { openSecondSqliteStore, openSqliteStore } from './sqlite/store.js';
 
 /** Connections to PostgreSQL of each thread that is not the main one. */

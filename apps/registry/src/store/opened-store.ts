@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
-import type { Processes } from '../processes/processes.js';
-import type { SharedDatabase } from '../processes/shared-database.js';
+import type { Processes } from '../workers/processes/processes.js';
+import type { SharedDatabase } from '../workers/processes/shared-database.js';
 import type { DataPaths } from './data-folder.js';
 import type { RegistryStore } from './registry-store.js';
 

@@ -9,7 +9,7 @@ import type {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import type { ArtifactStore } from '../artifacts/artifact-store.js';
+import type { ArtifactStore } from './artifacts/artifact-store.js';
 import type { ProfileStore } from './profile-store.js';
 import type { SessionStore } from './session-store.js';
 import type { SettingStore } from './setting-store.js';

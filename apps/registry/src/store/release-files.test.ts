@@ -5,10 +5,10 @@ import type { BlobStore } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBlobFolder } from './blobs/folder.js';
+import { addFile, fileRow, releaseFileReader } from './records/functions/release-files.js';
 import { intactFirst, rowsFirst } from './release-files.js';
 import { together } from './sql/statement.js';
 import { type Connection, openConnection } from './sqlite/connection.js';
-import { addFile, fileRow, releaseFileReader } from './sqlite/functions/release-files.js';
 
 const BYTES = Buffer.from('# Functions\n');
 const DIGEST = sha256(BYTES);

@@ -1,7 +1,7 @@
 import type { BlobStore, SourceStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { RwLock } from '../workers/locks/rw-lock.js';
 
 /**
  * Deletes copies that no source uses any more. A backup or a check may be about to read a copy that was just

@@ -1,7 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { readChangedEntries } from '@krmhub/catalog/read-changes';
 import { readUpstreamWithTotals } from '@krmhub/catalog/read-upstream';
-import { respondToFrames } from '../isolation/frames.js';
+import { respondToFrames } from '../workers/isolation/frames.js';
 import type { ReadInput, ReadResult } from './upstream-reader.js';
 
 /** Reads upstream catalogs. A catalog that needs too much time or memory ends only this process. */

@@ -31,9 +31,9 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
-import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { storedPolicies } from '../store/stored-policies.js';
+import type { RwLock } from '../workers/locks/rw-lock.js';
 import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 

@@ -1,11 +1,11 @@
 import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
-import { handleCalls, notify } from '../isolation/handle-calls.js';
-import { RwLock } from '../isolation/rw-lock.js';
-import { configuredRoot } from '../signatures/trusted-root.js';
+import { configuredRoot } from '../catalogs/sign/trusted-root.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openThreadStore } from '../store/open-store.js';
+import { handleCalls, notify } from '../workers/isolation/handle-calls.js';
+import { RwLock } from '../workers/locks/rw-lock.js';
 import { Refresher } from './refresher.js';
 import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
 import { sourceFetcher } from './source-fetcher.js';

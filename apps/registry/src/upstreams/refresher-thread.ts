@@ -1,10 +1,10 @@
 import { KrmhubError } from '@krmhub/schema';
-import { forwardLogLine } from '../isolation/forward-log.js';
-import { startWorker } from '../isolation/start-worker.js';
-import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { DatabasePlace } from '../store/database-place.js';
+import { forwardLogLine } from '../workers/isolation/forward-log.js';
+import { startWorker } from '../workers/isolation/start-worker.js';
+import { Thread } from '../workers/isolation/thread.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import type { FetchSettings } from './source-fetcher.js';
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { DOCUMENT_LIMITS, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
-import type { Leader } from '../processes/leader.js';
+import type { Leader } from '../workers/processes/leader.js';
 import { copyMethods, sharedCopies } from './shared-copies.js';
 
 const digest = sha256('copy');

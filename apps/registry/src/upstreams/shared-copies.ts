@@ -3,7 +3,7 @@ import { gunzip, gzip } from 'node:zlib';
 import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Leader } from '../processes/leader.js';
+import type { Leader } from '../workers/processes/leader.js';
 
 type Copies = Pick<BlobStore, 'get'>;
 

@@ -1,5 +1,5 @@
 import { SERVER_LIMITS } from '../limits.js';
-import type { Leader } from '../processes/leader.js';
+import type { Leader } from '../workers/processes/leader.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 /** What the leader does for refreshers of other processes. */

@@ -1,6 +1,6 @@
 import type { EventStore, SnapshotStore, SourceRecord, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { builtEntry } from '../isolation/built-entry.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { catalogText } from '../testing/upstream-server.js';
+import { builtEntry } from '../workers/isolation/built-entry.js';
 import { type ReadRequest, UpstreamReader } from './upstream-reader.js';
 
 /** The built module: a process cannot run TypeScript. */

@@ -10,10 +10,10 @@ import type {
 } from '@krmhub/catalog';
 import type { FormerRead } from '@krmhub/catalog/read-changes';
 import type { CompletedEntry, Digest } from '@krmhub/schema';
-import { ProcessEnded } from '../isolation/bounded-process.js';
-import { ProcessPool } from '../isolation/process-pool.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import { ProcessEnded } from '../workers/isolation/bounded-process.js';
+import { ProcessPool } from '../workers/isolation/process-pool.js';
 
 /** Input of the process. */
 export interface ReadInput {

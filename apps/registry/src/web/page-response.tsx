@@ -1,12 +1,12 @@
 import { sha256 } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Derivation } from '../derive/derivation.js';
-import type { DerivedDocuments } from '../derive/derived-documents.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import { codedBody } from '../http/coded-body.js';
 import { negotiateCoding } from '../http/content-coding.js';
 import type { RegistryContext } from '../http/context.js';
+import type { Derivation } from '../workers/derive/derivation.js';
+import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import { Layout, type PageHead } from './layout.js';
 import { type Site, SiteProvider } from './site.js';
 

@@ -1,15 +1,15 @@
 import { type BlobStore, PROFILE_DIALECTS, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError, type Profile } from '@krmhub/schema';
-import type { Derive } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import type { Coding } from '../../http/content-coding.js';
-import { KeyedMutex } from '../../isolation/keyed-mutex.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { BytesLock } from '../../processes/processes.js';
-import { isProfileSigned, type ProfileSigningDeps, signProfile } from '../../signatures/sign-profile.js';
 import { takenDownError } from '../../store/find-record.js';
 import type { ProfileStore, StoredProfile } from '../../store/profile-store.js';
+import type { Derive } from '../../workers/derive/derivation.js';
+import { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
+import type { BytesLock } from '../../workers/processes/processes.js';
 import type { CodedDocument } from '../segments/catalog-documents.js';
+import { isProfileSigned, type ProfileSigningDeps, signProfile } from '../sign/sign-profile.js';
 import { compressBlob } from './compress.js';
 import { WRITE_PROFILE } from './write-profile.js';
 

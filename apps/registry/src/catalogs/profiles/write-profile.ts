@@ -6,8 +6,8 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, Profile } from '@krmhub/schema';
-import type { Derivation } from '../../derive/derivation.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
 import { catalogHeader } from '../catalog-header.js';
 import { PieceWriter } from './piece-writer.js';
 

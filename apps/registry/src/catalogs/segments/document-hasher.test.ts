@@ -5,7 +5,7 @@ import { type DocumentFacts, RevisionConflict, type SegmentContent } from '@krmh
 import { type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startWorker } from '../../isolation/start-worker.js';
+import { startWorker } from '../../workers/isolation/start-worker.js';
 import type { SegmentTexts } from './checkpoint-hasher.js';
 import { type CatalogHashes, DamagedSegments, DocumentHasher } from './document-hasher.js';
 import { deflateSegment } from './gzip.js';

@@ -1,5 +1,5 @@
 import { constants, platform, setPriority } from 'node:os';
-import { handleCalls } from '../../isolation/handle-calls.js';
+import { handleCalls } from '../../workers/isolation/handle-calls.js';
 import { CheckpointHasher, type HashedCatalog, type HashedStep, type Hashes } from './checkpoint-hasher.js';
 
 /** Hashes large catalogs, while the thread that builds them reads their segments. */

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
-import { startWorker } from '../../isolation/start-worker.js';
-import { Thread } from '../../isolation/thread.js';
 import type { Log } from '../../log.js';
+import { startWorker } from '../../workers/isolation/start-worker.js';
+import { Thread } from '../../workers/isolation/thread.js';
 import type { EndedHashes, HashedCatalog, Hashes } from './checkpoint-hasher.js';
 
 /**

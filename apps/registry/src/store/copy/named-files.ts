@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import { COPIES, COPIES_POSTGRES } from '../sqlite/sources/source-rows.js';
+import { COPIES, COPIES_POSTGRES } from '../records/sources/source-rows.js';
 
 /** Parts of a registry that are files. */
 export const FILE_PARTS = ['blobs', 'artifacts', 'copies'] as const;

@@ -1,9 +1,9 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
-import * as artifacts from '../sqlite/schema/artifacts.js';
-import { releaseFiles } from '../sqlite/schema/release-files.js';
-import * as schema from '../sqlite/schema/schema.js';
-import { catalogSegments, segments } from '../sqlite/schema/segments.js';
-import { catalogSources, unusedEntries, upstreamEntries } from '../sqlite/schema/sources.js';
+import * as artifacts from '../records/schema/artifacts.js';
+import { releaseFiles } from '../records/schema/release-files.js';
+import * as schema from '../records/schema/schema.js';
+import { catalogSegments, segments } from '../records/schema/segments.js';
+import { catalogSources, unusedEntries, upstreamEntries } from '../records/schema/sources.js';
 
 /** A table as both databases have it. */
 export interface CopiedTable {

@@ -1,9 +1,9 @@
 import type { Log } from '../../log.js';
 import type { DatabaseWork } from '../../metrics.js';
 import type { OpenedStore, OpenStoreOptions } from '../opened-store.js';
-import { eventRows } from '../sqlite/events/events.js';
-import { SearchFollower } from '../sqlite/search/follow/follower.js';
-import { searchThreads } from '../sqlite/search/search-threads.js';
+import { eventRows } from '../records/events/events.js';
+import { SearchFollower } from '../search/follow/follower.js';
+import { searchThreads } from '../search/search-threads.js';
 import { leaderCallRows } from './leader-calls.js';
 import { Listener } from './listener.js';
 import { migratePostgres } from './migrate.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { CallOutcome, CallRows } from '../../processes/shared-database.js';
+import type { CallOutcome, CallRows } from '../../workers/processes/shared-database.js';
 import { translatePostgresError } from './errors.js';
 import type { CountStatements } from './session.js';
 

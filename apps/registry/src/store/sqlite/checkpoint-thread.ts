@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { handleCalls } from '../../isolation/handle-calls.js';
+import { handleCalls } from '../../workers/isolation/handle-calls.js';
 import { Database } from './driver.js';
 
 /**

@@ -1,6 +1,6 @@
-import { startWorker } from '../../isolation/start-worker.js';
-import { Thread } from '../../isolation/thread.js';
 import type { Log } from '../../log.js';
+import { startWorker } from '../../workers/isolation/start-worker.js';
+import { Thread } from '../../workers/isolation/thread.js';
 import type { Connection } from './connection.js';
 import { prepared } from './prepared.js';
 

@@ -4,7 +4,12 @@ import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { eventRows } from '../records/events/events.js';
+import { type FunctionRows, functionRows } from '../records/functions/functions.js';
+import { type CatalogRows, catalogRows } from '../records/snapshots/catalogs.js';
+import { sourceRows } from '../records/sources/sources.js';
 import type { RegistryStore } from '../registry-store.js';
+import { sqliteIndex } from '../search/sqlite-index.js';
 import type { Sql } from '../sql/sql.js';
 import {
   BUSY_TIMEOUT_MS,
@@ -14,11 +19,6 @@ import {
 } from './connection.js';
 import { Database } from './driver.js';
 import { attempt, isDamaged, translateSqliteError } from './errors.js';
-import { eventRows } from './events/events.js';
-import { type FunctionRows, functionRows } from './functions/functions.js';
-import { sqliteIndex } from './search/sqlite-index.js';
-import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
-import { sourceRows } from './sources/sources.js';
 import { withSql } from './sqlite-sql.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */

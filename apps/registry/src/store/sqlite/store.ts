@@ -5,27 +5,27 @@
  */
 
 import type { Log } from '../../log.js';
+import { manifestStore } from '../records/artifacts/artifacts.js';
+import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
+import { uploadRows } from '../records/artifacts/uploads.js';
+import { eventRows } from '../records/events/events.js';
+import { functionRows } from '../records/functions/functions.js';
+import { policyRows } from '../records/functions/policies.js';
+import { catalogRows } from '../records/snapshots/catalogs.js';
+import { profileRows } from '../records/snapshots/profiles.js';
+import { servedEntries } from '../records/snapshots/served-entries.js';
+import { sourceRows } from '../records/sources/sources.js';
+import { takedownRows } from '../records/takedowns/takedowns.js';
+import { sessionRows } from '../records/tokens/sessions.js';
+import { settingRows } from '../records/tokens/settings.js';
+import { tokenRows } from '../records/tokens/tokens.js';
 import type { RegistryStore } from '../registry-store.js';
-import { manifestStore } from './artifacts/artifacts.js';
-import { missingArtifacts } from './artifacts/store-artifacts.js';
-import { uploadRows } from './artifacts/uploads.js';
+import { searchRows } from '../search/search.js';
+import { sqliteIndex as search } from '../search/sqlite-index.js';
+import { synchronizeSearch } from '../search/synchronize.js';
 import { type Connection, openConnection, openSecondConnection } from './connection.js';
-import { eventRows } from './events/events.js';
-import { functionRows } from './functions/functions.js';
-import { policyRows } from './functions/policies.js';
+import { erase } from './erase.js';
 import { checkpointThread, LogCheckpoint } from './log-checkpoint.js';
-import { searchRows } from './search/search.js';
-import { sqliteIndex as search } from './search/sqlite-index.js';
-import { synchronizeSearch } from './search/synchronize.js';
-import { catalogRows } from './snapshots/catalogs.js';
-import { profileRows } from './snapshots/profiles.js';
-import { servedEntries } from './snapshots/served-entries.js';
-import { sourceRows } from './sources/sources.js';
-import { erase } from './takedowns/erase.js';
-import { takedownRows } from './takedowns/takedowns.js';
-import { sessionRows } from './tokens/sessions.js';
-import { settingRows } from './tokens/settings.js';
-import { tokenRows } from './tokens/tokens.js';
 
 /**
  * Opens the database in a file, or `:memory:`, and migrates it. The file's folder must exist. Rejects with

@@ -1,6 +1,6 @@
 import { versionFacts } from '@krmhub/catalog';
-import type { Derivation } from '../../derive/derivation.js';
-import { readDefinition, type StoredDefinition } from '../../derive/stored-definition.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
+import { readDefinition, type StoredDefinition } from '../../workers/derive/stored-definition.js';
 
 /** Whether digests pin what runs, in every API version of a definition; as JSON. */
 export const PINNED_STATE: Derivation<{ stored: StoredDefinition }> = {

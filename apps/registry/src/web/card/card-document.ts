@@ -1,7 +1,7 @@
 import { versionFacts } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
-import type { Derivation } from '../../derive/derivation.js';
-import { readDefinition, type StoredDefinition } from '../../derive/stored-definition.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
+import { readDefinition, type StoredDefinition } from '../../workers/derive/stored-definition.js';
 import type { Tone } from '../parts/label.js';
 import { visibleText } from '../visible-text.js';
 import { Canvas, type Color, fitText, textWidth, wrapText } from './canvas.js';

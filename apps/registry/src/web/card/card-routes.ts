@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, type SnapshotStore } from '@krmhub/catalog';
-import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryApp } from '../../http/context.js';
-import type { SigningTrust } from '../../publish/signing-trust.js';
+import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
+import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import { releaseVerdict, signatureLabel } from '../function/signature-states.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';

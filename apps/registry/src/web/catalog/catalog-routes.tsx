@@ -3,12 +3,12 @@ import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krm
 import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';
 import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
-import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
-import { snapshotFinder } from '../../catalogs/find-snapshot.js';
-import type { Derive } from '../../derive/derivation.js';
+import type { SnapshotFinderDeps } from '../../catalogs/serve/find-snapshot.js';
+import { snapshotFinder } from '../../catalogs/serve/find-snapshot.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../store/find-record.js';
+import type { Derive } from '../../workers/derive/derivation.js';
 import {
   CATALOGS,
   catalogFeedPath,

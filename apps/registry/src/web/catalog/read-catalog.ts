@@ -9,10 +9,10 @@ import type {
   SourceRecord,
   SourceStore,
 } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { RegistryKeys } from '../../catalogs/sign/registry-keys.js';
+import { publishedKeys } from '../../catalogs/sign/registry-keys.js';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
-import type { RegistryKeys } from '../../signatures/registry-keys.js';
-import { publishedKeys } from '../../signatures/registry-keys.js';
 import { findCatalog } from '../../store/find-record.js';
 
 /** State of a catalog. */

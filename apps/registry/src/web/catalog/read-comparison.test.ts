@@ -1,8 +1,8 @@
 import { type ChangedEntry, renderEntry, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
-import { type DeriveDeps, deriveHere } from '../../derive/derivation.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import { type DeriveDeps, deriveHere } from '../../workers/derive/derivation.js';
 import { SnapshotComparer } from './read-comparison.js';
 
 const { maxComparedEntries: maxComparedPlaces, maxComparedBytes, maxComparedEntryBytes } = SERVER_LIMITS;

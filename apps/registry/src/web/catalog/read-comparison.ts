@@ -8,11 +8,11 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
-import type { Derivation, Derive } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { rateLimitKey } from '../../http/client-address.js';
-import { FairQueue } from '../../isolation/fair-queue.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { Derivation, Derive } from '../../workers/derive/derivation.js';
+import { FairQueue } from '../../workers/locks/fair-queue.js';
 import { countChanges, type SnapshotChanges } from './cached-counts.js';
 
 /** What changed between two snapshots of a catalog, up to the limits of a page. */

@@ -16,9 +16,9 @@ import {
   type JsonObject,
   sha256,
 } from '@krmhub/schema';
-import { type DeriveDeps, oncePerThread } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import { type DeriveDeps, oncePerThread } from '../../workers/derive/derivation.js';
 import type { ImageSources, RenderedMarkdown } from '../markdown.js';
 import type { ScriptView, StoredScript } from './view-script.js';
 

@@ -1,5 +1,5 @@
-import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryContext } from '../../http/context.js';
+import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import type { FunctionReading } from './read-function.js';
 import { README_IMAGES } from './readme-images.js';
 import { findReleaseImages, type ReleaseImageStore, type StoredImage } from './release-images.js';

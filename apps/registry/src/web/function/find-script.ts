@@ -6,9 +6,9 @@ import {
   parseReference,
   type Reference,
 } from '@krmhub/oci';
-import { isPushed } from '../../artifacts/stored-blob.js';
-import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryContext } from '../../http/context.js';
+import { isPushed } from '../../store/artifacts/stored-blob.js';
+import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import type { Site } from '../site.js';
 import type { FunctionReading } from './read-function.js';
 import { SCRIPT_REFERENCE } from './script-reference.js';

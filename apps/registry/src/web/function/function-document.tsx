@@ -1,7 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { FunctionRecord, ReleaseHead, SigningPolicy } from '@krmhub/catalog';
-import { type Derivation, type DeriveDeps, oncePerThread } from '../../derive/derivation.js';
-import { readDefinition } from '../../derive/stored-definition.js';
+import { type Derivation, type DeriveDeps, oncePerThread } from '../../workers/derive/derivation.js';
+import { readDefinition } from '../../workers/derive/stored-definition.js';
 import {
   compareReleasesPath,
   type FunctionTab,

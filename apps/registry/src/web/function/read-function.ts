@@ -18,11 +18,11 @@ import {
   KrmhubError,
   type Takedown,
 } from '@krmhub/schema';
-import { functionRepository } from '../../artifacts/repositories.js';
-import type { StoredDefinition } from '../../derive/stored-definition.js';
-import type { SigningTrust } from '../../publish/signing-trust.js';
+import type { SigningTrust } from '../../publish/trust/signing-trust.js';
+import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead, takenDownError } from '../../store/find-record.js';
+import type { StoredDefinition } from '../../workers/derive/stored-definition.js';
 import type { RenderedMarkdown } from '../markdown.js';
 import type { DefinitionText, VersionView } from './cached-views.js';
 import { type ReadOriginsStore, readOrigins, type UpstreamOriginView } from './read-origins.js';

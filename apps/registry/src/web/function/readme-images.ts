@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import type { Derivation } from '../../derive/derivation.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
 import { viewsOf } from './cached-views.js';
 
 /** The paths of the images in a README that are files beside it, as a JSON array. */

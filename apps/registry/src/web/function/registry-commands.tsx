@@ -1,6 +1,6 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
-import { functionRepository } from '../../artifacts/repositories.js';
+import { functionRepository } from '../../store/artifacts/repositories.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';

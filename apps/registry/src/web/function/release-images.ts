@@ -13,8 +13,8 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
-import { functionRepository } from '../../artifacts/repositories.js';
-import { isPushed } from '../../artifacts/stored-blob.js';
+import { functionRepository } from '../../store/artifacts/repositories.js';
+import { isPushed } from '../../store/artifacts/stored-blob.js';
 import { readSmallManifest } from './small-manifest.js';
 
 /** An image in the repository of a function. It is part of the input of a page, so it only names the bytes. */

@@ -1,5 +1,5 @@
-import type { Derivation } from '../../derive/derivation.js';
-import { readDefinition, type StoredDefinition } from '../../derive/stored-definition.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
+import { readDefinition, type StoredDefinition } from '../../workers/derive/stored-definition.js';
 
 /** The reference of the script of an API version, as JSON: a string, or null without a Starlark runtime. */
 export const SCRIPT_REFERENCE: Derivation<{ stored: StoredDefinition; version: string }> = {

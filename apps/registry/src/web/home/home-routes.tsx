@@ -2,7 +2,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
-import type { SigningTrust } from '../../publish/signing-trust.js';
+import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { acceptsPage } from '../accepts-page.js';
 import { INSTALL } from '../addresses.js';
 import { pageResponse } from '../page-response.js';

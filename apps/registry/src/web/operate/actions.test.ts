@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createToken, hashSecret } from '../../auth/tokens.js';
+import { createToken, hashSecret } from '../../http/auth/tokens.js';
 import { signedIn } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { OPERATE_ROUTES } from './operate-routes.js';

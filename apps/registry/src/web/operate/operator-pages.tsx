@@ -1,4 +1,4 @@
-import type { Authority } from '../../auth/authorize.js';
+import type { Authority } from '../../http/auth/authorize.js';
 import type { Site } from '../site.js';
 /**
  * Operator pages under `/operate`. A session is a row of the database and a random number in a cookie; the row has the
@@ -14,8 +14,8 @@ import type { Site } from '../site.js';
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';
-import { authenticateHash, authenticateSecret, refuseLacking } from '../../auth/authorize.js';
-import { hashSecret } from '../../auth/tokens.js';
+import { authenticateHash, authenticateSecret, refuseLacking } from '../../http/auth/authorize.js';
+import { hashSecret } from '../../http/auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
 import type { SessionStore } from '../../store/session-store.js';

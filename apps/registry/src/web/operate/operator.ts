@@ -1,6 +1,6 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { createContext, useContext } from 'hono/jsx';
-import { lackingRights } from '../../auth/authorize.js';
+import { lackingRights } from '../../http/auth/authorize.js';
 import type { Session } from './sessions.js';
 
 /** A signed-in user. */

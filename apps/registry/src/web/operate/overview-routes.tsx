@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
 import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { sourceDetail } from '../../http/presentation.js';
 import { OPERATE } from '../addresses.js';
 import type { OperatorPages } from './operator-pages.js';

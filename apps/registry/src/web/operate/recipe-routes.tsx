@@ -13,7 +13,7 @@ import {
   recipeState,
   refuseBuiltIn,
 } from '../../catalogs/apply-recipe.js';
-import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { catalogDetail } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';

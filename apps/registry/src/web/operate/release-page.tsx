@@ -1,6 +1,6 @@
 import type { DeprecationRecord, LifecycleAction, ReleaseHead } from '@krmhub/catalog';
 import { formatReplacement } from '@krmhub/schema';
-import { lackingRights } from '../../auth/authorize.js';
+import { lackingRights } from '../../http/auth/authorize.js';
 import { operateReleasePath, releasePath, takedownPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { ReleaseName } from '../parts/release-name.js';

@@ -1,14 +1,14 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { refuseLacking } from '../../auth/authorize.js';
+import { refuseLacking } from '../../http/auth/authorize.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
-import { readSearchText } from '../../search/search-text.js';
+import type { TakeDownReleaseDeps } from '../../publish/takedown/take-down-release.js';
+import { takeDownRelease } from '../../publish/takedown/take-down-release.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
-import type { TakeDownReleaseDeps } from '../../takedown/take-down-release.js';
-import { takeDownRelease } from '../../takedown/take-down-release.js';
+import { readSearchText } from '../../store/search/search-text.js';
 import { operateReleasePath, RELEASES, takedownPath } from '../addresses.js';
 import { sentence } from '../sentence.js';
 import type { Site } from '../site.js';

@@ -1,6 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newSecret } from '../../auth/tokens.js';
+import { newSecret } from '../../http/auth/tokens.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { signedIn, TestBrowser } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { CreateTokenRequest } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';
-import { InvalidTokenRequest } from '../../auth/issue-token.js';
+import { InvalidTokenRequest } from '../../http/auth/issue-token.js';
 import type { FieldProblems } from './field.js';
 
 /** Values of the form, as typed. */

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { PolicyStore } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
-import type { SigningTrust } from '../../publish/signing-trust.js';
+import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { namesHint } from '../../store/find-record.js';
 import { MissingName } from '../../store/missing-name.js';
 import { POLICIES, policyPath } from '../addresses.js';

@@ -1,4 +1,4 @@
-import type { Derivation } from '../../derive/derivation.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
 import { API_PAGE } from '../addresses.js';
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
-import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryApp } from '../../http/context.js';
+import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import { API_PAGE } from '../addresses.js';
 import { derivedPageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';

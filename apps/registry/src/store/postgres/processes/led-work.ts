@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '../../../log.js';
-import type { LedWork } from '../../../processes/processes.js';
+import type { LedWork } from '../../../workers/processes/processes.js';
 
 /** Milliseconds after which work that could not start is started again. */
 const RETRY_MS = 1_000;

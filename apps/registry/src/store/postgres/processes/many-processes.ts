@@ -16,8 +16,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { LocalLock } from '../../../processes/local-lock.js';
-import type { BytesLock, LedWork, Pausable, Processes } from '../../../processes/processes.js';
+import { LocalLock } from '../../../workers/processes/local-lock.js';
+import type { BytesLock, LedWork, Pausable, Processes } from '../../../workers/processes/processes.js';
 import { beginWithin } from './begin-within.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';

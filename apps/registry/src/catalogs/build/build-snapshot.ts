@@ -1,0 +1,187 @@
+import {
+  type CatalogRecord,
+  type NewEvent,
+  RevisionConflict,
+  reportSources,
+  type SnapshotBuild,
+  type SnapshotRecord,
+  type SourceRecord,
+} from '@krmhub/catalog';
+import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../limits.js';
+import type { Log } from '../../log.js';
+import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
+import { snapshotArtifact } from '../../store/artifacts/release-artifact.js';
+import { catalogHeader } from '../catalog-header.js';
+import { type BuiltSegments, buildSegments, type SegmentsBuild } from '../segments/build-segments.js';
+import { DamagedSegments, type DocumentHasher } from '../segments/document-hasher.js';
+import { snapshotDigest } from '../segments/snapshot-digest.js';
+import { type SigningDeps, signSnapshot, snapshotDigests } from '../sign/sign-snapshot.js';
+import { storedRecipe } from '../stored-recipe.js';
+import { type EntryStore, findChangedEntries } from './changed-entries.js';
+
+export interface BuildSnapshotDeps {
+  store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
+  hasher: DocumentHasher;
+  signing: SigningDeps;
+  clock: () => Date;
+  log: Pick<Log, 'error'>;
+  /** Called with each new snapshot, and with an older one whose segments were added. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+}
+
+/** What is read before a build. */
+export interface BuildState {
+  throughEvent: number;
+  /** Read after `throughEvent`: a recipe that is applied in between then counts as newer than the build. */
+  catalog: CatalogRecord | undefined;
+  sources: readonly SourceRecord[];
+  /** What `changedFunctions` returns since the last build; absent if it was not read. */
+  changed?: readonly FunctionName[];
+}
+
+/**
+ * Includes in a catalog the events since its last build. Makes a snapshot if its bytes change, or the
+ * releases and sources that its entries come from; only changed entries are rendered. Returns the new snapshot, or
+ * undefined if there is none. `known` was read just now; if something changed since then, it is read again.
+ */
+export async function buildSnapshot(
+  deps: BuildSnapshotDeps,
+  name: string,
+  known?: BuildState,
+): Promise<SnapshotRecord | undefined> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    try {
+      const state = attempt === 0 ? known : undefined;
+      return await tryBuildSnapshot(deps, name, state ?? (await readState(deps, name)));
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+  throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
+}
+
+async function readState({ store }: BuildSnapshotDeps, name: string): Promise<BuildState> {
+  const throughEvent = await store.lastEvent();
+  return { throughEvent, catalog: await store.catalog(name), sources: await store.sources(name) };
+}
+
+async function tryBuildSnapshot(
+  deps: BuildSnapshotDeps,
+  name: string,
+  { throughEvent, catalog, sources, changed: named }: BuildState,
+): Promise<SnapshotRecord | undefined> {
+  const { store, signing, clock } = deps;
+  if (catalog === undefined) return undefined;
+  if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
+    if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
+    return undefined;
+  }
+  const recipe = storedRecipe(catalog);
+  const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
+    throughEvent,
+    sources,
+    ...(named === undefined ? {} : { changed: named }),
+  });
+  const cut: SnapshotBuild = {
+    catalog: name,
+    expectedThroughEvent: catalog.throughEvent,
+    throughEvent,
+    changed,
+    entries: [...entries.values()],
+  };
+  const previous = catalog.newest;
+  // A takedown removes entry rows itself, so there may be no other change.
+  const withdrawn = previous?.withdrawn !== undefined;
+  const isFull = catalog.throughEvent === 0 || previous === undefined || withdrawn;
+  if (!isFull && !snapshotChanged) {
+    await store.commitSnapshot(cut);
+    return undefined;
+  }
+  const { labels } = recipe;
+  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
+  const built = await buildUndamaged(deps, {
+    header,
+    previous,
+    changed,
+    known: entries,
+    isFull: previous === undefined || withdrawn,
+  });
+  const { digests, documents, functions, segments } = built;
+  const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
+  if (same && !snapshotChanged && !withdrawn) {
+    await store.commitSnapshot(cut);
+    return undefined;
+  }
+  const now = clock().toISOString();
+  const snapshot: SnapshotRecord = {
+    catalog: name,
+    serial: (previous?.serial ?? 0) + 1,
+    previous: previous?.digests['catalog.yaml'] ?? null,
+    ...(labels === undefined ? {} : { labels }),
+    digests,
+    documents,
+    functions,
+    createdAt: now,
+    ...(sources.length === 0 ? {} : { sources: reportSources(recipe, sources) }),
+  };
+  const event: NewEvent = {
+    type: 'catalog.cut',
+    at: now,
+    by: 'krmhub',
+    catalog: name,
+    serial: snapshot.serial,
+    digest: digests['catalog.yaml'],
+  };
+  const artifact = snapshotArtifact(snapshot, documents['catalog.yaml'].bytes);
+  const document = await snapshotDigest(store, snapshot, segments);
+  const contents = snapshotDigests(snapshot, document, artifact.manifest);
+  const { signature, artifact: signed } = await signSnapshot(signing, snapshot, contents, artifact.manifest);
+  await store.commitSnapshot({ ...cut, snapshot, segments, signature, event }, artifact, signed);
+  // Before a takedown can withdraw it.
+  deps.onSnapshot(snapshot);
+  return snapshot;
+}
+
+/** Compresses all segments again from the entries if the stored ones are damaged. */
+async function buildUndamaged(
+  { store, hasher, log }: BuildSnapshotDeps,
+  build: SegmentsBuild,
+): Promise<BuiltSegments> {
+  try {
+    return await buildSegments(store, hasher, build);
+  } catch (error) {
+    if (!(error instanceof DamagedSegments)) throw error;
+    const catalog = build.header.name;
+    log.error({ err: error, catalog }, 'stored segments are damaged; compressing all again from the entries');
+    return buildSegments(store, hasher, { ...build, isFull: true, replacesContents: true });
+  }
+}
+
+/** Reports whether an older version built the snapshot. */
+export function lacksSegments({ documents, withdrawn }: SnapshotRecord): boolean {
+  return documents === undefined && withdrawn === undefined;
+}
+
+/** Compresses the newest snapshot of an older version. Throws if its documents do not have their digests any more. */
+async function addMissingSegments(
+  { store, hasher, onSnapshot }: BuildSnapshotDeps,
+  snapshot: SnapshotRecord,
+): Promise<void> {
+  const { catalog, serial } = snapshot;
+  const { digests, documents, segments } = await buildSegments(store, hasher, {
+    header: catalogHeader(snapshot),
+    previous: snapshot,
+    changed: [],
+    known: new Map(),
+    isFull: true,
+  });
+  for (const rendition of SNAPSHOT_RENDITIONS) {
+    if (digests[rendition] === snapshot.digests[rendition]) continue;
+    throw new Error(
+      `${rendition} of snapshot ${serial} of catalog ${catalog}: expected digest ${snapshot.digests[rendition]}, the stored entries give ${digests[rendition]}`,
+    );
+  }
+  if (await store.addSegments({ catalog, serial, segments, documents }))
+    onSnapshot({ ...snapshot, documents });
+}

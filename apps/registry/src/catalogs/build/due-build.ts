@@ -1,0 +1,73 @@
+import type { CatalogRecord, EventStore, FunctionStore, SourceRecord, SourceStore } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../limits.js';
+import { storedRecipe } from '../stored-recipe.js';
+import { type BuildState, lacksSegments } from './build-snapshot.js';
+
+/** Events of snapshots after which a catalog is built through them, so that they are not read again. */
+const MAX_SNAPSHOT_EVENTS = 100;
+
+type DueStore = Pick<EventStore, 'changedFunctions' | 'events'> & Pick<FunctionStore, 'countFunctions'>;
+
+export interface DueBuild {
+  /** Whether it handles or hashes so many functions that others must not wait for it. */
+  isLarge: boolean;
+  state: BuildState;
+}
+
+/** Returns the build of a catalog through an event; undefined if it would change nothing. */
+export async function dueBuild(
+  store: DueStore,
+  catalog: CatalogRecord,
+  { sources, through }: { sources: readonly SourceRecord[]; through: number },
+): Promise<DueBuild | undefined> {
+  const { name, throughEvent } = catalog;
+  const state: BuildState = { throughEvent: through, catalog, sources };
+  if (throughEvent === 0) return { isLarge: await isLarge(store, catalog, { sources }), state };
+  const changed = await store.changedFunctions(throughEvent, through, name);
+  if (changed.length === 0 && (await hasOnlyNewSnapshots(store, catalog))) return undefined;
+  return { isLarge: await isLarge(store, catalog, { sources, changed }), state: { ...state, changed } };
+}
+
+/** Returns the sources of a catalog. Most recipes have none that are upstream catalogs, and so no rows of them. */
+export async function sourcesOf(
+  store: Pick<SourceStore, 'sources'>,
+  catalog: CatalogRecord,
+): Promise<SourceRecord[]> {
+  return mayHaveSources(catalog) ? store.sources(catalog.name) : [];
+}
+
+function mayHaveSources(catalog: CatalogRecord): boolean {
+  try {
+    return storedRecipe(catalog).sources.some((source) => source.catalog !== undefined);
+  } catch {
+    // The build reports it.
+    return true;
+  }
+}
+
+/**
+ * Reports whether snapshots are the only events since the last build, most often its own: another build would store
+ * nothing but their number.
+ */
+async function hasOnlyNewSnapshots(
+  store: Pick<EventStore, 'events'>,
+  { newest, throughEvent }: CatalogRecord,
+): Promise<boolean> {
+  if (newest === undefined || newest.withdrawn !== undefined || lacksSegments(newest)) return false;
+  const since = await store.events(throughEvent, MAX_SNAPSHOT_EVENTS);
+  return since.length < MAX_SNAPSHOT_EVENTS && since.every(({ type }) => type === 'catalog.cut');
+}
+
+/** Without `changed`, all functions may have changed. */
+async function isLarge(
+  store: Pick<FunctionStore, 'countFunctions'>,
+  { newest }: CatalogRecord,
+  { sources, changed }: { sources: readonly SourceRecord[]; changed?: readonly FunctionName[] },
+): Promise<boolean> {
+  if ((newest?.functions ?? 0) >= SERVER_LIMITS.largeCatalogFunctions) return true;
+  const functions =
+    changed?.length ??
+    sources.reduce((sum, { copy }) => sum + (copy?.entries ?? 0), await store.countFunctions());
+  return functions > SERVER_LIMITS.maxSmallBuildFunctions;
+}

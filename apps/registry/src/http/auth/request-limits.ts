@@ -1,0 +1,163 @@
+import { ROUTES, type RouteName } from '@krmhub/api/routes';
+import { SERVER_LIMITS } from '../../limits.js';
+import { rateLimitKey } from '../client-address.js';
+import type { RateLimitClass, RegistryContext, RequestLimiter } from '../context.js';
+import { TooManyRequests } from '../too-many-requests.js';
+import { RateLimit } from './rate-limit.js';
+
+/**
+ * The class of each route. `write` counts by token, `read` by the address of the client. `free` does not count: the
+ * response is stored bytes, or costs less than counting.
+ */
+export const RATE_LIMIT_CLASSES = {
+  search: 'read',
+  functionsExport: 'read',
+  function: 'read',
+  functionConfigSchema: 'read',
+  release: 'read',
+  publish: 'write',
+  definition: 'free',
+  readme: 'free',
+  bundles: 'read',
+  bundle: 'free',
+  attach: 'write',
+  yank: 'write',
+  unyank: 'write',
+  deprecate: 'write',
+  undeprecate: 'write',
+  takedown: 'write',
+  policies: 'read',
+  applyPolicies: 'write',
+  catalogs: 'read',
+  catalog: 'read',
+  applyCatalog: 'write',
+  deleteCatalog: 'write',
+  restoreCatalog: 'write',
+  cut: 'write',
+  catalogInputs: 'read',
+  catalogReport: 'read',
+  catalogFunction: 'read',
+  sources: 'read',
+  refreshSource: 'write',
+  sourceCopy: 'read',
+  catalogYaml: 'free',
+  catalogJson: 'free',
+  // A request with the exact spelling of an entry is served before it counts.
+  catalogEntry: 'read',
+  snapshots: 'read',
+  // Old snapshots are read from their entries.
+  snapshotCatalogYaml: 'read',
+  snapshotCatalogJson: 'read',
+  snapshotJson: 'read',
+  snapshotReport: 'read',
+  snapshotProfile: 'read',
+  snapshotBundle: 'read',
+  catalogBundle: 'read',
+  registryKeys: 'free',
+  events: 'read',
+  revocations: 'read',
+  whoami: 'read',
+  listTokens: 'read',
+  createToken: 'write',
+  revokeToken: 'write',
+  reportLeak: 'read',
+  openapi: 'free',
+  healthz: 'free',
+  readyz: 'free',
+  metrics: 'free',
+} satisfies Record<RouteName, RateLimitClass>;
+
+const CLASS_BY_OPERATION = new Map<unknown, RateLimitClass>(
+  Object.entries(ROUTES).map(([name, route]) => [route, RATE_LIMIT_CLASSES[name as RouteName]]),
+);
+
+/** Requests per minute; absent or 0 for no limit. */
+export interface RequestLimitSettings {
+  /** For each client address, where a response needs computation. */
+  requestsPerMinute?: number;
+  /** For each token. */
+  writesPerMinute?: number;
+  /** For each client address. */
+  failedLoginsPerMinute?: number;
+}
+
+/** Limits the rate of requests. Each process counts separately; 0 or no setting means no limit. */
+export class RequestLimits implements RequestLimiter {
+  readonly #reads: RateLimit | undefined;
+  readonly #writes: RateLimit | undefined;
+  readonly #failures: RateLimit | undefined;
+  readonly #clock: () => Date;
+  readonly #loginFailed: () => void;
+  /** Hashes of tokens that were good when they were last used, oldest first. */
+  readonly #good = new Set<string>();
+
+  /** `loginFailed` is called for each failed login, also if there is no limit. */
+  constructor(settings: RequestLimitSettings, clock: () => Date, loginFailed: () => void = () => undefined) {
+    this.#clock = clock;
+    this.#loginFailed = loginFailed;
+    this.#reads = limit('requests', settings.requestsPerMinute);
+    this.#writes = limit('writes', settings.writesPerMinute);
+    this.#failures = limit('failed-logins', settings.failedLoginsPerMinute);
+  }
+
+  /** Counts a request of a route. Throws TooManyRequests. */
+  countRequest(c: RegistryContext, route: unknown): void {
+    this.countBy(c, CLASS_BY_OPERATION.get(route) ?? 'free');
+  }
+
+  /** Counts a request that is not of the HTTP API. Throws TooManyRequests. */
+  countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void {
+    c.set('rateLimitClass', rateLimitClass);
+    if (rateLimitClass !== 'read' || this.#reads === undefined) return;
+    const allowance = this.#reads.take(rateLimitKey(c.get('client')), this.#now());
+    c.set('allowance', allowance);
+    if (!allowance.allowed) throw new TooManyRequests('too many requests from your address', allowance);
+  }
+
+  /** Counts a write of a token. Throws TooManyRequests. */
+  countWrite(c: RegistryContext, token: { id: string; name: string }): void {
+    if (c.get('rateLimitClass') !== 'write' || this.#writes === undefined) return;
+    const allowance = this.#writes.take(token.id, this.#now());
+    c.set('allowance', allowance);
+    if (!allowance.allowed) {
+      throw new TooManyRequests(`too many requests with the token "${token.name}"`, allowance);
+    }
+  }
+
+  /**
+   * Refuses a login before the token is looked up. From an address with too many failures, only tokens that were good
+   * before are looked up: guessing reveals nothing, and other clients behind the address still work. Throws
+   * TooManyRequests.
+   */
+  refuseGuessing(c: RegistryContext, hash: string | undefined): void {
+    if (this.#failures === undefined || (hash !== undefined && this.#good.has(hash))) return;
+    const allowance = this.#failures.peek(rateLimitKey(c.get('client')), this.#now());
+    if (allowance.allowed) return;
+    c.set('allowance', allowance);
+    throw new TooManyRequests('too many failed logins from your address', allowance);
+  }
+
+  /** Records whether a login succeeded. */
+  recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void {
+    if (hash !== undefined) this.#good.delete(hash);
+    if (good && hash !== undefined) {
+      this.#good.add(hash);
+      if (this.#good.size > SERVER_LIMITS.maxCountedClients) {
+        const [oldest] = this.#good;
+        if (oldest !== undefined) this.#good.delete(oldest);
+      }
+    } else {
+      this.#loginFailed();
+      this.#failures?.take(rateLimitKey(c.get('client')), this.#now());
+    }
+  }
+
+  #now(): number {
+    return this.#clock().getTime();
+  }
+}
+
+function limit(policy: string, perMinute: number | undefined): RateLimit | undefined {
+  if (perMinute === undefined || perMinute === 0) return undefined;
+  return new RateLimit(policy, perMinute, SERVER_LIMITS.maxCountedClients);
+}

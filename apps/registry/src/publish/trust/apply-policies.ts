@@ -1,0 +1,232 @@
+import type { PolicyResult } from '@krmhub/api/model';
+import type { FunctionStore, PolicyStore } from '@krmhub/catalog';
+import {
+  allSigners,
+  applicablePolicies,
+  type FunctionRecord,
+  type ReleaseBundle,
+  type ReleaseRecord,
+  RevisionConflict,
+  type SigningPolicy,
+  searchDocument,
+} from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import { releaseVerdict } from '../../http/presentation.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { functionRepository } from '../../store/artifacts/repositories.js';
+import type { StoredBlobDeps } from '../../store/artifacts/stored-blob.js';
+import { storedBytes } from '../../store/artifacts/stored-blob.js';
+import type { FindStore } from '../../store/find-record.js';
+import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
+import type { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
+import { functionLockKey } from '../publish-release.js';
+import { signedRelease } from './attach-bundle.js';
+import { verifySubmittedBundle } from './release-bundles.js';
+import type { SigningTrust } from './signing-trust.js';
+
+export interface ApplyPoliciesDeps extends StoredBlobDeps {
+  store: StoredBlobDeps['store'] &
+    FindStore &
+    Pick<FunctionStore, 'allFunctions' | 'commitFunction'> &
+    PolicyStore &
+    Pick<ManifestStore, 'manifest'>;
+  trust: SigningTrust;
+  /** Serializes the changes of a function. */
+  functionLocks: KeyedMutex;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  clock: () => Date;
+}
+
+/** Changed releases to list in a response. */
+const MAX_CHANGES = 100;
+
+/**
+ * Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. `replaces` is
+ * the digest of the text that the caller knows: another one is a `conflict`.
+ */
+export async function applyPolicies(
+  deps: ApplyPoliciesDeps,
+  { text, policies }: { text: string; policies: SigningPolicy[] },
+  {
+    by,
+    dryRun,
+    remove,
+    replaces,
+  }: { by: string; dryRun: boolean; remove: boolean; replaces?: string | undefined },
+): Promise<Omit<PolicyResult, 'diagnostics'>> {
+  const { store, trust, clock } = deps;
+  const stored = await store.policies();
+  const result = { dryRun, policies: policies.length };
+  const before = trust.policies;
+  if (replaces !== undefined && replaces !== sha256(stored?.text ?? '')) {
+    throw new KrmhubError('conflict', 'the signing policies were changed meanwhile', {
+      hint: 'Nothing was changed. Compare them with `krmhub policy list`, then try again.',
+    });
+  }
+  if (!remove) refuseRemovals(before, policies);
+  if (stored?.text === text) {
+    const { coverage } = await changesOf(deps, before, before);
+    return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
+  }
+  if (!dryRun) {
+    const at = clock().toISOString();
+    try {
+      await store.applyPolicies({
+        text,
+        appliedAt: at,
+        appliedBy: by,
+        expectedRevision: stored?.revision ?? 0,
+        event: {
+          type: 'policy.applied',
+          at,
+          by,
+          reason: policies.map(({ name }) => name).join(', ') || 'none',
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      throw new KrmhubError('unavailable', 'signing policies: concurrent update', {
+        hint: 'Compare them with `krmhub policy list`, then apply your policies again.',
+        cause: error,
+      });
+    }
+    await trust.reload(store);
+    await recognize(deps, before);
+    // Catalogs may follow the policies.
+    deps.snapshotBuilder.wake();
+  }
+  return { outcome: 'changed', ...result, ...(await changesOf(deps, before, policies)) };
+}
+
+async function changesOf(
+  { store }: ApplyPoliciesDeps,
+  before: readonly SigningPolicy[],
+  after: readonly SigningPolicy[],
+): Promise<Pick<PolicyResult, 'changes' | 'changed' | 'coverage'>> {
+  const changes: PolicyResult['changes'] = [];
+  let changed = 0;
+  const functions = new Map(after.map(({ name }) => [name, 0]));
+  for await (const { group, kind, releases } of store.allFunctions()) {
+    const covering = new Set(
+      releases.flatMap(({ release }) =>
+        applicablePolicies(after, { group, release }).map(({ name }) => name),
+      ),
+    );
+    for (const name of covering) functions.set(name, functions.get(name)! + 1);
+    for (const release of releases) {
+      const name = { group, kind, release: release.release };
+      const was = releaseVerdict(before, name, release);
+      const is = releaseVerdict(after, name, release);
+      if (was.state === is.state) continue;
+      changed += 1;
+      if (changes.length < MAX_CHANGES) changes.push({ ...name, before: was, after: is });
+    }
+  }
+  const coverage = [...functions].map(([name, count]) => ({ name, functions: count }));
+  return { changes, changed, coverage };
+}
+
+/** A file that lost a document, or a program that wrote an empty one, would silently end the protection of groups. */
+function refuseRemovals(before: readonly SigningPolicy[], after: readonly SigningPolicy[]): void {
+  const names = new Set(after.map(({ name }) => name));
+  const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
+  if (gone.length === 0) {
+    if (after.length > 0) return;
+    throw new KrmhubError('invalid-document', 'the text contains no signing policy', {
+      hint: 'Add at least one SigningPolicy. To remove all policies, use `krmhub policy apply --remove`.',
+    });
+  }
+  throw new KrmhubError('conflict', `this would remove policies: ${gone.join(', ')}`, {
+    hint: 'Nothing was changed. Add them from `krmhub policy list --text`, or remove them with `krmhub policy apply --remove`.',
+  });
+}
+
+/** Verifies bundles by unknown keys again if new policies name keys, or cover their groups. */
+async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
+  const known = new Set(keysOf(before));
+  const isNew = keysOf(deps.trust.policies).some((key) => !known.has(key));
+  for await (const fn of deps.store.allFunctions()) {
+    for (const release of fn.releases) {
+      const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
+      const name = { group: fn.group, kind: fn.kind, release: release.release };
+      if (!unknown || applicablePolicies(deps.trust.policies, name).length === 0) continue;
+      if (!isNew && applicablePolicies(before, name).length > 0) continue;
+      await deps.functionLocks.run(functionLockKey(fn), () => recognizeRelease(deps, name));
+    }
+  }
+}
+
+function keysOf(policies: readonly SigningPolicy[]): string[] {
+  return policies.flatMap((policy) =>
+    allSigners(policy).flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
+  );
+}
+
+async function recognizeRelease(
+  deps: ApplyPoliciesDeps,
+  name: { group: string; kind: string; release: string },
+): Promise<void> {
+  const { store, clock } = deps;
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await findRelease(store, name);
+    const bundles = await recognizeBundles(deps, release);
+    const changed: ReleaseRecord = { ...release, bundles };
+    const shown = await findDisplayedRelease(store, fn, changed);
+    try {
+      await store.commitFunction({
+        group: fn.group,
+        kind: fn.kind,
+        expectedRevision: fn.revision,
+        action: 'update',
+        release: changed,
+        search: searchDocument(fn, releasesWith(fn, changed), shown),
+        event: {
+          type: 'release.attested',
+          at: clock().toISOString(),
+          by: 'krmhub',
+          ...name,
+          digest: release.digest,
+          reason: 'evaluated again with the new policies',
+        },
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+}
+
+async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+  const { signed } = await signedRelease(deps.store, release);
+  const repository = functionRepository(release);
+  const bundles: ReleaseBundle[] = [];
+  for (const bundle of release.bundles ?? []) {
+    if (bundle.signer !== undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const bytes = await storedBytes(deps, repository, bundle.digest);
+    const found =
+      bytes === undefined
+        ? { problem: 'its bytes are missing' }
+        : verifySubmittedBundle(deps.trust, signed, { bytes });
+    if ('problem' in found || found.signer === undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const { signer, signedAt, isWhole } = found;
+    bundles.push({
+      ...bundle,
+      signer,
+      ...(signedAt === undefined ? {} : { signedAt }),
+      ...(isWhole === undefined ? {} : { isWhole }),
+    });
+  }
+  return bundles;
+}
+
+function releasesWith({ releases }: FunctionRecord, changed: ReleaseRecord): FunctionRecord['releases'] {
+  return releases.map((one) => (one.release === changed.release ? changed : one));
+}

@@ -1,0 +1,40 @@
+import { type PolicyStore, policyKeys, type SigningPolicy } from '@krmhub/catalog';
+import type { PublicKey } from '@krmhub/schema';
+import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
+import { storedPolicies } from '../../store/stored-policies.js';
+
+/** What this registry trusts: the signing policies, and the sigstore instance that the operator configured. */
+export class SigningTrust implements Trust {
+  readonly root: TrustedRoot;
+  #policies: readonly SigningPolicy[] = [];
+  #revision = 0;
+  #keys: readonly PublicKey[] = [];
+
+  constructor(root: TrustedRoot = publicGoodRoot()) {
+    this.root = root;
+  }
+
+  get policies(): readonly SigningPolicy[] {
+    return this.#policies;
+  }
+
+  /** Revision of the policies, 0 for none. A change that was evaluated under another revision is refused. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /**
+   * All keys of all policies, each once. Includes retired and revoked keys, so that their signatures are recognized.
+   */
+  get keys(): readonly PublicKey[] {
+    return this.#keys;
+  }
+
+  /** Loads the policies; call it at the start and after each change. */
+  async reload(store: Pick<PolicyStore, 'policies'>): Promise<void> {
+    const { policies, revision } = await storedPolicies(store);
+    this.#policies = policies;
+    this.#revision = revision;
+    this.#keys = policyKeys(policies);
+  }
+}

@@ -1,0 +1,165 @@
+import {
+  type FunctionChange,
+  type ReleaseRecord,
+  RevisionConflict,
+  tombstoneConflict,
+} from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { and, eq } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import type { SearchIndex } from '../../search/search-index.js';
+import { inserter } from '../../sql/insert.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { artifactChanges } from '../artifacts/artifact-changes.js';
+import { eventChange } from '../events/append-event.js';
+import { functions, releaseBundles, releases } from '../schema/schema.js';
+import { functionTakedowns } from '../takedowns/takedown-rows.js';
+import { addFile, fileRow } from './release-files.js';
+
+/** What a change of a function depends on. */
+interface State {
+  /** Null without the function. */
+  id: number | null;
+  kind: string | null;
+  revision: number | null;
+  /** Whether the release exists. */
+  hasRelease: number;
+  /** Revision of the function after its last takedown; null without one. */
+  takenDownAt: number | null;
+  /** Revision of the signing policies; null without any. */
+  policies: number | null;
+  lastFunction: number | null;
+  lastRelease: number | null;
+}
+
+// One statement: each is a round trip to PostgreSQL while other writes wait.
+const stateOf = text<State>(
+  `SELECT function.id, function.kind, function.revision,
+     EXISTS (SELECT 1 FROM release WHERE function_id = function.id AND release = :release) AS "hasRelease",
+     (SELECT max(revision) FROM takedown WHERE group_name = :group AND kind_folded = :kindFolded) AS "takenDownAt",
+     (SELECT revision FROM policy) AS policies,
+     (SELECT max(id) FROM function) AS "lastFunction", (SELECT max(id) FROM release) AS "lastRelease"
+   FROM (SELECT 1 AS one) AS one LEFT JOIN function ON group_name = :group AND kind_folded = :kindFolded`,
+);
+const insertFunction = inserter(functions);
+const insertRelease = inserter(releases);
+
+/** Stores a function and its release, with everything that belongs to them. */
+export function commitFunction(
+  { write }: Pick<Sql, 'write'>,
+  search: SearchIndex,
+): RegistryStore['commitFunction'] {
+  return async (change, artifacts = [], files = []) => {
+    // A README can have the bytes of the definition.
+    const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));
+    return write(function* () {
+      const { group, kind, release, event } = change;
+      const state = (yield* stateOf.first({
+        group,
+        kindFolded: kind.toLowerCase(),
+        release: release.release,
+      }))!;
+      yield* refuseConflict(change, state);
+      const fn = yield* functionChange(change, state, search);
+      const changes = [
+        fn.change,
+        ...(yield* releaseChanges(fn.id, change, state)),
+        ...[...rows.values()].map(addFile),
+        ...(yield* artifactChanges(artifacts.map((one) => ({ ...one, at: event.at, by: event.by })))),
+      ];
+      yield* search.put(fn.id, change.search, fn.isNew);
+      const sequence = (yield* together([...changes, eventChange(event)])) as { id: number };
+      return { ...event, sequence: sequence.id };
+    });
+  };
+}
+
+function* refuseConflict(
+  { group, kind, release, action, expectedRevision, expectedPolicies }: FunctionChange,
+  state: State,
+): Work<void> {
+  const revision = state.revision ?? 0;
+  if (revision !== expectedRevision) {
+    throw new RevisionConflict(`${group}/${kind} is at revision ${revision}, not ${expectedRevision}`);
+  }
+  if (expectedPolicies !== undefined && expectedPolicies !== (state.policies ?? 0)) {
+    throw new RevisionConflict('the signing policies have changed');
+  }
+  if (state.kind !== null && state.kind !== kind) {
+    throw refused(release, `differs only in case from the existing kind ${state.kind}`);
+  }
+  if (action !== 'insert') return;
+  if (state.takenDownAt !== null) {
+    const conflict = tombstoneConflict(yield* functionTakedowns(group, kind), release);
+    if (conflict) throw conflict;
+  }
+  if (state.hasRelease) throw refused(release, 'already exists');
+}
+
+/** Returns the change of the function row. `isNew`: search has no document of the name. */
+function* functionChange(
+  { search: { group, kind, ...shown } }: FunctionChange,
+  { id, revision, takenDownAt, lastFunction }: State,
+  search: SearchIndex,
+): Work<{ id: number; isNew: boolean; change: StatementCall }> {
+  if (id !== null) {
+    const columns = { ...shown, revision: revision! + 1 };
+    const update = change((db) => db.update(functions).set(columns).where(eq(functions.id, id)));
+    return { id, isNew: false, change: update.later() };
+  }
+  // A release in this registry takes the name over from upstream catalogs.
+  const takenOver = yield* search.takeOver(group, kind);
+  const row = {
+    ...shown,
+    id: takenOver ?? (yield* search.newId(lastFunction ?? 0)),
+    group,
+    kind,
+    kindFolded: kind.toLowerCase(),
+    revision: (takenDownAt ?? 0) + 1,
+  };
+  return { id: row.id, isNew: takenOver === undefined, change: insertFunction.later(row) };
+}
+
+function* releaseChanges(
+  functionId: number,
+  { action, release }: FunctionChange,
+  { lastRelease }: State,
+): Work<StatementCall[]> {
+  const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
+  if (action === 'insert') {
+    const id = (lastRelease ?? 0) + 1;
+    return [insertRelease.later({ ...columns, id, functionId }), ...bundlesChange(id, release)];
+  }
+  // Only the lifecycle and the bundles change: the bytes of a release never do.
+  const changed = yield* query((db) =>
+    db
+      .update(releases)
+      .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
+      .where(
+        and(
+          eq(releases.functionId, functionId),
+          eq(releases.release, release.release),
+          eq(releases.digest, release.digest),
+        ),
+      )
+      .returning({ id: releases.id }),
+  ).first();
+  if (changed === undefined) throw refused(release, 'is not stored with these bytes');
+  return bundlesChange(changed.id, release);
+}
+
+function bundlesChange(id: number, { bundles = [] }: ReleaseRecord): StatementCall[] {
+  if (bundles.length === 0) return [];
+  const put = change((db) =>
+    db
+      .insert(releaseBundles)
+      .values({ release: id, bundles })
+      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } }),
+  );
+  return [put.later()];
+}
+
+function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
+  return new KrmhubError('conflict', `release ${group}/${kind}@${release} ${why}`);
+}

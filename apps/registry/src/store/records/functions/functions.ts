@@ -1,0 +1,173 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import type { SearchIndex } from '../../search/search-index.js';
+import type { Sql } from '../../sql/sql.js';
+import { fromList, query, text, type Work } from '../../sql/statement.js';
+import { functions, releaseBundles, releases } from '../schema/schema.js';
+import { commitFunction } from './commit-function.js';
+import { functionRecords, releaseSummary } from './function-records.js';
+import { fileNames, releaseFileReader } from './release-files.js';
+
+export type FunctionRows = Pick<
+  RegistryStore,
+  | 'function'
+  | 'functions'
+  | 'allFunctions'
+  | 'countFunctions'
+  | 'release'
+  | 'definitionsJson'
+  | 'releaseFiles'
+  | 'fileBytes'
+  | 'namesFile'
+  | 'commitFunction'
+>;
+
+/** Functions per read; other work runs between two pages. */
+const PAGE = 500;
+
+const nameColumns = {
+  id: functions.id,
+  group: functions.group,
+  kind: functions.kind,
+  revision: functions.revision,
+};
+export type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
+
+const ofName = and(
+  eq(functions.group, sql.placeholder('group')),
+  eq(functions.kindFolded, sql.placeholder('kindFolded')),
+);
+const byName = query((db) => db.select(nameColumns).from(functions).where(ofName));
+const releaseOf = query((db) =>
+  db
+    .select({
+      fn: { group: functions.group, kind: functions.kind },
+      row: { ...getTableColumns(releases), bundles: releaseBundles.bundles },
+    })
+    .from(functions)
+    .innerJoin(releases, eq(releases.functionId, functions.id))
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+    .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
+);
+const AS_BYTES = {
+  sqlite: 'CAST(release.definition AS BLOB)',
+  postgres: `convert_to(release.definition, 'UTF8')`,
+};
+const definitionsOf = text<{ definition: Uint8Array | null }>(
+  fromList(
+    (list, _join, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
+      LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
+      LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
+      ORDER BY wanted.position`,
+    ':releases',
+  ),
+);
+const filesOf = query((db) =>
+  db
+    .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
+    .from(releases)
+    .innerJoin(functions, eq(functions.id, releases.functionId))
+    .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
+);
+const pageAfter = query((db) =>
+  db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
+    )
+    .orderBy(functions.group, functions.kind)
+    .limit(PAGE),
+);
+const counted = query((db) => db.select({ functions: count() }).from(functions));
+
+export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
+  const { read, readOne } = database;
+  const records = functionRecords();
+  return {
+    async function(group, kind) {
+      const row = await readOne(() => findFunction(group, kind));
+      const known = row && records.known(row);
+      // What changed since then is read with it.
+      return row === undefined || known !== undefined
+        ? known
+        : readOne(function* () {
+            const [record] = yield* records.read([{ group, kind }]);
+            return record && records.remember(record);
+          });
+    },
+
+    async functions(names) {
+      const found: FunctionRecord[] = [];
+      for (let at = 0; at < names.length; at += PAGE) {
+        if (at > 0) await setImmediate();
+        found.push(...(await readOne(() => records.read(names.slice(at, at + PAGE)))));
+      }
+      return found;
+    },
+
+    async *allFunctions() {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(function* () {
+          return yield* records.read(yield* pageAfter.all(after));
+        });
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    },
+
+    countFunctions: () =>
+      readOne(function* () {
+        return (yield* counted.first())!.functions;
+      }),
+
+    release: (group, kind, release) =>
+      readOne(function* () {
+        const found = yield* releaseOf.first({ group, kindFolded: kind.toLowerCase(), release });
+        return found && releaseRecord(found.fn, found.row);
+      }),
+
+    definitionsJson: (names) =>
+      readOne(function* () {
+        const wanted = names.map(({ group, kind, release }) => ({
+          group,
+          kindFolded: kind.toLowerCase(),
+          release,
+        }));
+        const found = yield* definitionsOf.all({ releases: JSON.stringify(wanted) });
+        return found.map(({ definition }) => definition ?? undefined);
+      }),
+
+    releaseFiles: (group, kind, release) =>
+      readOne(function* () {
+        const row = yield* filesOf.first({ group, kindFolded: kind.toLowerCase(), release });
+        if (row === undefined) return undefined;
+        const { digest, mediaType, readme } = row;
+        return { digest, mediaType, ...(readme !== null && { readme }) };
+      }),
+
+    fileBytes: releaseFileReader(database),
+    namesFile: fileNames(database),
+
+    commitFunction: commitFunction(database, search),
+  };
+}
+
+/** Finds a function by group and kind, ignoring the case of the kind. */
+export function findFunction(group: string, kind: string): Work<NameRow | undefined> {
+  return byName.first({ group, kindFolded: kind.toLowerCase() });
+}
+
+type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };
+
+function releaseRecord({ group, kind }: FunctionName, { definition, ...row }: ReleaseRow): ReleaseRecord {
+  const { mediaType } = row;
+  return { group, kind, ...releaseSummary(row), mediaType, definition };
+}

@@ -1,0 +1,213 @@
+import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
+import type { SearchIndex } from '../../search/search-index.js';
+import type { Sql } from '../../sql/sql.js';
+import { type Builder, fromList, inList, query, text, together } from '../../sql/statement.js';
+import { catalogFunctions, catalogs, snapshots } from '../schema/schema.js';
+import { applyRecipe } from './apply-recipe.js';
+import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
+import { catalogEntryRows } from './catalog-entries.js';
+import { commitSnapshot } from './commit-snapshot.js';
+import { addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
+import { entryTexts } from './entry-texts.js';
+import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
+import { segmentRows } from './segments.js';
+import { signatureRows } from './signatures.js';
+
+export type CatalogRows = Pick<
+  RegistryStore,
+  | 'catalogs'
+  | 'catalog'
+  | 'catalogsContaining'
+  | 'applyRecipe'
+  | 'latestEntryRows'
+  | 'latestEntry'
+  | 'commitSnapshot'
+  | 'snapshots'
+  | 'snapshot'
+  | 'snapshotEntryRows'
+  | 'snapshotSignature'
+  | 'renewSignature'
+  | 'hasSignatures'
+  | 'signatureKeys'
+  | 'signatureBundle'
+  | keyof ReturnType<typeof entryTexts>
+  | keyof ReturnType<typeof segmentRows>
+  | 'entryPage'
+  | 'countEntries'
+  | 'changedEntries'
+  | 'storeEntries'
+  | 'entries'
+  | keyof CatalogDeletions
+  | keyof CatalogPurges
+>;
+
+const name = sql.placeholder('name');
+
+/** With the newest snapshot of each catalog. */
+const withNewest = (db: Builder) =>
+  db
+    .select({ catalog: catalogs, newest: snapshots })
+    .from(catalogs)
+    .leftJoin(
+      snapshots,
+      and(
+        eq(snapshots.catalog, catalogs.name),
+        sql`${snapshots.serial} = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = ${catalogs.name})`,
+      ),
+    );
+const all = query((db) => withNewest(db).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)));
+const one = query((db) => withNewest(db).where(and(eq(catalogs.name, name), isNull(catalogs.deleted))));
+const newestSnapshots = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), lt(snapshots.serial, sql.placeholder('before'))))
+    .orderBy(desc(snapshots.serial))
+    .limit(sql.placeholder('limit')),
+);
+const bySerial = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial')))),
+);
+// A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
+const byDigest = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
+    .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
+    .limit(1),
+);
+const latestRows = text<EntryRow>(
+  `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+   WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
+);
+const latestOf = text<EntryRow>(
+  fromList(
+    (
+      list,
+      join,
+    ) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} ${join} catalog_function
+       ON catalog = :name AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
+     WHERE to_serial IS NULL ORDER BY wanted.position`,
+    ':names',
+  ),
+);
+const rowsAt = query((db) =>
+  db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
+        or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
+      ),
+    )
+    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind)),
+);
+const containing = text<{ catalog: string }>(
+  `SELECT catalog FROM catalog_function AS place
+   WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
+   ORDER BY catalog`,
+);
+const entriesOf = text<RenderedEntry>(
+  inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
+);
+const newestEntry = text<RenderedEntry>(
+  `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+   JOIN entry ON entry.digest = place.entry
+   WHERE place.catalog = :name AND place.group_name = :group AND place.kind = :kind AND place.to_serial IS NULL`,
+);
+
+export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
+  const { readOne, write } = database;
+  return {
+    catalogs: () =>
+      readOne(function* () {
+        return (yield* all.all()).map(catalogRecord);
+      }),
+    catalog: (wanted) =>
+      readOne(function* () {
+        const row = yield* one.first({ name: wanted });
+        return row && catalogRecord(row);
+      }),
+    catalogsContaining: (group, kind) =>
+      readOne(function* () {
+        return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
+      }),
+    applyRecipe: applyRecipe(database),
+    latestEntryRows: (wanted, names) =>
+      readOne(function* () {
+        if (names === undefined) return (yield* latestRows.all({ name: wanted })).map(toEntryRow);
+        if (names.length === 0) return [];
+        const given = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
+        return (yield* latestOf.all({ name: wanted, names: given })).map(toEntryRow);
+      }),
+    latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
+    commitSnapshot: commitSnapshot(database, search),
+    snapshots: (wanted, limit, before = Number.MAX_SAFE_INTEGER) =>
+      readOne(function* () {
+        const rows = yield* newestSnapshots.all({ name: wanted, limit: Math.max(0, limit), before });
+        return rows.map(snapshotRecord);
+      }),
+    snapshot: (wanted, reference) =>
+      readOne(function* () {
+        const row =
+          typeof reference === 'number'
+            ? yield* bySerial.first({ name: wanted, serial: reference })
+            : yield* byDigest.first({ name: wanted, digest: reference });
+        return row && snapshotRecord(row);
+      }),
+    snapshotEntryRows: (wanted, serial) =>
+      readOne(function* () {
+        return (yield* rowsAt.all({ name: wanted, serial })).map(fromEntryRow);
+      }),
+    ...signatureRows(database),
+    ...catalogDeletions(database),
+    ...catalogPurges(database),
+    ...catalogEntryRows(database),
+    ...entryTexts(database),
+    ...segmentRows(database),
+    storeEntries: (added) =>
+      write(function* () {
+        yield* together(added.map(addEntry));
+      }),
+    entries: (digests) =>
+      readOne(function* () {
+        if (digests.length === 0) return new Map<Digest, RenderedEntry>();
+        const rows = yield* entriesOf.all({ digests: JSON.stringify(digests) });
+        const found = new Map(rows.map((entry) => [entry.digest, entry]));
+        const missing = digests.find((digest) => !found.has(digest));
+        if (missing !== undefined) throw new KrmhubError('internal', `rendered entry ${missing} is missing`);
+        return new Map(digests.map((digest) => [digest, found.get(digest)!]));
+      }),
+  };
+}
+
+function catalogRecord({
+  catalog: { appliedEvent: _, searchedSerial: __, deleted: ___, ...row },
+  newest,
+}: {
+  catalog: typeof catalogs.$inferSelect;
+  newest: typeof snapshots.$inferSelect | null;
+}): CatalogRecord {
+  return { ...row, ...(newest && { newest: snapshotRecord(newest) }) };
+}
+
+function snapshotRecord(columns: typeof snapshots.$inferSelect): SnapshotRecord {
+  const { digest: _, labels, documents, withdrawn, sources, ...row } = columns;
+  return {
+    ...row,
+    ...(labels !== null && { labels }),
+    ...(documents !== null && { documents }),
+    ...(sources !== null && { sources }),
+    ...(withdrawn !== null && { withdrawn }),
+  };
+}

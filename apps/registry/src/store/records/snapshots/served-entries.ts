@@ -1,0 +1,83 @@
+import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
+import type { EntryVersion } from '@krmhub/schema';
+import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
+import type { Sql } from '../../sql/sql.js';
+import { text } from '../../sql/statement.js';
+import type { Connection } from '../../sqlite/connection.js';
+import { prepared } from '../../sqlite/prepared.js';
+
+/** SQL for each database. */
+interface Both {
+  sqlite: string;
+  postgres: string;
+}
+
+/** SQL condition: the row `place` has an entry that comes, at least in part, from an upstream catalog. */
+export const IS_UPSTREAM: Both = {
+  sqlite: `(place.entry IS NOT NULL AND EXISTS (
+  SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`,
+  postgres: `(place.entry IS NOT NULL AND EXISTS (
+  SELECT 1 FROM json_array_elements(place.selection::json -> 'versions') AS version
+  WHERE version.value ->> 'release' IS NULL))`,
+};
+
+const VERSIONS: Both = {
+  sqlite: `selection ->> '$.versions'`,
+  postgres: `selection::json ->> 'versions'`,
+};
+
+/**
+ * Of one function. The first catalog is displayed. `default` comes last: a catalog that someone composed takes
+ * precedence.
+ */
+function ofFunction(columns: (versions: string) => string): Both {
+  const sql = (database: keyof Both) => `SELECT ${columns(VERSIONS[database])} FROM catalog_function AS place
+  WHERE group_name = :group AND lower(kind) = :kindFolded AND ${IS_UPSTREAM[database]} AND ${IN_NEWEST_SNAPSHOT}
+  ORDER BY place.catalog = 'default', place.catalog`;
+  return { sqlite: sql('sqlite'), postgres: sql('postgres') };
+}
+
+interface Name {
+  group: string;
+  kindFolded: string;
+}
+
+/** SQL of the entries of an upstream function in the newest snapshots; the first is displayed. */
+export const UPSTREAM_ENTRIES = ofFunction(() => 'entry');
+
+interface ServedRow extends Omit<ServedEntry, 'versions'> {
+  /** JSON. */
+  versions: string;
+}
+
+const served = text<ServedRow>(
+  ofFunction(
+    (versions) => `catalog, group_name AS "group", kind, ${versions} AS versions, entry,
+       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial`,
+  ),
+);
+const ORIGINS = ofFunction((versions) => `catalog, ${versions} AS versions`);
+
+/** Returns the catalogs and sources of an upstream function, each pair once. Call it in a transaction. */
+export function upstreamEntryRows({
+  client,
+}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
+  const all = prepared(() => client.prepare<Name, { catalog: string; versions: string }>(ORIGINS.sqlite));
+  return (group, kind) =>
+    all.all({ group, kindFolded: kind.toLowerCase() }).flatMap(({ catalog, versions }) => {
+      const upstream = readVersions(versions).filter(({ release }) => release === undefined);
+      return [...new Set(upstream.map(({ source }) => source))].map((source) => ({ catalog, source }));
+    });
+}
+
+export function servedEntries({ read }: Pick<Sql, 'read'>): SnapshotStore['servedEntries'] {
+  return (group, kind) =>
+    read(function* () {
+      const rows = yield* served.all({ group, kindFolded: kind.toLowerCase() });
+      return rows.map(({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) }));
+    });
+}
+
+function readVersions(json: string): EntryVersion[] {
+  return JSON.parse(json) as EntryVersion[];
+}

@@ -1,0 +1,242 @@
+import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
+import { FacetColumn } from './facet-column.js';
+import { FacetTuples } from './facet-tuples.js';
+import type { PublicationTimes } from './publication-times.js';
+
+export type Facet = keyof SearchPage['facets'];
+export const FACETS: readonly Facet[] = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'apiVersion',
+  'pinned',
+  'network',
+  'storage',
+  'signedBy',
+  'catalog',
+];
+
+const FACTS = ['pinned', 'network', 'storage'] as const;
+
+/** Facets that are counted together, because many functions have the same values in all of them. */
+const TOGETHER: readonly (readonly Facet[])[] = [
+  ['runtime', 'license', 'pinned', 'network', 'storage', 'signedBy', 'catalog'],
+  ['group', 'publisher', 'apiVersion'],
+];
+/** Facets that are counted one by one. */
+export const ALONE: readonly Facet[] = FACETS.filter((facet) => !TOGETHER.flat().includes(facet));
+
+/** New functions that are inserted one by one; more are sorted with all others. */
+const MAX_INSERTIONS = 50;
+
+/** Values of every function in memory, for filters, counts, and order. */
+export interface SearchColumns {
+  /** Changes with every update. */
+  state: number;
+  facets: Record<Facet, FacetColumn>;
+  together: readonly FacetTuples<Facet>[];
+  /** OCI repositories of what the functions run; not counted. */
+  images: FacetColumn;
+  /** Ids of the functions by group and kind in code unit order. */
+  order: Uint32Array;
+  /** By id: index of the function in `order`. */
+  rank: Uint32Array;
+  /** By id: whether every release is yanked. */
+  yanked: Uint8Array;
+  /** By id: whether the displayed release is deprecated. */
+  deprecated: Uint8Array;
+  /** Publication time of displayed releases. */
+  published: PublicationTimes;
+  /** Returns the number of functions up to this name. */
+  ranksUpTo(group: string, kind: string): number;
+  /** Returns the kinds that differ from this one by case only. */
+  spellings(kind: string): readonly string[];
+  kindOf(id: number): string;
+  /** Returns the names of all functions in order. */
+  names(): readonly { group: string; kind: string }[];
+}
+
+export interface FunctionRow {
+  id: number;
+  group: string;
+  kind: string;
+  publisher: string;
+  tags: string;
+  runtimes: string;
+  licenses: string;
+  versions: string;
+  network: number;
+  storage: number;
+  pinned: number;
+  images: string;
+  yanked: number;
+  deprecated: number;
+  signatures: string;
+}
+export interface Name {
+  group: string;
+  kind: string;
+}
+interface NamedId extends Name {
+  id: number;
+}
+
+/** The columns, and what changes them. */
+export class Columns implements SearchColumns {
+  state = 0;
+  readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
+    Facet,
+    FacetColumn
+  >;
+  readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
+  readonly images = new FacetColumn();
+  order = new Uint32Array();
+  rank = new Uint32Array();
+  yanked = new Uint8Array(1);
+  deprecated = new Uint8Array(1);
+  readonly published: PublicationTimes;
+  /** Kinds by kind in lower case. */
+  readonly #spellings = new Map<string, string[]>();
+  #ordered: NamedId[] = [];
+  /** 1 for each id that is in `#ordered` or `#added`. */
+  #present = new Uint8Array(1);
+  #added: NamedId[] = [];
+  #forgotten = false;
+
+  constructor(published: PublicationTimes) {
+    this.published = published;
+  }
+
+  put(row: FunctionRow, catalogs: readonly string[]): void {
+    const { id, group, kind, publisher } = row;
+    const { facets } = this;
+    facets.tag.putText(id, row.tags, readList);
+    facets.kind.put(id, [kind]);
+    this.#addSpelling(kind);
+    facets.group.put(id, [group]);
+    facets.publisher.put(id, [publisher]);
+    facets.runtime.putText(id, row.runtimes, readList);
+    facets.license.putText(id, row.licenses, readList);
+    facets.apiVersion.putText(id, `${group} ${row.versions}`, () =>
+      readList(row.versions).map((version) => `${group}/${version}`),
+    );
+    for (const fact of FACTS) facets[fact].put(id, [row[fact] === 1 ? 'true' : 'false']);
+    this.images.putText(id, row.images, readList);
+    facets.signedBy.putText(id, row.signatures, signersOf);
+    facets.catalog.putText(id, catalogs.join(' '), () => catalogs);
+    for (const tuples of this.together) tuples.put(id);
+    if (id >= this.yanked.length) {
+      this.yanked = grown(this.yanked, id);
+      this.deprecated = grown(this.deprecated, id);
+      this.#present = grown(this.#present, id);
+    }
+    this.yanked[id] = row.yanked;
+    this.deprecated[id] = row.deprecated;
+    if (this.#present[id] === 1) return;
+    this.#present[id] = 1;
+    this.#added.push({ id, group, kind });
+  }
+
+  /** Removes the function of this name if it has another id. Call it before any `put`. */
+  forget(group: string, kind: string, id: number | undefined): void {
+    const at = this.ranksUpTo(group, kind) - 1;
+    const known = this.#ordered[at];
+    if (known === undefined || known.id === id || byName(known, { group, kind }) !== 0) return;
+    this.#present[known.id] = 0;
+    this.#ordered.splice(at, 1);
+    this.#forgotten = true;
+  }
+
+  /** Inserts new functions in order. Call it after `put` and `forget`. */
+  settle(): void {
+    if (this.#added.length === 0 && !this.#forgotten) return;
+    const added = this.#added;
+    this.#added = [];
+    if (this.#forgotten || added.length > MAX_INSERTIONS) {
+      this.#ordered = [...this.#ordered, ...added].sort(byName);
+      this.order = Uint32Array.from(this.#ordered, ({ id }) => id);
+      this.#forgotten = false;
+      this.#rankFrom(0);
+      return;
+    }
+    let first = this.#ordered.length;
+    for (const name of added) first = Math.min(first, this.#insert(name));
+    this.#rankFrom(first);
+  }
+
+  /** Returns the index of the new function. */
+  #insert(name: NamedId): number {
+    const at = this.ranksUpTo(name.group, name.kind);
+    this.#ordered.splice(at, 0, name);
+    const order = new Uint32Array(this.#ordered.length);
+    order.set(this.order.subarray(0, at));
+    order[at] = name.id;
+    order.set(this.order.subarray(at), at + 1);
+    this.order = order;
+    return at;
+  }
+
+  #rankFrom(first: number): void {
+    const { order } = this;
+    if (this.rank.length < this.yanked.length) {
+      const rank = new Uint32Array(this.yanked.length);
+      rank.set(this.rank);
+      this.rank = rank;
+    }
+    for (let at = first; at < order.length; at += 1) this.rank[order[at]!] = at;
+  }
+
+  spellings(kind: string): readonly string[] {
+    return this.#spellings.get(kind.toLowerCase()) ?? [];
+  }
+
+  #addSpelling(kind: string): void {
+    const folded = kind.toLowerCase();
+    const known = this.#spellings.get(folded);
+    if (known === undefined) this.#spellings.set(folded, [kind]);
+    else if (!known.includes(kind)) known.push(kind);
+  }
+
+  kindOf(id: number): string {
+    return this.#ordered[this.rank[id]!]!.kind;
+  }
+
+  names(): readonly Name[] {
+    return this.#ordered;
+  }
+
+  ranksUpTo = (group: string, kind: string): number => {
+    let low = 0;
+    let high = this.#ordered.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (byName(this.#ordered[middle]!, { group, kind }) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array(Math.max(id + 1, flags.length * 2));
+  more.set(flags);
+  return more;
+}
+
+function readList(text: string): string[] {
+  return JSON.parse(text) as string[];
+}
+
+/** Returns the verified signers from the JSON list; mostly empty. */
+function signersOf(signatures: string): string[] {
+  if (signatures === '[]') return [];
+  return (JSON.parse(signatures) as ReleaseSignature[]).map(({ signer }) => describeSigner(signer));
+}
+
+function byName(a: Name, b: Name): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  return a.kind === b.kind ? 0 : a.kind < b.kind ? -1 : 1;
+}

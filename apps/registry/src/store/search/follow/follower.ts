@@ -1,0 +1,303 @@
+/**
+ * A search index in a file of its own, for a registry whose database is not SQLite: each process has one. The file has
+ * nothing that the database does not have, and can be deleted at any time.
+ *
+ * The event log says which functions of the registry changed, and the serials of catalogs say which upstream functions
+ * did. A step reads some of these names and writes what the registry says of them now, with the progress, in one
+ * transaction. So the same step twice changes nothing, and a killed process continues where it was.
+ *
+ * A search first includes the changes that it can wait for: all events, and small changes of catalogs. A new file is
+ * filled by `synchronizeSearch`; searches find what is there already.
+ */
+
+import { setImmediate } from 'node:timers/promises';
+import type { FunctionStore, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import type BetterSqlite3 from 'better-sqlite3';
+import type { Log } from '../../../log.js';
+import { KeyedMutex } from '../../../workers/locks/keyed-mutex.js';
+import type { Sql } from '../../sql/sql.js';
+import { lockFile, openReadConnection } from '../../sqlite/connection.js';
+import { isDamageReport } from '../../sqlite/errors.js';
+import { searchRows } from '../search.js';
+import type { SearchThreads } from '../search-threads.js';
+import { deleteIndexFile, type IndexFile, openIndexFile } from './index-file.js';
+import {
+  countIndexed,
+  indexedEntry,
+  recordEverything,
+  removeCatalogEntries,
+  writeName,
+} from './index-rows.js';
+import { isCurrent, nextStep, type Step } from './next-step.js';
+import { placesOfCatalog, readProgress, writeCatalogProgress, writeProgress } from './progress.js';
+import { type RecordedName, recordedNames } from './record-names.js';
+import { markSearched, recordState } from './record-state.js';
+
+/** Steps of one search; the next search or `synchronizeSearch` continues. */
+const MAX_QUICK_STEPS = 50;
+/** Functions between two lines of the log. */
+const LOGGED_FUNCTIONS = 10_000;
+
+type Searches = Pick<SearchStore, 'search'> & Pick<FunctionStore, 'nearFunctions'>;
+
+export interface FollowerOptions {
+  /** The database of the registry. */
+  record: Sql;
+  /** Path of the index; its folder exists. */
+  file: string;
+  log: Log;
+  /** Searches in threads. Absent to search in this one. */
+  startThreads?: (file: string) => SearchThreads;
+}
+
+export interface FollowerStatus {
+  /** Whether a new index is being filled. */
+  isBuilding: boolean;
+  /** Number of functions in the index. */
+  functions: number;
+  /** Sequence of the last event in it; 0 for none. */
+  event: number;
+}
+
+/** An open file and what searches it. */
+interface Opened {
+  index: IndexFile;
+  rows: ReturnType<typeof searchRows>;
+  searches: Searches;
+  close(): Promise<void>;
+}
+
+export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFunctions'> {
+  readonly #options: FollowerOptions;
+  readonly #lock: BetterSqlite3.Database;
+  /** Steps run one after the other. */
+  readonly #mutex = new KeyedMutex();
+  #opened: Opened;
+  /** Whether the event of the progress is known to be one of this registry. */
+  #isVerified = false;
+  /** Whether a purge waited for search at the last step. */
+  #isUnmarked = false;
+  /** Functions that were written since the index was begun, and of these the ones that were logged. */
+  #filled = { functions: 0, logged: 0 };
+  #catchingUp: Promise<void> = Promise.resolve();
+  #nextCatchUp: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+  /** Whether a new file has replaced a damaged one, and has nothing yet. */
+  #isReplacement = false;
+
+  /** Opens the index, or creates it. Rejects with `unavailable` if another process uses the file. */
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#lock = lockFile(options.file);
+    try {
+      this.#opened = this.#open();
+    } catch (error) {
+      this.#lock.close();
+      throw error;
+    }
+  }
+
+  async search(query: SearchQuery): Promise<SearchPage> {
+    return this.#searching(({ searches }) => searches.search(query));
+  }
+
+  async nearFunctions(name: FunctionName): Promise<FunctionName[]> {
+    return this.#searching(({ searches }) => searches.nearFunctions(name));
+  }
+
+  async descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]> {
+    return this.#searching(({ rows }) => rows.descriptions(names));
+  }
+
+  async synchronizeSearch(signal?: AbortSignal): Promise<boolean> {
+    const { record } = this.#options;
+    const isStopped = () => signal?.aborted === true || this.#closing.signal.aborted;
+    await this.#alone(async () => {
+      if (isStopped()) return;
+      if (this.#opened.index.isReplaced()) await this.#rebuild('its file was removed or replaced');
+    });
+    do {
+      await setImmediate();
+      if (isStopped()) return false;
+    } while (await this.#alone(() => this.#step(false)));
+    if (this.#isUnmarked) await record.write(() => markSearched());
+    return true;
+  }
+
+  async status(): Promise<FollowerStatus> {
+    const { sql } = this.#opened.index;
+    return sql.read(function* () {
+      const { event, fill } = yield* readProgress();
+      const isBuilding = event === undefined || fill !== undefined;
+      return { isBuilding, functions: yield* countIndexed(), event: event ?? 0 };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#alone(() => this.#opened.close());
+    this.#lock.close();
+  }
+
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#mutex.run('step', work);
+  }
+
+  #open(): Opened {
+    const { file, log, startThreads } = this.#options;
+    const index = openIndexFile(file, log);
+    const reader = openReadConnection(file);
+    const rows = searchRows(reader);
+    const threads = startThreads?.(file);
+    return {
+      index,
+      rows,
+      searches: threads ?? rows,
+      async close() {
+        await threads?.close();
+        reader.close();
+        index.close();
+      },
+    };
+  }
+
+  /** Searches what is there, with the changes that a search can wait for. A damaged file is replaced. */
+  async #searching<Result>(search: (opened: Opened) => Promise<Result>): Promise<Result> {
+    await this.#catchUp();
+    const opened = this.#opened;
+    try {
+      return await search(opened);
+    } catch (error) {
+      if (!isDamageReport(error)) throw error;
+      await this.#alone(async () => {
+        if (this.#opened === opened) await this.#replaceDamaged(error);
+      });
+      return search(this.#opened);
+    }
+  }
+
+  /** Includes changes that were committed before the call. Calls that arrive together share the work. */
+  #catchUp(): Promise<void> {
+    this.#nextCatchUp ??= this.#catchingUp
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextCatchUp = undefined;
+        this.#catchingUp = this.#quickSteps();
+        return this.#catchingUp;
+      });
+    return this.#nextCatchUp;
+  }
+
+  async #quickSteps(): Promise<void> {
+    for (let steps = 0; steps < MAX_QUICK_STEPS; steps += 1) {
+      if (!(await this.#alone(() => this.#step(true)))) return;
+    }
+  }
+
+  /** Returns whether there may be more to do. */
+  async #step(quick: boolean): Promise<boolean> {
+    try {
+      return await this.#follow(quick);
+    } catch (error) {
+      if (!isDamageReport(error) || !(await this.#isDamaged())) throw error;
+      await this.#replaceDamaged(error);
+      return true;
+    }
+  }
+
+  async #follow(quick: boolean): Promise<boolean> {
+    const { record } = this.#options;
+    const { sql } = this.#opened.index;
+    const progress = await sql.read(() => readProgress());
+    const isVerified = this.#isVerified;
+    const state = await record.readOne(() => recordState());
+    this.#isUnmarked = state.isUnmarked;
+    // Most searches need no other statement.
+    if (isCurrent({ progress, isVerified, quick }, state)) return false;
+    const next = await record.read(function* () {
+      const step = yield* nextStep({
+        progress,
+        isVerified,
+        quick,
+        indexed: (...page) => sql.run(placesOfCatalog(...page)),
+      });
+      if (step === undefined || step === 'rebuild') return step;
+      return { step, names: yield* recordedNames(step.names, (name) => sql.run(indexedEntry(name))) };
+    });
+    if (next === 'rebuild') {
+      await this.#rebuild('it has followed another state of the registry');
+      return true;
+    }
+    this.#isVerified = true;
+    if (next === undefined) return false;
+    // After a power cut, the registry could have other events with these numbers.
+    await record.durable();
+    await sql.write(() => written(next.step, next.names));
+    this.#isReplacement = false;
+    if (!quick || progress.event === undefined)
+      await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
+    return true;
+  }
+
+  async #report({ names, progress }: Step, isNew: boolean, wasFilling: boolean): Promise<void> {
+    const { file, log } = this.#options;
+    if (isNew) {
+      this.#filled = { functions: 0, logged: 0 };
+      log.info({ file }, 'building the search index');
+      return;
+    }
+    const filled = this.#filled;
+    filled.functions += names.length;
+    if (filled.functions - filled.logged >= LOGGED_FUNCTIONS) {
+      filled.logged = filled.functions;
+      log.info({ file, functions: (await this.status()).functions }, 'building the search index');
+    }
+    if (wasFilling && progress !== undefined && progress.fill === undefined) {
+      log.info(
+        { file, functions: (await this.status()).functions },
+        'the search index has all functions of this registry',
+      );
+    }
+  }
+
+  async #isDamaged(): Promise<boolean> {
+    try {
+      return this.#opened.index.client.pragma('quick_check(1)', { simple: true }) !== 'ok';
+    } catch {
+      return true;
+    }
+  }
+
+  /** Throws the error again if the next file is damaged too. */
+  async #replaceDamaged(error: unknown): Promise<void> {
+    if (this.#isReplacement) throw error;
+    await this.#rebuild('it is damaged');
+  }
+
+  /** Replaces the file by an empty one, and begins to fill it. */
+  async #rebuild(reason: string): Promise<void> {
+    const { file, log } = this.#options;
+    log.warn({ file }, `the search index is built again: ${reason}`);
+    await this.#opened.close();
+    deleteIndexFile(file);
+    this.#isVerified = false;
+    this.#isReplacement = true;
+    this.#opened = this.#open();
+    this.synchronizeSearch().catch((error: unknown) =>
+      log.error({ err: error, file }, 'cannot build the search index'),
+    );
+  }
+}
+
+/** Writes a step to the index, with its progress. */
+function* written(step: Step, names: readonly RecordedName[]) {
+  for (const name of names) yield* writeName(name);
+  if (step.progress !== undefined) yield* writeProgress(step.progress);
+  if (step.catalog !== undefined) {
+    const { name, progress } = step.catalog;
+    if (progress === undefined) yield* removeCatalogEntries(name);
+    yield* writeCatalogProgress(name, progress);
+  }
+  if (step.everything) yield* recordEverything();
+}

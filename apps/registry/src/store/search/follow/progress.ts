@@ -1,0 +1,108 @@
+import type { FunctionName } from '@krmhub/schema';
+import { text, type Work } from '../../sql/statement.js';
+import type { FoldedName } from './record-names.js';
+
+/** How far the file of a search index follows the registry. */
+
+/** Before the name of every function. */
+export const FIRST: FunctionName = { group: '', kind: '' };
+
+export interface CatalogProgress {
+  /** Last serial that the index includes. */
+  serial: number;
+  /** The catalog is deleted, but not all of its entries are removed. */
+  deleted: boolean;
+  /** Serial that the index will include once it has read all changed functions; `after` is the last that it has read. */
+  target?: number;
+  after?: FunctionName;
+}
+
+export interface Progress {
+  /** Last event that the index includes; undefined in a new file. */
+  event: number | undefined;
+  /** What that event is: another registry, or an earlier state of it, has another event with the number. */
+  mark: string;
+  /** The last function that the first build has read; undefined once it has read all. */
+  fill?: FunctionName;
+  catalogs: ReadonlyMap<string, CatalogProgress>;
+}
+
+interface ProgressRow {
+  event: number;
+  mark: string;
+  group: string | null;
+  kind: string | null;
+}
+
+interface CatalogRow {
+  name: string;
+  serial: number;
+  deleted: 1 | null;
+  target: number | null;
+  group: string | null;
+  kind: string | null;
+}
+
+const progressRow = text<ProgressRow>(
+  'SELECT event, mark, fill_group AS "group", fill_kind AS kind FROM progress',
+);
+const catalogRows = text<CatalogRow>(
+  `SELECT name, serial, deleted, target, after_group AS "group", after_kind AS kind FROM catalog ORDER BY name`,
+);
+const forgetProgress = text('DELETE FROM progress');
+const putProgress = text(
+  'INSERT INTO progress (event, mark, fill_group, fill_kind) VALUES (:event, :mark, :group, :kind)',
+);
+const putCatalog = text(
+  `INSERT OR REPLACE INTO catalog (name, serial, deleted, target, after_group, after_kind)
+   VALUES (:name, :serial, :deleted, :target, :group, :kind)`,
+);
+const removeCatalog = text('DELETE FROM catalog WHERE name = :name');
+const placesAfter = text<FoldedName & FunctionName>(
+  `SELECT group_name AS "group", kind, lower(kind) AS kindFolded FROM catalog_function
+   WHERE catalog = :catalog AND (group_name, kind) > (:group, :kind) ORDER BY group_name, kind LIMIT :limit`,
+);
+
+export function* readProgress(): Work<Progress> {
+  const row = yield* progressRow.first();
+  const catalogs = new Map<string, CatalogProgress>();
+  for (const { name, serial, deleted, target, group, kind } of yield* catalogRows.all()) {
+    catalogs.set(name, {
+      serial,
+      deleted: deleted === 1,
+      ...(target !== null && { target }),
+      ...(group !== null && kind !== null && { after: { group, kind } }),
+    });
+  }
+  const fill =
+    row === undefined || row.group === null || row.kind === null
+      ? {}
+      : { fill: { group: row.group, kind: row.kind } };
+  return { event: row?.event, mark: row?.mark ?? '', ...fill, catalogs };
+}
+
+/** Writes the progress with the event and the first build. */
+export function* writeProgress({ event, mark, fill }: Progress): Work<void> {
+  yield* forgetProgress.run();
+  yield* putProgress.run({ event, mark, group: fill?.group ?? null, kind: fill?.kind ?? null });
+}
+
+/** Writes the progress of a catalog, or removes it. */
+export function* writeCatalogProgress(name: string, progress: CatalogProgress | undefined): Work<void> {
+  if (progress === undefined) {
+    yield* removeCatalog.run({ name });
+    return;
+  }
+  const { serial, deleted, target = null, after } = progress;
+  const cursor = { group: after?.group ?? null, kind: after?.kind ?? null };
+  yield* putCatalog.run({ name, serial, deleted: deleted ? 1 : null, target, ...cursor });
+}
+
+/** Returns the functions of a catalog in the index after a name. */
+export function placesOfCatalog(
+  catalog: string,
+  after: FunctionName,
+  limit: number,
+): Work<(FoldedName & FunctionName)[]> {
+  return placesAfter.all({ catalog, ...after, limit });
+}

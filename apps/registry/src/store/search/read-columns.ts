@@ -1,0 +1,168 @@
+import type { Connection } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/prepared.js';
+import { Columns, type FunctionRow, type Name, type SearchColumns } from './columns.js';
+import { PublicationTimes } from './publication-times.js';
+import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
+import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
+
+/** Changed functions that are read one by one; after more changes, everything is read again. */
+const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
+
+/** State of the database that the columns reflect. */
+interface Seen {
+  /** Sequence of an event. */
+  event: number;
+  /** Sequence of a change of an upstream row. */
+  upstream: number;
+  /** By catalog. */
+  serials: ReadonlyMap<string, number>;
+}
+
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
+  storage, pinned, images, yanked, deprecated, signatures`;
+/** Rows per read, so that not all are in memory at a time. */
+const PAGE = 1_000;
+
+/**
+ * Reads the columns. Returns a function that updates them to the state of the database; call it in the transaction of
+ * the search. The event log, the serials of catalogs, and the changes of upstream rows show which functions changed
+ * since the last call.
+ */
+export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
+  const lastEvent = prepared(() =>
+    client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck(),
+  );
+  const newestSerials = prepared(() =>
+    client.prepare<[], { catalog: string; serial: number }>(
+      `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
+     FROM catalog WHERE serial IS NOT NULL AND deleted IS NULL`,
+    ),
+  );
+  const changedByEvents = prepared(() =>
+    client.prepare<[number], Name>(
+      `SELECT DISTINCT group_name AS "group", kind FROM event
+     WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
+    ),
+  );
+  const changedRows = prepared(() =>
+    client.prepare<[string, number, number], Name>(
+      `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
+    ),
+  );
+  const upstreamChanges = prepared(() =>
+    client.prepare<[], { first: number; last: number }>(
+      'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
+    ),
+  );
+  const changedUpstream = prepared(() =>
+    client.prepare<[number], Name>(
+      'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
+    ),
+  );
+  const oneRow = prepared(() =>
+    client.prepare<[string, string], FunctionRow & { published: string | null }>(
+      `${ROW}, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+    ),
+  );
+  // In the order of the file: sorting them in memory is faster than reading them in the order of an index.
+  const allRows = FINDABLE_TABLES.map((table) =>
+    prepared(() =>
+      client.prepare<[number], FunctionRow>(
+        `${ROW} FROM (${table}) AS shown WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
+      ),
+    ),
+  );
+  const catalogsOf = prepared(() =>
+    client
+      .prepare<[string, string], string>(
+        `SELECT catalog FROM catalog_function AS place
+       WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
+      )
+      .pluck(),
+  );
+  const entriesIn = prepared(() =>
+    client.prepare<[string, number, number], Name>(
+      `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
+     ORDER BY group_name, kind`,
+    ),
+  );
+
+  let columns: Columns | undefined;
+  let states = 0;
+  let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
+
+  const published = new PublicationTimes({ client });
+
+  const readAll = (serials: ReadonlyMap<string, number>): Columns => {
+    const all = new Columns(published);
+    published.reset();
+    const catalogs = new Map<string, string[]>();
+    for (const [catalog, serial] of serials) {
+      for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
+        const name = `${group}/${kind.toLowerCase()}`;
+        const others = catalogs.get(name);
+        if (others === undefined) catalogs.set(name, [catalog]);
+        else others.push(catalog);
+      }
+    }
+    for (const rows of allRows) {
+      for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
+        for (const row of page) all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
+      }
+    }
+    return all;
+  };
+
+  const changedNames = (now: Seen, forgotten: number): Name[] | undefined => {
+    if (now.upstream > seen.upstream && forgotten > seen.upstream) return undefined;
+    // A deleted catalog.
+    if ([...seen.serials.keys()].some((catalog) => !now.serials.has(catalog))) return undefined;
+    const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
+    for (const [catalog, serial] of now.serials) {
+      const before = seen.serials.get(catalog) ?? 0;
+      if (serial > before) changed.push(...changedRows.all(catalog, before, serial));
+    }
+    if (now.upstream > seen.upstream) changed.push(...changedUpstream.all(seen.upstream));
+    return changed.length > MAX_SINGLE_READS ? undefined : changed;
+  };
+
+  return () => {
+    const { first, last } = upstreamChanges.get()!;
+    const now: Seen = {
+      event: lastEvent.get()!,
+      upstream: last,
+      serials: new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial])),
+    };
+    const changed = columns === undefined ? undefined : changedNames(now, first - 1);
+    if (columns === undefined || changed === undefined) {
+      columns = readAll(now.serials);
+    } else {
+      const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
+      // A function that returned after a takedown may have the id of another one, so old rows go first.
+      for (const { name, row } of rows) {
+        columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
+      }
+      for (const { row } of rows) {
+        if (row === undefined) continue;
+        columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
+        published.put(row.id, row.published);
+      }
+    }
+    if (changed === undefined || !isSame(seen, now)) states += 1;
+    columns.state = states;
+    seen = now;
+    columns.settle();
+    return columns;
+  };
+}
+
+function isSame(one: Seen, other: Seen): boolean {
+  return (
+    one.event === other.event &&
+    one.upstream === other.upstream &&
+    one.serials.size === other.serials.size &&
+    [...one.serials].every(([catalog, serial]) => other.serials.get(catalog) === serial)
+  );
+}

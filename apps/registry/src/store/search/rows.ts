@@ -1,0 +1,56 @@
+import type { SearchDocument } from '@krmhub/catalog';
+import { text, type Work } from '../sql/statement.js';
+import { foldCase, kindText } from './text.js';
+
+type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
+
+const forget = text('DELETE FROM function_text WHERE rowid = :id');
+const add = text(
+  `INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher)
+   VALUES (:id, :kind, :tags, :description, :group, :publisher)`,
+);
+
+/** Removes the full-text document of a function. */
+export function* removeText(id: number): Work<void> {
+  yield* forget.run({ id });
+}
+
+/** Writes the full-text document of a function. */
+export function* writeText(id: number, document: TextDocument, isNew: boolean): Work<void> {
+  if (!isNew) yield* forget.run({ id });
+  const [kind, tags, description, group, publisher] = searchText(document);
+  yield* add.run({ id, kind, tags, description, group, publisher });
+}
+
+/** Returns the columns of function_text for a function, in their order. */
+export function searchText({
+  group,
+  kind,
+  tags,
+  description,
+  publisher,
+}: TextDocument): [string, string, string, string, string] {
+  return [kindText(kind), foldCase(tags.join(' ')), foldCase(description), group, foldCase(publisher)];
+}
+
+/** SQL condition: the newest snapshot of a catalog that is not deleted contains the catalog_function row `place`. */
+export const IN_NEWEST_SNAPSHOT = `EXISTS (
+  SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog) AS newest_snapshot
+  WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
+    AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
+
+/** SQL of searchable functions: those of this registry, and those that only upstream catalogs have. */
+export const FINDABLE_TABLES = [
+  `SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
+     network, storage, pinned, images, yanked, deprecated, signatures FROM function`,
+  `SELECT id, group_name, kind, kind_folded, description, publisher, NULL AS release, versions, tags, runtimes,
+     licenses, network, storage, pinned, images, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
+] as const;
+
+/** SQL of the publication time of the displayed release of a row `shown`; null without a release. */
+export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
+
+/** What to use instead of the displayed release of `shown`, if it is deprecated: JSON. */
+export const REPLACEMENT = `(SELECT deprecated -> '$.replacement' FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
+
+export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

@@ -1,0 +1,19 @@
+import type { SearchDocument, SnapshotRecord } from '@krmhub/catalog';
+import type { Work } from '../sql/statement.js';
+
+/** What search keeps of functions, changed in the transaction that changes them. */
+export interface SearchIndex {
+  /** Whether it follows the database outside of transactions: a catalog counts as searched with its commit. */
+  readonly follows: boolean;
+  /** Writes the document of a function of this registry. */
+  put(id: number, document: SearchDocument, isNew: boolean): Work<void>;
+  remove(id: number): Work<void>;
+  /** A release in this registry takes the name over from upstream catalogs: returns the id that the name has there. */
+  takeOver(group: string, kind: string): Work<number | undefined>;
+  /** An id that no function has. `last` is the highest one of this registry, or 0. */
+  newId(last: number): Work<number>;
+  /** Without a release, an upstream catalog can provide the name again. */
+  refresh(group: string, kind: string): Work<void>;
+  /** A catalog has a new snapshot, whose entry rows are stored. `synchronizeSearch` includes what this does not. */
+  snapshotCommitted(snapshot: SnapshotRecord): Work<void>;
+}

@@ -1,0 +1,81 @@
+import { editDistance } from '@krmhub/schema/suggest';
+import type { Connection } from '../sqlite/connection.js';
+import { prepared } from '../sqlite/prepared.js';
+import type { TextHits } from './hits.js';
+import { foldCase, queryWords, type TextQuery, textQuery } from './text.js';
+
+/** Limits of the work for one search. */
+const SPELLING_LIMITS = {
+  /** Unknown words of a query that are corrected. */
+  maxWords: 3,
+  /** A shorter word has too many neighbors. */
+  minLength: 4,
+  /** Longer words are not words. */
+  maxLength: 40,
+  /** Indexed words with the same first letter that are compared. 100,000 functions have about 3,000. */
+  maxCompared: 20_000,
+} as const;
+
+interface Word {
+  term: string;
+  doc: number;
+}
+
+/**
+ * Corrects the words of a query that no function has: to the indexed word with the fewest other letters, and of these
+ * to the most frequent. Only words with the same first letter are compared, or with the first two letters swapped, so
+ * the work does not grow with the number of functions. Returns undefined if nothing is near.
+ */
+export function spelling(
+  { client }: Pick<Connection, 'client'>,
+  findText: (text: TextQuery) => TextHits,
+): (text: string) => string | undefined {
+  const words = prepared(() =>
+    client.prepare<[from: string, to: string], Word>(
+      `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
+    ),
+  );
+  const isKnown = (word: string): boolean => {
+    const query = textQuery(word);
+    return query !== undefined && findText(query).ids.length > 0;
+  };
+  const nearest = (word: string): string | undefined => {
+    const length = [...word].length;
+    if (length < SPELLING_LIMITS.minLength || length > SPELLING_LIMITS.maxLength) return undefined;
+    const [first = '', second = ''] = word;
+    const compared = [...new Set([first, second])].flatMap((letter) =>
+      words.all(letter, `${letter}\u{10ffff}`),
+    );
+    const most = length < 5 ? 1 : 2;
+    let best: (Word & { distance: number }) | undefined;
+    for (const { term, doc } of compared) {
+      if (Math.abs(term.length - word.length) > most) continue;
+      const distance = isSwap(term, word) ? 1 : editDistance(term, word);
+      if (distance > most || (!term.startsWith(first) && distance > 1)) continue;
+      if (best === undefined || distance < best.distance || (distance === best.distance && doc > best.doc))
+        best = { term, doc, distance };
+    }
+    return best?.term;
+  };
+
+  return (text) => {
+    let tried = 0;
+    let changed = false;
+    const corrected = queryWords(text).map((word) => {
+      if (tried >= SPELLING_LIMITS.maxWords || isKnown(word)) return word;
+      tried += 1;
+      const near = nearest(foldCase(word));
+      changed ||= near !== undefined;
+      return near ?? word;
+    });
+    return changed ? corrected.join(' ') : undefined;
+  };
+}
+
+/** Reports whether two words differ only in the order of two neighboring letters. */
+function isSwap(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
+}

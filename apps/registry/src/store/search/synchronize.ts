@@ -1,0 +1,94 @@
+/**
+ * Upstream functions in search. They have a table of their own (`upstream_function`), so that nothing that counts,
+ * builds, or serves functions of this registry sees them. Ids are shared, because the full-text index covers both
+ * tables.
+ *
+ * A row is made from the entry in a newest snapshot. A few changes are written with the build, many after it in short
+ * transactions. A catalog records the serial that search includes, so an interrupted synchronization continues. A
+ * publish takes over the name, whatever the case of its kind. After the last takedown, a catalog whose `match` names
+ * the group can have it again.
+ */
+
+import { setTimeout } from 'node:timers/promises';
+import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { IS_UPSTREAM } from '../records/snapshots/served-entries.js';
+import { text, type Work } from '../sql/statement.js';
+import type { SyncSql } from '../sqlite/sqlite-sql.js';
+import { refresh } from './upstream-rows.js';
+
+/** Changed functions of a snapshot that its commit writes to search; more would delay other writes. */
+const MAX_WITH_COMMIT = 50;
+/** Milliseconds after which a transaction ends, so that others can write. */
+const BATCH_MS = 40;
+/** Milliseconds between two transactions: a waiting write retries every 10. */
+const PAUSE_MS = 20;
+
+interface Behind {
+  catalog: string;
+  searched: number;
+  newest: number;
+}
+
+const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_function
+  WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
+
+const mark = text('UPDATE catalog SET searched_serial = :serial WHERE name = :catalog');
+const searchedOf = text<{ searched: number }>(
+  'SELECT searched_serial AS searched FROM catalog WHERE name = :catalog',
+);
+const changed = text<FunctionName>(CHANGED);
+const someChanged = text<FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`);
+const concerned = text<{ found: 0 | 1 }>(
+  `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
+     SELECT 1 FROM catalog_function AS place
+     WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM.sqlite}) AS found`,
+);
+const behind = text<Behind>(
+  `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
+     (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
+   WHERE searched < newest ORDER BY catalog`,
+);
+
+/** Updates search in the transaction that commits a snapshot, if there are few changes. */
+export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<void> {
+  // Earlier snapshots must be synchronized first.
+  if ((yield* searchedOf.first({ catalog }))?.searched !== serial - 1) return;
+  const names = yield* someChanged.all({ catalog, searched: serial - 1, newest: serial });
+  if (names.length > MAX_WITH_COMMIT) {
+    if ((yield* concerned.first({ catalog, serial }))!.found === 1) return;
+  } else {
+    for (const { group, kind } of names) yield* refresh(group, kind);
+  }
+  yield* mark.run({ catalog, serial });
+}
+
+export function synchronizeSearch({
+  read,
+  write,
+}: Pick<SyncSql, 'read' | 'write'>): SearchStore['synchronizeSearch'] {
+  return async (signal) => {
+    for (const one of await read(() => behind.all())) {
+      const names = await read(() => changed.all({ ...one }));
+      let done = 0;
+      for (;;) {
+        if (signal?.aborted === true) return false;
+        const from = done;
+        done = await write(function* () {
+          const until = performance.now() + BATCH_MS;
+          let next = from;
+          // Each refresh is valid on its own, so after an interruption most of the work is done.
+          while (next < names.length && (next === from || performance.now() < until)) {
+            const { group, kind } = names[next++]!;
+            yield* refresh(group, kind);
+          }
+          if (next === names.length) yield* mark.run({ catalog: one.catalog, serial: one.newest });
+          return next;
+        });
+        if (done === names.length) break;
+        await setTimeout(PAUSE_MS);
+      }
+    }
+    return true;
+  };
+}

@@ -1,0 +1,33 @@
+import { upstreamSearchDocument } from '@krmhub/catalog';
+import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
+import { UPSTREAM_ENTRIES } from '../records/snapshots/served-entries.js';
+import { text, type Work } from '../sql/statement.js';
+
+/** What upstream catalogs say of a name: reads of the registry's database, whichever it is. */
+
+export type UpstreamDocument = ReturnType<typeof upstreamSearchDocument>;
+
+const ours = text<{ found: number }>(
+  'SELECT 1 AS found FROM function WHERE group_name = :group AND kind_folded = :kindFolded',
+);
+const entries = text<{ entry: Digest }>({
+  sqlite: `${UPSTREAM_ENTRIES.sqlite} LIMIT 1`,
+  postgres: `${UPSTREAM_ENTRIES.postgres} LIMIT 1`,
+});
+const entryJson = text<{ json: string }>('SELECT json FROM entry WHERE digest = :entry');
+
+/**
+ * Returns the entry that search displays for a name; undefined for a function of this registry, and for an unknown
+ * name.
+ */
+export function* upstreamEntry(group: string, kindFolded: string): Work<Digest | undefined> {
+  if ((yield* ours.first({ group, kindFolded })) !== undefined) return undefined;
+  return (yield* entries.first({ group, kindFolded }))?.entry;
+}
+
+/** Returns the search document of an entry. */
+export function* upstreamDocument(entry: Digest): Work<UpstreamDocument> {
+  const found = yield* entryJson.first({ entry });
+  if (found === undefined) throw new KrmhubError('internal', `rendered entry ${entry} is missing`);
+  return upstreamSearchDocument(JSON.parse(found.json) as FunctionDefinition);
+}
