@@ -52,7 +52,7 @@ export async function documentLayer(
   const [source] = sources;
   if (source === undefined || sources.length > 1 || !source.explicit) {
     throw new KrmhubError('usage', `cannot push ${name}: it is a folder`, {
-      hint: 'Use one file, for example: krmhub push catalog.yaml HOST/REPOSITORY:TAG',
+      hint: 'Push one file of it.',
     });
   }
   const { diagnostics, documents } = lint(source.bytes, { file: source.name });

@@ -102,7 +102,7 @@ function readArguments(
   const reference = parseReference(args.at(-1)!);
   if (reference.digest !== undefined || reference.tag === undefined) {
     throw new KrmhubError('usage', `cannot push to ${formatReference(reference)}: it has a digest`, {
-      hint: 'Use a tag, for example: HOST/REPOSITORY:v1',
+      hint: `Use a tag, for example: ${reference.registry}/${reference.repository}:v1`,
     });
   }
   const given = files.length + (exec.length > 0 ? 1 : 0) + (flux === undefined ? 0 : 1);
@@ -112,7 +112,9 @@ function readArguments(
     given === 0
       ? 'cannot push: FILE is missing'
       : 'cannot push: an artifact has one file, one executable per platform, or the manifests in --flux',
-    { hint: 'Run: krmhub push FILE HOST/REPOSITORY:TAG. For executables, use --exec PLATFORM=FILE.' },
+    {
+      hint: `Run: krmhub push FILE ${formatReference(reference)}. For executables, use --exec PLATFORM=FILE.`,
+    },
   );
 }
 

@@ -69,7 +69,7 @@ describe('a forged lock file', () => {
         4,
         expect.stringContaining('the lock file does not match the locked definition'),
       ]);
-      expect(hint).toContain('krmhub lock --upgrade SetLabels');
+      expect(hint).toContain('krmhub lock app --upgrade SetLabels');
     }
     const text = await lockText();
     expect((await run('lock', 'app', ...trusted)).exitCode).toBe(4);
@@ -103,7 +103,7 @@ describe('a forged lock file', () => {
     await forge((text) => evilImage(text).replace(/definition: .*/, `definition: sha256:${EVIL}`));
     const { exitCode, reason, hint } = await explain(...trusted);
     expect([exitCode, reason]).toEqual([4, expect.stringContaining('the locked definition sha256:eee')]);
-    expect(hint).toContain('krmhub lock --upgrade SetLabels');
+    expect(hint).toContain('krmhub lock app --upgrade SetLabels');
   });
 
   it('runs what was locked where the catalog moved on, but only if that was seen', async () => {

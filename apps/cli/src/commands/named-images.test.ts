@@ -87,8 +87,8 @@ describe('a Kptfile with an image', () => {
       runtime: { image: image(), digest: first, digestFrom: 'registry' },
       isLocked: false,
       warnings: [
-        `the image ${image()} is not pinned by digest; its registry has ${first} now; lock it with \`krmhub lock\``,
-        `catalog catalog.yaml has SetLabels as ${host}/fn/other@${other}; to run that, update the Kptfile with \`krmhub kpt sync\``,
+        `the image ${image()} is not pinned by digest; its registry has ${first} now; lock it with \`krmhub lock app\``,
+        `catalog catalog.yaml has SetLabels as ${host}/fn/other@${other}; to run that, update the Kptfile with \`krmhub kpt sync app\``,
       ],
     });
     expect((await run('fn', 'render', 'app', '-c', 'catalog.yaml')).exitCode).toBe(0);
@@ -114,7 +114,7 @@ describe('a Kptfile with an image', () => {
       isLocked: false,
       warnings: [
         expect.stringMatching(unknown),
-        `catalog catalog.yaml has SetLabels as ${at(other)}; to run that, update the Kptfile with \`krmhub kpt sync\``,
+        `catalog catalog.yaml has SetLabels as ${at(other)}; to run that, update the Kptfile with \`krmhub kpt sync app\``,
       ],
     });
     await pack.write({

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
@@ -35,7 +36,11 @@ Examples:
         const { resolveFunction } = await import('../resolve/resolve-function.js');
         const { openLock } = await import('../lock/open-lock.js');
         const { output, platforms = false, frozen = false } = options;
-        const lock = await openLock(io, { folder: '.', lock: options.lock, frozen });
+        const lock = await openLock(io, {
+          folder: options.lock === undefined ? '.' : path.dirname(options.lock),
+          lock: options.lock,
+          frozen,
+        });
         await resolveFunction(
           io,
           { apiVersion, kind },

@@ -88,3 +88,9 @@ it('reports the expected file if it does not exist', async () => {
     'none.txt is neither a file nor an OCI reference: "none.txt" is not a valid OCI reference',
   );
 });
+
+it('names the digest of an artifact in the hint for a bundle', async () => {
+  const digest = `sha256:${'a'.repeat(64)}`;
+  const { err } = await verify(`localhost:1/a@${digest}`, '--key', 'krmhub.pub', '--bundle', 'x.json');
+  expect(err()).toContain(`krmhub verify ${digest} --bundle x.json\n`);
+});

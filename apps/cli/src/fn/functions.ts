@@ -7,8 +7,10 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, shellWord } from '../io/text.js';
 import { checkDeclared } from '../lock/config-check.js';
+import { displayPath } from '../lock/display-path.js';
+import { lockCommand } from '../lock/lock-file.js';
 import { imageAt, requiredDigest } from '../resolve/images/named-image.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../run/runner.js';
@@ -80,7 +82,8 @@ export class Functions {
     const { network, mounts } = permissions;
     const prefix = own ?? images.prefix;
     const named = await stepImage(step, prefix);
-    const digest = requiredDigest(named.text, await this.#openLock(), requireDigest);
+    const command = lockCommand(this.#io, { folder: this.#folder, lock: this.#settings.lock });
+    const digest = requiredDigest(named.text, await this.#openLock(), requireDigest, command);
     let name = 'reference' in named ? named.reference : named.text;
     if (asWritten) name = fullImage(step.image, prefix);
     else if (!('reference' in named) && digest === undefined) {
@@ -113,9 +116,12 @@ export class Functions {
     if (fullRepository(image) !== fullRepository(locked.image)) return;
     if (image.endsWith(locked.image.slice(locked.image.indexOf('@')))) return;
     const message = `the Kptfile runs ${image}, but the lock file has ${locked.image}`;
-    const hint = 'Update the Kptfile: krmhub kpt sync';
-    if (lock?.frozen === true) throw new KrmhubError('untrusted', escapeControls(message), { hint });
-    this.#warn(`${message}; update it with \`krmhub kpt sync\``);
+    const command = `krmhub kpt sync ${shellWord(displayPath(this.#io, this.#folder))}`;
+    if (lock?.frozen === true)
+      throw new KrmhubError('untrusted', escapeControls(message), {
+        hint: escapeControls(`Update the Kptfile: ${command}`),
+      });
+    this.#warn(`${message}; update it with \`${command}\``);
   }
 
   /** An executable that the user named, or that a package names and the user allowed. */

@@ -9,10 +9,13 @@ import { inspectLayers } from '../function-configs/read-layers.js';
 import { EXIT_CODE, isUnanswered, NOT_ALLOWED, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
+import { shellWord } from '../io/text.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import { findTakedown, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
 import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
+import { displayPath } from './display-path.js';
 import type { Explanation } from './explanation.js';
+import { lockCommand } from './lock-file.js';
 import { openLock } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { packageFunctions, searchOrder } from './search-order.js';
@@ -30,6 +33,7 @@ export interface ExplainOptions extends ResolverOptions {
  */
 export async function explainPackage(io: Io, target: string, options: ExplainOptions): Promise<void> {
   const { frozen, lockFile, output, all } = options;
+  const command = lockCommand(io, { folder: target, lock: lockFile });
   const lock = await openLock(io, { folder: target, lock: lockFile, frozen });
   const bases = await openRemoteBases(io, { offline: options.offline || frozen });
   try {
@@ -40,8 +44,7 @@ export async function explainPackage(io: Io, target: string, options: ExplainOpt
     });
     const functions = layer === undefined ? [] : packageFunctions(layer, lock);
     const resolved = await resolveAll(io, functions, lock, options);
-    const explanations = await Promise.all(resolved.map((one) => explain(io, one, options)));
-    const { displayPath } = await import('./display-path.js');
+    const explanations = await Promise.all(resolved.map((one) => explain(io, one, options, command)));
     const data = { path: displayPath(io, target), functions: explanations, problems: diagnostics };
     await printData(io, output, data, async () => {
       const { printExplanations } = await import('./print-explanations.js');
@@ -97,7 +100,12 @@ function exitCode(resolved: readonly ResolvedFunction[], diagnostics: readonly D
   );
 }
 
-async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptions): Promise<Explanation> {
+async function explain(
+  io: Io,
+  resolved: ResolvedFunction,
+  options: ExplainOptions,
+  command: string,
+): Promise<Explanation> {
   const { displayPath } = await import('./display-path.js');
   const { listed, resolution, error } = resolved;
   const { unchecked = withoutSchema(resolved, options) } = error === undefined ? resolved : {};
@@ -121,7 +129,7 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
       searched: [],
       runtime: own,
       isLocked: false,
-      warnings: [unknownDigest(own, error), ...catalogWarnings(resolved, own)],
+      warnings: [unknownDigest(own, error), ...catalogWarnings(resolved, own, syncCommand(io, listed))],
     };
   }
   if (error !== undefined) {
@@ -148,7 +156,7 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
     ...(signedBy === undefined ? {} : { signedBy }),
     runtime,
     isLocked: inline ? 'digestFrom' in runtime && runtime.digestFrom === 'lock' : entry === undefined,
-    warnings: [resolution.warnings, unchecked, inline ? inlineWarnings(resolved) : []].flat(),
+    warnings: [resolution.warnings, unchecked, inline ? inlineWarnings(io, resolved, command) : []].flat(),
   };
 }
 
@@ -201,19 +209,24 @@ function resolvedReason(
   return `${locked}${place}${named}; trusted by ${catalog?.trustedBy ?? 'nothing'}`;
 }
 
+function syncCommand(io: Io, { layer }: ListedFunction): string {
+  return `krmhub kpt sync ${shellWord(displayPath(io, layer))}`;
+}
+
 /** What is not pinned, and what catalogs have for the same functionConfig or the same repository. */
-function inlineWarnings(resolved: Resolved): string[] {
+function inlineWarnings(io: Io, resolved: Resolved, command: string): string[] {
   const { listed, resolution } = resolved;
   const { runtime } = resolution;
   const warnings: string[] = [];
+  const sync = syncCommand(io, listed);
   if (runtime.type === 'container' && 'digestFrom' in runtime && runtime.digestFrom === 'registry') {
     const now = `its registry has ${runtime.digest} now`;
-    warnings.push(`the image ${runtime.image} is not pinned by digest; ${now}; lock it with \`krmhub lock\``);
+    warnings.push(`the image ${runtime.image} is not pinned by digest; ${now}; lock it with \`${command}\``);
   }
-  warnings.push(...catalogWarnings(resolved, runtime));
+  warnings.push(...catalogWarnings(resolved, runtime, sync));
   const own = listed.request.inline;
   if (listed.written !== undefined && own?.type === 'container' && own.image !== imageOf(runtime)) {
-    warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`krmhub kpt sync\``);
+    warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`${sync}\``);
   }
   return warnings;
 }
@@ -222,12 +235,13 @@ function inlineWarnings(resolved: Resolved): string[] {
 function catalogWarnings(
   { offer, match, warning }: ResolvedFunction,
   runtime: ResolvedInline | PinnedRuntime,
+  sync: string,
 ): string[] {
   const warnings = warning === undefined ? [] : [warning];
   if (offer !== undefined) {
     const { value } = entryRuntime(offer);
     const what = `catalog ${offer.catalog?.reference} has ${offer.kind} as ${value}`;
-    warnings.push(`${what}; to run that, update the Kptfile with \`krmhub kpt sync\``);
+    warnings.push(`${what}; to run that, update the Kptfile with \`${sync}\``);
   }
   if (match !== undefined) {
     const digest = 'digest' in runtime ? runtime.digest : undefined;

@@ -6,6 +6,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { shellWord } from '../io/text.js';
+import { displayPath } from './display-path.js';
 
 /** A lock file as it is on disk. */
 export interface StoredLock {
@@ -16,6 +17,17 @@ export interface StoredLock {
 /** Returns the path of the lock file: `--lock`, else krmhub.lock in the folder of the package. */
 export function lockPath(io: Pick<Io, 'cwd'>, folder: string, file: string | undefined): string {
   return file === undefined ? path.join(folder, LOCK_FILE) : path.resolve(io.cwd, file);
+}
+
+/** Returns the command that locks a package, for hints. `lock` is `--lock`. */
+export function lockCommand(
+  io: Pick<Io, 'cwd'>,
+  { folder, lock }: { folder: string; lock?: string | undefined },
+): string {
+  const full = path.resolve(io.cwd, folder);
+  const isOwn = lockPath(io, full, lock) === lockPath(io, full, undefined);
+  const option = isOwn ? '' : ` --lock ${shellWord(lock!)}`;
+  return `krmhub lock ${shellWord(displayPath(io, folder))}${option}`;
 }
 
 /** Returns the folder of a package, without links: the path itself, or the folder of the file. Throws `not-found`. */
@@ -29,7 +41,11 @@ export async function packageFolder(io: Pick<Io, 'cwd'>, target: string): Promis
 }
 
 /** Reads a lock file; undefined if there is none. Throws `invalid-document` with every problem. */
-export async function readLockFile(io: Pick<Io, 'cwd'>, file: string): Promise<StoredLock | undefined> {
+export async function readLockFile(
+  io: Pick<Io, 'cwd'>,
+  file: string,
+  command: string,
+): Promise<StoredLock | undefined> {
   const name = path.relative(io.cwd, file);
   let bytes: Uint8Array;
   try {
@@ -44,6 +60,6 @@ export async function readLockFile(io: Pick<Io, 'cwd'>, file: string): Promise<S
   if (lock !== undefined) return { lock, text: new TextDecoder().decode(bytes) };
   throw new KrmhubError('invalid-document', `cannot read the lock file ${name}`, {
     diagnostics,
-    hint: `Fix or remove the file, and run: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
+    hint: `Fix or remove the file, and run: ${command}`,
   });
 }

@@ -1,5 +1,13 @@
 import path from 'node:path';
-import { compareLockedImages, compareLocks, type Lock, planLock, readLock, writeLock } from '@krmhub/catalog';
+import {
+  compareLockedImages,
+  compareLocks,
+  type Lock,
+  type LockedFunctions,
+  planLock,
+  readLock,
+  writeLock,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import { writeFileAtomically } from '../files/write-file.js';
 import { isExecLine } from '../function-configs/exec-line.js';
@@ -13,7 +21,7 @@ import { imageRepository } from '../resolve/images/named-image.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
-import { lockPath, packageFolder, readLockFile, type StoredLock } from './lock-file.js';
+import { lockCommand, lockPath, packageFolder, readLockFile } from './lock-file.js';
 import type { LockReport } from './lock-report.js';
 import { lockedFunctions } from './locked-functions.js';
 import { resolveImages } from './resolve-images.js';
@@ -36,13 +44,14 @@ export interface LockOptions extends ResolverOptions {
 export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
   const folder = await packageFolder(io, target);
   const file = lockPath(io, folder, options.lockFile);
-  const stored = await readLockFile(io, file);
-  const listed = await listPackage(io, target, options, stored, path.dirname(file));
+  const command = lockCommand(io, { folder: target, lock: options.lockFile });
+  const stored = await readLockFile(io, file, command);
+  const common = { folder: path.dirname(file), frozen: false, command };
+  const listed = await listPackage(io, target, options, stored && lockedFunctions(io, stored.lock, common));
   const isUpgraded = upgradedNames(listed, options.upgrade);
   const before = stored?.lock;
   const locked = lockedFunctions(io, before ?? EMPTY, {
-    folder: path.dirname(file),
-    frozen: false,
+    ...common,
     except: ({ kind }) => isUpgraded(kind),
     exceptImage: ({ image }) => isUpgraded(image),
   });
@@ -76,7 +85,7 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
     imageChanges: compareLockedImages(before, lock),
   };
   const { printLockReport } = await import('./print-lock.js');
-  await printLockReport(io, report, { ...options, target, before: stored?.text ?? '', after: text });
+  await printLockReport(io, report, { ...options, command, before: stored?.text ?? '', after: text });
   if (isChanged && options.check) io.exitCode = FINDINGS;
 }
 
@@ -86,13 +95,11 @@ async function listPackage(
   io: Io,
   target: string,
   { offline }: LockOptions,
-  stored: StoredLock | undefined,
-  folder: string,
+  lock: LockedFunctions | undefined,
 ): Promise<ListedFunction[]> {
   const bases = await openRemoteBases(io, { offline });
   try {
     const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true, withKptfile: true });
-    const lock = stored && lockedFunctions(io, stored.lock, { folder, frozen: false });
     return packageFunctions(layer, lock);
   } finally {
     await bases.close();

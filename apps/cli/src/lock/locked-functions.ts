@@ -28,15 +28,17 @@ export function lockedFunctions(
   options: {
     folder: string;
     frozen: boolean;
+    command: string;
     except?: (fn: LockedFunction) => boolean;
     exceptImage?: (image: LockedImage) => boolean;
   },
 ): LockedFunctions {
-  const { folder, frozen, except = () => false, exceptImage = () => false } = options;
+  const { folder, frozen, command, except = () => false, exceptImage = () => false } = options;
   const functions = lock.functions.filter((one) => !except(one));
   const catalogs = new Map(lock.catalogs.map((one) => [one.reference, one]));
   return {
     frozen,
+    command,
     find: (references, apiVersion, kind) => {
       const names = references.map((one) => lockName(io, one, folder));
       const isSame = (one: LockedFunction) => one.apiVersion === apiVersion && one.kind === kind;

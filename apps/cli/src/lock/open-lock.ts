@@ -2,8 +2,7 @@ import path from 'node:path';
 import type { LockedFunctions } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { shellWord } from '../io/text.js';
-import { lockPath, packageFolder, readLockFile } from './lock-file.js';
+import { lockCommand, lockPath, packageFolder, readLockFile } from './lock-file.js';
 import { lockedFunctions } from './locked-functions.js';
 
 export interface OpenLockOptions {
@@ -21,12 +20,15 @@ export interface OpenLockOptions {
 export async function openLock(io: Io, options: OpenLockOptions): Promise<LockedFunctions | undefined> {
   const { lock, frozen } = options;
   const file = lockPath(io, await packageFolder(io, options.folder), lock);
-  const stored = await readLockFile(io, file);
-  if (stored !== undefined) return lockedFunctions(io, stored.lock, { folder: path.dirname(file), frozen });
+  const command = lockCommand(io, options);
+  const stored = await readLockFile(io, file, command);
+  if (stored !== undefined) {
+    return lockedFunctions(io, stored.lock, { folder: path.dirname(file), frozen, command });
+  }
   if (lock === undefined && !frozen) return undefined;
   const name = path.relative(io.cwd, file);
   const why = frozen ? ', but --frozen requires it' : '';
   throw new KrmhubError('not-found', `the lock file ${name} does not exist${why}`, {
-    hint: `Create it: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
+    hint: `Create it: ${command}`,
   });
 }

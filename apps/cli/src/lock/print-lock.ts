@@ -6,7 +6,7 @@ import {
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, pad, plural, shellWord } from '../io/text.js';
+import { escapeControls, pad, plural } from '../io/text.js';
 import type { FunctionChange } from './function-changes.js';
 import { lineDiff } from './line-diff.js';
 import type { LockReport } from './lock-report.js';
@@ -31,10 +31,10 @@ export async function printLockReport(
   {
     output,
     check,
-    target,
+    command,
     before,
     after,
-  }: { output: OutputFormat; check: boolean; target: string; before: string; after: string },
+  }: { output: OutputFormat; check: boolean; command: string; before: string; after: string },
 ): Promise<void> {
   const difference = check ? lineDiff(before, after) : [];
   const data = { ...report, ...(check ? { difference } : {}) };
@@ -55,12 +55,7 @@ export async function printLockReport(
   const file = escapeControls(report.file);
   if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
   else
-    await printLine(
-      io,
-      check
-        ? `${file} is out of date; update it: krmhub lock${target === '.' ? '' : ` ${shellWord(target)}`}`
-        : `wrote ${file}: ${size}`,
-    );
+    await printLine(io, check ? `${file} is out of date; update it: ${command}` : `wrote ${file}: ${size}`);
 }
 
 function sizeText({ functions, catalogs, images, unlocked }: LockReport): string {

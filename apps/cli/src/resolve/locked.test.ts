@@ -61,7 +61,9 @@ async function locked(kind: string, change: Partial<LockedFunction> = {}): Promi
 }
 
 function withLock(lock: Lock, frozen = false): Pick<ResolverOptions, 'lock'> {
-  return { lock: lockedFunctions({ env: {} }, lock, { folder: opened.folder, frozen }) };
+  return {
+    lock: lockedFunctions({ env: {} }, lock, { folder: opened.folder, frozen, command: 'krmhub lock app' }),
+  };
 }
 
 const untrusted = (message: string) => ({ code: 'untrusted', message: expect.stringContaining(message) });
@@ -259,12 +261,12 @@ describe('a function that is not locked', () => {
     const [kind, other] = [await published('1.0.0'), await published('1.0.0')];
     const lock = await locked(kind);
     expect((await resolve(other, withLock(lock))).warnings).toEqual([
-      `${GROUP}/v1 ${other} is not locked; lock it with \`krmhub lock\``,
+      `${GROUP}/v1 ${other} is not locked; lock it with \`krmhub lock app\``,
     ]);
     await expect(resolve(other, withLock(lock, true))).rejects.toMatchObject({
       code: 'not-found',
       message: `cannot resolve ${GROUP}/v1 ${other}: it is not locked`,
-      hint: 'Lock it: krmhub lock',
+      hint: 'Lock it: krmhub lock app',
     });
   });
 });

@@ -35,9 +35,7 @@ export async function resolveLocked(
     throw new KrmhubError(
       'not-found',
       `cannot resolve ${request.apiVersion} ${request.kind}: it is not locked`,
-      {
-        hint: 'Lock it: krmhub lock',
-      },
+      { hint: `Lock it: ${lock.command}` },
     );
   }
   const { catalog, state } = located;
@@ -78,7 +76,8 @@ function locate(
 ): Located | undefined {
   for (const [index, catalog] of catalogs.entries()) {
     const state = lock.catalog(catalog.reference);
-    if (state?.reference === fn.catalog) return { fn, catalog, state, before: catalogs.slice(0, index) };
+    if (state?.reference === fn.catalog)
+      return { fn, catalog, state, before: catalogs.slice(0, index), command: lock.command };
   }
   return undefined;
 }
@@ -96,13 +95,13 @@ async function useFrozen(
   request: SearchedFunction,
   located: Located,
 ): Promise<LockedState> {
-  const { catalog, state } = located;
+  const { catalog } = located;
   const grants = trust.grants(catalog);
   // A file can be read: what the lock file says of its key is not needed.
   const trustedBy =
     catalog.address.type === 'file' && grants.length === 0
       ? (await context.open(catalog)).trustedBy
-      : await requireLockedTrust(context, grants, { catalog, state });
+      : await requireLockedTrust(context, grants, located);
   await checkFrozen(context, trust, request, located);
   return { trustedBy, warnings: [] };
 }
@@ -129,10 +128,10 @@ async function useChecked(
 async function requireLockedTrust(
   { io }: SearchContext,
   grants: readonly TrustGrant[],
-  { catalog, state }: Pick<Located, 'catalog' | 'state'>,
+  { catalog, state, command }: Pick<Located, 'catalog' | 'state' | 'command'>,
 ): Promise<string> {
   const pin = await findLockedPin(io, catalog);
-  requireLockedSerial(io, { catalog, state }, pin);
+  requireLockedSerial(io, { catalog, state, command }, pin);
   const pinned = pin?.keys.map(({ fingerprint }): string => fingerprint);
   const key = state.key !== undefined && pinned?.includes(state.key) === true ? state.key : undefined;
   if (grants.length === 0 && pinned !== undefined && key === undefined) {
@@ -144,7 +143,7 @@ async function requireLockedTrust(
       'untrusted',
       `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
       {
-        hint: 'To verify its signature, run the command without --frozen. To add the pinned key to the lock file, run: krmhub lock',
+        hint: `To verify its signature, run the command without --frozen. To add the pinned key to the lock file, run: ${command}`,
       },
     );
   }
@@ -156,7 +155,7 @@ async function requireLockedTrust(
 /** Throws `untrusted` if the locked snapshot is older than the user accepts. */
 function requireLockedSerial(
   io: SearchContext['io'],
-  { catalog: { reference }, state: { serial = 0 } }: Pick<Located, 'catalog' | 'state'>,
+  { catalog: { reference }, state: { serial = 0 }, command }: Pick<Located, 'catalog' | 'state' | 'command'>,
   pin: CatalogPin | undefined,
 ): void {
   const minSerial = Math.max(io.snapshotLimits?.minSerial ?? 0, pin?.limits.minSerial ?? 0);
@@ -165,7 +164,7 @@ function requireLockedSerial(
   throw new KrmhubError(
     'untrusted',
     `catalog ${describeReference(reference)} is not trusted: min-serial: the lock file has ${locked} of it, expected at least ${minSerial}`,
-    { hint: 'Lock the functions again: krmhub lock --upgrade' },
+    { hint: `Lock the functions again: ${command} --upgrade` },
   );
 }
 

@@ -70,7 +70,7 @@ export class CatalogResolver implements Resolver {
     }
     const found = await searchCatalogs(this.#search, request, catalogs, lock);
     if (lock !== undefined)
-      found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`krmhub lock\``);
+      found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`${lock.command}\``);
     return found;
   }
 

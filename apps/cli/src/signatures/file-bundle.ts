@@ -4,7 +4,7 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import { readBundle, SIGNING_LIMITS, verifyParsedBundle } from '@krmhub/signing';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, shellWord } from '../io/text.js';
 import { type FoundBundle, unreadableBundle } from './found-bundle.js';
 import { fileDigests, type SigningTarget } from './signing-target.js';
 
@@ -45,7 +45,10 @@ async function parseFileBundle(
   const bundle = readBundle(bytes);
   if (typeof bundle === 'string') return unreadableBundle(source, bundle);
   const isMessage = bundle.content.$case === 'messageSignature';
-  const message = isMessage && target.kind === 'file' ? await readMessage(io, target.name) : undefined;
+  const message =
+    isMessage && target.kind === 'file'
+      ? await readMessage(io, target.name, { digest: digests[0]!, source })
+      : undefined;
   if (message !== undefined && sha256(message) !== digests[0]) {
     throw new KrmhubError(
       'conflict',
@@ -56,7 +59,11 @@ async function parseFileBundle(
   return { source, verify: (trust) => verifyParsedBundle(bundle, artifact, trust) };
 }
 
-async function readMessage(io: Io, name: string): Promise<Uint8Array> {
+async function readMessage(
+  io: Io,
+  name: string,
+  { digest, source }: { digest: string; source: string },
+): Promise<Uint8Array> {
   const file = path.resolve(io.cwd, name);
   try {
     const { size } = await stat(file);
@@ -65,6 +72,6 @@ async function readMessage(io: Io, name: string): Promise<Uint8Array> {
     throw diskError(error, escapeControls(`cannot read ${name}`));
   }
   throw new KrmhubError('too-large', escapeControls(`${name} exceeds ${MAX_MESSAGE_BYTES} bytes`), {
-    hint: 'Verify its digest instead: krmhub verify sha256:… --bundle FILE',
+    hint: escapeControls(`Verify its digest instead: krmhub verify ${digest} --bundle ${shellWord(source)}`),
   });
 }

@@ -18,7 +18,7 @@ export interface VerifyOptions extends SignerOptions, ArtifactOptions {
 export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
   if (target.kind !== 'reference' || bundle === undefined) return;
   throw new KrmhubError('usage', '--bundle applies only to files and digests', {
-    hint: `Verify the digest of the artifact: krmhub verify sha256:… --bundle ${shellWord(bundle)}`,
+    hint: `Verify the digest of the artifact: krmhub verify ${target.reference.digest ?? 'sha256:…'} --bundle ${shellWord(bundle)}`,
   });
 }
 

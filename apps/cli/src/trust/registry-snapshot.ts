@@ -42,8 +42,9 @@ export async function fetchBundle(
   }
 }
 
-export const MISSING_HINT =
-  'Nothing was written. Check the name with `krmhub catalog list` and the serial with `krmhub catalog history NAME`. If they are correct, ask the operator of the registry.';
+export function missingHint(name: string): string {
+  return `Nothing was written. Check the name with \`krmhub catalog list\` and the serial with \`krmhub catalog history ${name}\`. If they are correct, ask the operator of the registry.`;
+}
 
 /** Reads files of a catalog that is pinned. Nothing that it returns is unverified. */
 export class PinnedCatalogReader {
@@ -96,7 +97,7 @@ export class PinnedCatalogReader {
     const { snapshot } = this.#options;
     const bundle = await fetchBundle(this.#client, this.#name, snapshot);
     if (!(bundle instanceof Uint8Array)) {
-      throw untrustedCatalog(this.#url, `bundle: ${bundle.missing}`, MISSING_HINT);
+      throw untrustedCatalog(this.#url, `bundle: ${bundle.missing}`, missingHint(this.#name));
     }
     const digest = snapshot?.startsWith('sha256:') ? snapshot : undefined;
     const expected = {

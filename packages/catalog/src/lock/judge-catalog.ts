@@ -59,6 +59,6 @@ export function judgeLockedEntry(
 function refusal(message: string): LockRefusal {
   return {
     message,
-    hint: 'Ask the operator of the catalog. To accept the change, remove the catalog and its functions from krmhub.lock, and run: krmhub lock',
+    hint: 'Ask the operator of the catalog. To accept the change, remove the catalog and its functions from the lock file, and lock the package again.',
   };
 }

@@ -86,6 +86,8 @@ export interface LockReference {
 export interface LockedFunctions {
   /** Nothing but the lock and the cache may be used. */
   readonly frozen: boolean;
+  /** The command that locks the package, for hints. */
+  readonly command: string;
   /**
    * Returns what is locked for a kind of functionConfig where these catalogs are searched in this order. Undefined if
    * it is not locked, and if a catalog before the one that has it was not searched when it was locked.

@@ -15,13 +15,11 @@ import {
   RUNTIME_KINDS,
 } from '@krmhub/schema';
 
-/** Converts an exported function for a build. Throws `unreachable` for data that no registry returns. */
-export function parseFunction(exported: ExportedFunction, where: string): BuildFunction {
+/** Converts an exported function for a build. Throws `unreachable` with the hint for data that no registry returns. */
+export function parseFunction(exported: ExportedFunction, where: string, hint: string): BuildFunction {
   const { group, kind, releases } = exported;
   const refuse = (what: string): never => {
-    throw new KrmhubError('unreachable', `unexpected response from ${where}: ${what}`, {
-      hint: 'Check the URL of the registry (--registry), or export the inputs again: krmhub catalog inputs NAME --out FOLDER',
-    });
+    throw new KrmhubError('unreachable', `unexpected response from ${where}: ${what}`, { hint });
   };
   if (!isGroup(group) || !isKind(kind)) refuse('a function has no valid group or kind');
   const name = `${group}/${kind}`;

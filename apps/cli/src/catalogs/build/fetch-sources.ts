@@ -22,7 +22,7 @@ import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
-import { escapeControls, plural } from '../../io/text.js';
+import { escapeControls, plural, shellWord } from '../../io/text.js';
 import { sourceFetcher } from '../../registry/source-fetcher.js';
 import { trustedRoot } from '../../signatures/trusted-root-file.js';
 import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
@@ -33,7 +33,9 @@ import type { SourceProgress } from '../source-progress.js';
 const PARALLEL = 6;
 
 export interface FetchOptions {
-  /** Folder of the recipe; `file:` sources must be below it. */
+  /** The recipe, as the user names it. */
+  recipe: string;
+  /** Its folder; `file:` sources must be below it. */
   folder: string;
   trustedRoot?: string | undefined;
   now: Time;
@@ -90,7 +92,7 @@ export async function fetchSources(
   } finally {
     await rm(temporaryFolder, { recursive: true, force: true });
   }
-  if (failures.length > 0) throw failureError(failures, wanted.length);
+  if (failures.length > 0) throw failureError(failures, wanted.length, options.recipe);
   for (const name of unpinned.sort()) await printLine(io, `${name}: not verified: ${NOT_PINNED}`);
   return found;
 }
@@ -183,12 +185,15 @@ function hintOf({ signedAs }: { signedAs?: string }): { hint?: string } {
 function failureError(
   failures: readonly { source: string; error: KrmhubError }[],
   count: number,
+  recipe: string,
 ): KrmhubError {
   const names = failures.map(({ source }) => source).sort();
   // A retry can fix the other failures, so they must not hide an untrusted source.
   const untrusted = failures.some(({ error }) => error.code === 'untrusted');
   const what = `${failures.length} of ${plural(count, 'source')} failed: ${names.join(', ')}`;
   return new KrmhubError(untrusted ? 'untrusted' : 'unreachable', `cannot build the catalog: ${what}`, {
-    hint: 'Nothing was written. To use the last good copies, build in a registry: krmhub catalog apply RECIPE',
+    hint: escapeControls(
+      `Nothing was written. To use the last good copies, build in a registry: krmhub catalog apply ${shellWord(recipe)}`,
+    ),
   });
 }

@@ -19,6 +19,7 @@ import {
 import { type Digest, KrmhubError, type ReportedSource, sha256 } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { Io } from '../../io/io.js';
+import { escapeControls, shellWord } from '../../io/text.js';
 import { parseSigner } from './build-function.js';
 import { INPUT_FILES, InputsFolder } from './inputs-folder.js';
 import { readFunctionLines } from './read-registry.js';
@@ -41,8 +42,9 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
   const folder = new InputsFolder(path.resolve(io.cwd, name));
   const inputs = await readHead(folder, name);
   const { snapshot } = inputs;
-  if (snapshot === undefined) throw damagedError(name, `${INPUT_FILES.inputs} has no snapshot`);
-  const recipe = await readExportedRecipe(folder, name, inputs);
+  const exported = { name, catalog: inputs.catalog };
+  if (snapshot === undefined) throw damagedError(exported, `${INPUT_FILES.inputs} has no snapshot`);
+  const recipe = await readExportedRecipe(folder, exported, inputs);
   const known = new Map<string, CatalogInputsEntry[]>();
   for await (const line of folder.lines('entries')) {
     const entry = readInputsEntry(line, folder.path('entries'));
@@ -53,17 +55,23 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
   const sources = new Map<string, BuildSource>();
   for (const { name: source, catalog } of recipe.sources) {
     if (catalog === undefined) continue;
-    const exported = inputs.sources.find((one) => one.source === source);
+    const stored = inputs.sources.find((one) => one.source === source);
     const missing = { source, url: catalog.url, state: 'missing' as const, signatures: [] };
-    sources.set(source, await readCopy(folder, name, catalog, exported ?? missing, known.get(source) ?? []));
+    sources.set(
+      source,
+      await readCopy(folder, exported, catalog, stored ?? missing, known.get(source) ?? []),
+    );
   }
   return {
     recipe,
     inputs: {
       clock: inputs.clock,
-      functions: await readFunctionLines(folder.lines('functions'), folder.path('functions')),
+      functions: await readFunctionLines(folder.lines('functions'), {
+        where: folder.path('functions'),
+        hint: exportHint(exported),
+      }),
       sources,
-      ...readPolicies(name, recipe, inputs),
+      ...readPolicies(exported, recipe, inputs),
     },
     snapshot,
     document: await folder.read(folder.path('snapshot'), DOCUMENT_LIMITS.maxCatalogBytes),
@@ -77,53 +85,61 @@ async function readHead(folder: InputsFolder, name: string): Promise<CatalogInpu
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found') throw error;
     throw new KrmhubError('not-found', `cannot read inputs from ${name}: no ${INPUT_FILES.inputs}`, {
-      hint: `Export the inputs: krmhub catalog inputs NAME --out ${name}`,
+      hint: escapeControls(`Export the inputs: krmhub catalog inputs NAME --out ${shellWord(name)}`),
       cause: error,
     });
   }
 }
 
+/** An export, as the user names its folder, and its catalog. */
+interface Exported {
+  name: string;
+  catalog: string;
+}
+
 async function readExportedRecipe(
   folder: InputsFolder,
-  name: string,
+  exported: Exported,
   { recipe }: CatalogInputs,
 ): Promise<Recipe> {
   const bytes = await folder.read(folder.path('recipe'), RECIPE_LIMITS.maxBytes);
   if (!Buffer.from(recipe).equals(bytes)) {
-    throw damagedError(name, `${INPUT_FILES.recipe} differs from the exported recipe`);
+    throw damagedError(exported, `${INPUT_FILES.recipe} differs from the exported recipe`);
   }
   const read = readRecipe(bytes, INPUT_FILES.recipe);
   if (read.recipe !== undefined) return read.recipe;
-  throw new KrmhubError('invalid-document', `recipe ${INPUT_FILES.recipe} in ${name} is not valid`, {
+  throw new KrmhubError('invalid-document', `recipe ${INPUT_FILES.recipe} in ${exported.name} is not valid`, {
     diagnostics: read.diagnostics,
   });
 }
 
 /** Returns the signing policies of the registry, if the recipe requires what they require. */
 function readPolicies(
-  name: string,
+  exported: Exported,
   recipe: Recipe,
   { policies: text }: CatalogInputs,
 ): Pick<BuildInputs, 'policies'> {
   if (!followsRegistryPolicies(recipe)) return {};
-  if (text === undefined) throw damagedError(name, `${INPUT_FILES.inputs} has no signing policies`);
+  if (text === undefined) throw damagedError(exported, `${INPUT_FILES.inputs} has no signing policies`);
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), INPUT_FILES.inputs);
   if (policies !== undefined) return { policies };
-  throw new KrmhubError('invalid-document', `the signing policies in ${name} are not valid`, { diagnostics });
+  throw new KrmhubError('invalid-document', `the signing policies in ${exported.name} are not valid`, {
+    diagnostics,
+  });
 }
 
 type ExportedSource = CatalogInputs['sources'][number];
 
 async function readCopy(
   folder: InputsFolder,
-  name: string,
+  exported: Exported,
   upstream: UpstreamCatalog,
   { size: _, signatures, digest, ...rest }: ExportedSource,
   known: readonly CatalogInputsEntry[],
 ): Promise<BuildSource> {
   const { source } = rest;
   const reported = { ...rest, invalid: [], invalidEntries: 0 } as ReportedSource;
-  const refuse = (what: string) => damagedError(name, `source ${source}: ${what}`);
+  const refuse = (what: string) => damagedError(exported, `source ${source}: ${what}`);
   const former = known
     .filter(({ goneAt }) => goneAt !== undefined)
     .map((one) => readFormerEntry(one, refuse));
@@ -175,8 +191,14 @@ function entryKey({ group, kind, definition }: { group: string; kind: string; de
   return `${group}/${kind} ${definition}`;
 }
 
-function damagedError(name: string, what: string): KrmhubError {
-  return new KrmhubError('invalid-document', `the inputs in ${name} are corrupt: ${what}`, {
-    hint: `Export them again: krmhub catalog inputs NAME --out ${name}`,
+function damagedError(exported: Exported, what: string): KrmhubError {
+  return new KrmhubError('invalid-document', `the inputs in ${exported.name} are corrupt: ${what}`, {
+    hint: exportHint(exported),
   });
+}
+
+function exportHint({ name, catalog }: Exported): string {
+  return escapeControls(
+    `Export them again: krmhub catalog inputs ${shellWord(catalog)} --out ${shellWord(name)}`,
+  );
 }

@@ -14,9 +14,11 @@ export async function readRegistry(
   progress: Progress,
 ): Promise<BuildFunction[]> {
   const client = await connectExport(io, registry);
-  const functions = await readFunctionLines(client.functionLines(), client.url, (count) =>
-    progress.tick(() => `reading ${plural(count, 'function')} from ${client.url}`),
-  );
+  const functions = await readFunctionLines(client.functionLines(), {
+    where: client.url,
+    hint: 'Check the URL of the registry (--registry).',
+    onRead: (count) => progress.tick(() => `reading ${plural(count, 'function')} from ${client.url}`),
+  });
   await progress.clear();
   return functions;
 }
@@ -33,15 +35,18 @@ export async function readRegistryPolicies(io: Io, registry: string | undefined)
   });
 }
 
-/** Parses functions, one per line. */
+/** Parses functions, one per line. `hint` is for a line that no registry returns. */
 export async function readFunctionLines(
   lines: AsyncIterable<Uint8Array>,
-  where: string,
-  onRead: (count: number) => Promise<void> = async () => undefined,
+  {
+    where,
+    hint,
+    onRead = async () => undefined,
+  }: { where: string; hint: string; onRead?: (count: number) => Promise<void> },
 ): Promise<BuildFunction[]> {
   const functions = new Map<string, BuildFunction>();
   for await (const line of lines) {
-    const fn = parseFunction(readExportedFunction(line, where), where);
+    const fn = parseFunction(readExportedFunction(line, where), where, hint);
     functions.set(`${fn.group}/${fn.kind.toLowerCase()}`, fn);
     await onRead(functions.size);
   }

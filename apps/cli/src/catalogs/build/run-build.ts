@@ -55,7 +55,7 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   const sources = await fetchSources(
     io,
     recipe,
-    { folder, trustedRoot, now, policies: requiredSignatures(recipe, policies ?? []) },
+    { recipe: file, folder, trustedRoot, now, policies: requiredSignatures(recipe, policies ?? []) },
     new SourceProgress(io, 'fetching'),
   );
   const needsRegistry = recipe.sources.some(({ catalog }) => catalog === undefined);

@@ -5,7 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
 import { diskError } from '../../files/read-file.js';
-import { fetchBundle, MISSING_HINT } from '../../trust/registry-snapshot.js';
+import { fetchBundle, missingHint } from '../../trust/registry-snapshot.js';
 import type { CatalogAddress } from './address.js';
 
 export const BUNDLE = 'snapshot.sigstore.json';
@@ -26,7 +26,7 @@ export function registryFiles(client: RegistryClient, { name, serial }: CatalogA
   return {
     async bundle() {
       const bundle = await fetchBundle(client, name, serial === undefined ? undefined : String(serial));
-      return bundle instanceof Uint8Array ? bundle : { ...bundle, hint: MISSING_HINT };
+      return bundle instanceof Uint8Array ? bundle : { ...bundle, hint: missingHint(name) };
     },
     file: async (file, at) =>
       file === 'snapshot.json'

@@ -158,6 +158,7 @@ describe('from upstream catalogs', () => {
     expect(built.err()).toMatch(/^page: failed: .+ is not a catalog: .+/m);
     expect(built.err()).toMatch(/^outside: failed: .+is outside the folder for file sources/m);
     expect(built.err()).toContain('cannot build the catalog: 3 of 4 sources failed: gone, outside, page');
+    expect(built.err()).toContain('build in a registry: krmhub catalog apply recipe.yaml\n');
     expect(await exists('none.yaml')).toBe(false);
     expect(await exists('none.json')).toBe(false);
   });

@@ -2,6 +2,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, Option } from 'commander';
 import type { BuildOptions } from '../../catalogs/build/run-build.js';
 import type { Io } from '../../io/io.js';
+import { shellWord } from '../../io/text.js';
 import { withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
@@ -50,7 +51,7 @@ Examples:
     .action(async (file: string | undefined, { inputs, ...options }: BuildOptions & { inputs?: string }) => {
       if (inputs !== undefined && io.snapshotLimits !== undefined) {
         throw new KrmhubError('usage', '--inputs cannot be combined with --min-serial or --max-age', {
-          hint: 'Set them when you export the inputs: krmhub catalog inputs NAME --max-age 20d --out FOLDER',
+          hint: `Set them when you export the inputs: krmhub catalog inputs NAME --max-age 20d --out ${shellWord(inputs)}`,
         });
       }
       if ((file === undefined) === (inputs === undefined)) {

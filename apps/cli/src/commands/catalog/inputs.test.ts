@@ -287,6 +287,7 @@ it('rejects corrupt or missing inputs', async () => {
   await run('inputs', 'platform', '--out', 'damaged');
   await appendFile(path.join(folder, 'damaged/recipe.yaml'), '# more\n');
   expect((await offline('damaged')).err()).toContain('recipe.yaml differs from the exported recipe');
+  expect((await offline('damaged')).err()).toContain('krmhub catalog inputs platform --out damaged\n');
   await run('inputs', 'platform', '--out', 'damaged');
   const entries = (await read('damaged/entries.jsonl')).toString();
   await writeFile(path.join(folder, 'damaged/entries.jsonl'), entries.split('\n').slice(1).join('\n'));

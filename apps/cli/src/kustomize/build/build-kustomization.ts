@@ -6,6 +6,7 @@ import { readLayers } from '../../function-configs/read-layers.js';
 import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
+import { lockCommand } from '../../lock/lock-file.js';
 import { openLock } from '../../lock/open-lock.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { ResolverOptions } from '../../resolve/resolution.js';
@@ -105,6 +106,7 @@ async function withFunctions(
       args,
       lock,
       requireDigest,
+      lockCommand: lockCommand(io, { folder: layer.folder, lock: file }),
       signal,
     });
     await work(await interruptible(planning, signal));

@@ -28,6 +28,8 @@ export interface PlanContext extends InlineContext {
   args: KustomizeArguments;
   lock: LockedFunctions | undefined;
   requireDigest: boolean;
+  /** Locks the kustomization, for hints. */
+  lockCommand: string;
   signal: AbortSignal;
 }
 
@@ -84,10 +86,10 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
 /** The runtime with the digest of its image, if that has one, or the lock. Throws if there has to be one. */
 function pinned(
   runtime: InlineRuntime,
-  { lock, requireDigest }: Pick<PlanContext, 'lock' | 'requireDigest'>,
+  { lock, requireDigest, lockCommand }: Pick<PlanContext, 'lock' | 'requireDigest' | 'lockCommand'>,
 ): InlineRuntime {
   if (runtime.type !== 'container') return runtime;
-  const found = requiredDigest(runtime.image, lock, requireDigest);
+  const found = requiredDigest(runtime.image, lock, requireDigest, lockCommand);
   return found === undefined ? runtime : { ...runtime, image: imageAt(runtime.image, found.digest) };
 }
 

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup } from '@krmhub/schema/gvk';
 import { FINDINGS } from '../../io/exit-code.js';
@@ -48,7 +49,9 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
   const { file: lockFile, frozen } = request.lock;
   // Only a lock file that was named: plugins are for all kustomizations, not for the one in this folder.
   const lock =
-    lockFile === undefined ? undefined : await openLock(io, { folder: io.cwd, lock: lockFile, frozen });
+    lockFile === undefined
+      ? undefined
+      : await openLock(io, { folder: path.dirname(lockFile), lock: lockFile, frozen });
   const resolver = await openResolver(io, {
     ...search,
     ...source,

@@ -48,3 +48,9 @@ export function pluginFile(folder: string, { apiVersion, kind }: PluginName): st
 export function formatPlugin({ apiVersion, kind }: PluginName): string {
   return `${apiVersion}/${kind}`;
 }
+
+/** Returns the name of the plugin at a file, as `pluginFile` places it. */
+export function pluginName(file: string): string {
+  const [group = '', version = '', , kind = ''] = path.resolve(file).split(path.sep).slice(-4);
+  return `${group}/${version}/${kind}`;
+}

@@ -373,7 +373,10 @@ describe('an installed plugin', () => {
     writeFileSync(other, 'apiVersion: v1\nkind: ConfigMap\n');
     await expect(runPlugin(io, [plugin(), other])).rejects.toMatchObject({ code: 'invalid-request' });
     rmSync(`${plugin()}.krmhub.json`);
-    await expect(runPlugin(io, [plugin(), other])).rejects.toMatchObject({ code: 'not-found' });
+    await expect(runPlugin(io, [plugin(), other])).rejects.toMatchObject({
+      code: 'not-found',
+      hint: expect.stringContaining('krmhub plugins install --force --kind team.example.com/v1/'),
+    });
     writeFileSync(`${plugin()}.krmhub.json`, '{"kind": "KustomizePlugin"}');
     await expect(runPlugin(io, [plugin(), other])).rejects.toMatchObject({ code: 'invalid-document' });
   });

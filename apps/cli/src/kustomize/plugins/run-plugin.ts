@@ -7,10 +7,10 @@ import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, writeData } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls, shellWord } from '../../io/text.js';
 import { watchCaller } from '../../io/watch-caller.js';
 import { LocalRunner } from '../../run/local-runner.js';
-import { formatPlugin } from './plugin-folder.js';
+import { formatPlugin, pluginName } from './plugin-folder.js';
 import { type PluginPin, type PluginRecord, readRecord } from './plugin-record.js';
 import { printMessages } from './print-messages.js';
 import { readRequest, readResponse, resourceList } from './resource-list.js';
@@ -33,7 +33,9 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   const record = await readRecord(path.resolve(io.cwd, plugin));
   if (record === undefined) {
     throw new KrmhubError('not-found', `cannot run ${plugin}: its record is missing`, {
-      hint: 'Install the plugin again: krmhub plugins install --force',
+      hint: escapeControls(
+        `Install the plugin again from its catalog: krmhub plugins install --force --kind ${shellWord(pluginName(plugin))} -c CATALOG`,
+      ),
     });
   }
   const name = formatPlugin(record.function);

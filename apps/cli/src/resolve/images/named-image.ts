@@ -19,7 +19,7 @@ import type { ImageRegistries } from './served-image.js';
  */
 export function pinnedDigest(
   image: string,
-  lock: Pick<LockedFunctions, 'image' | 'frozen'> | undefined,
+  lock: Pick<LockedFunctions, 'image' | 'frozen' | 'command'> | undefined,
 ): NamedDigest | undefined {
   const reference = parseImageReference(image);
   if (reference.ok && reference.digest !== undefined) {
@@ -32,21 +32,28 @@ export function pinnedDigest(
   }
   if (lock?.frozen !== true) return undefined;
   throw new KrmhubError('not-found', escapeControls(`the image ${image} is not locked`), {
-    hint: 'Lock it with `krmhub lock`, or add its digest: NAME@sha256:DIGEST.',
+    hint: pinHint(image, lock.command),
   });
 }
 
-/** As `pinnedDigest`. With `isRequired`, throws `untrusted` for a tag that is not locked. */
+/** As `pinnedDigest`. With `isRequired`, throws `untrusted` for a tag that is not locked. `command` locks the package. */
 export function requiredDigest(
   image: string,
-  lock: Pick<LockedFunctions, 'image' | 'frozen'> | undefined,
+  lock: Pick<LockedFunctions, 'image' | 'frozen' | 'command'> | undefined,
   isRequired: boolean,
+  command: string,
 ): NamedDigest | undefined {
   const pinned = pinnedDigest(image, lock);
   if (pinned !== undefined || !isRequired) return pinned;
   throw new KrmhubError('untrusted', escapeControls(`the image ${image} is not pinned by digest`), {
-    hint: 'Lock it with `krmhub lock`, or add its digest: NAME@sha256:DIGEST.',
+    hint: pinHint(image, command),
   });
+}
+
+function pinHint(image: string, command: string): string {
+  return escapeControls(
+    `Lock it with \`${command}\`, or add its digest: ${imageRepository(image)}@sha256:DIGEST.`,
+  );
 }
 
 /** Returns an image as a lock file names it: with its tag, also if that is `latest`. */

@@ -53,7 +53,7 @@ export async function checkLocked(
   }
   const difference = lockedRuntimeDifference(fn.runtime, version.runtime);
   if (definition === fn.definition) {
-    refuseDifference(request, difference);
+    refuseDifference(request, located.command, difference);
     await rememberSeen(context, { ...request, catalog }, { definition, digest, runtime: version.runtime });
   } else if (difference !== undefined) await checkEarlier(context, trust, request, located);
   return { trustedBy, now, warnings };
@@ -64,13 +64,13 @@ async function checkEarlier(
   context: SearchContext,
   trust: OptionTrust,
   request: SearchedFunction,
-  { fn, catalog, state }: Located,
+  { fn, catalog, state, command }: Located,
 ): Promise<void> {
   const name = { ...request, catalog };
   const digests = onlyDigests(trust.grants(catalog));
   const seen = await findSeen(context, name, fn.definition, digests);
   if (seen !== undefined) {
-    refuseDifference(request, lockedRuntimeDifference(fn.runtime, seen));
+    refuseDifference(request, command, lockedRuntimeDifference(fn.runtime, seen));
     return;
   }
   const serial = fn.serial ?? state.serial;
@@ -79,17 +79,21 @@ async function checkEarlier(
     await refuseTakenDown(context, request, { fn, catalog });
     throw untrusted(
       `the catalog has another definition now, and the locked definition ${fn.definition} is not available, so krmhub cannot verify the lock file`,
-      `To use the definition in the catalog, run: krmhub lock --upgrade ${request.kind}`,
+      `To use the definition in the catalog, run: ${command} --upgrade ${request.kind}`,
     );
   }
-  if (then === 'missing') refuseDifference(request, `snapshot ${serial} does not have it`);
+  if (then === 'missing') refuseDifference(request, command, `snapshot ${serial} does not have it`);
   else {
     const { origin, definition, version } = then;
     if (origin !== undefined && definition !== fn.definition) {
-      refuseDifference(request, `snapshot ${serial} has the definition ${definition}, not ${fn.definition}`);
+      refuseDifference(
+        request,
+        command,
+        `snapshot ${serial} has the definition ${definition}, not ${fn.definition}`,
+      );
     }
-    refuseDifference(request, lockedRuntimeDifference(fn.runtime, version.runtime));
-    if (origin === undefined) await checkRelease(context, request, { fn, catalog });
+    refuseDifference(request, command, lockedRuntimeDifference(fn.runtime, version.runtime));
+    if (origin === undefined) await checkRelease(context, request, { fn, catalog, command });
     await rememberSeen(context, name, { definition: fn.definition, runtime: version.runtime });
   }
 }
@@ -115,7 +119,7 @@ async function refuseTakenDown(
 async function checkRelease(
   context: SearchContext,
   request: SearchedFunction,
-  located: Pick<Located, 'fn' | 'catalog'>,
+  located: Pick<Located, 'fn' | 'catalog' | 'command'>,
 ): Promise<void> {
   const release = registryRelease(request, located);
   if (release === undefined) return;
@@ -125,7 +129,11 @@ async function checkRelease(
   const { container } = runtime;
   // Only a digest says that an image is the same in another place. That of a tag was compared with the snapshot.
   if (container !== undefined && container.sha256 === undefined && !container.image.includes('@')) return;
-  refuseDifference(request, lockedRuntimeDifference(located.fn.runtime, runtime, { anyPlace: true }));
+  refuseDifference(
+    request,
+    located.command,
+    lockedRuntimeDifference(located.fn.runtime, runtime, { anyPlace: true }),
+  );
 }
 
 /**
@@ -135,11 +143,11 @@ export async function checkFrozen(
   context: SearchContext,
   trust: OptionTrust,
   request: SearchedFunction,
-  { fn, catalog }: Located,
+  { fn, catalog, command }: Located,
 ): Promise<void> {
   const digests = onlyDigests(trust.grants(catalog));
   const seen = await findSeen(context, { ...request, catalog }, fn.definition, digests);
-  if (seen !== undefined) refuseDifference(request, lockedRuntimeDifference(fn.runtime, seen));
+  if (seen !== undefined) refuseDifference(request, command, lockedRuntimeDifference(fn.runtime, seen));
 }
 
 /**
@@ -165,7 +173,7 @@ export async function checkSearchedBefore(
     return;
   throw untrusted(
     `${describeReference(catalog.reference)}, which is searched first, has ${request.apiVersion} ${request.kind}, but the lock file lists it in notIn`,
-    `To use that catalog, run: krmhub lock --upgrade ${request.kind}`,
+    `To use that catalog, run: ${lock.command} --upgrade ${request.kind}`,
   );
 }
 
@@ -181,11 +189,15 @@ async function findNow(context: SearchContext, request: SearchedFunction, catalo
   }
 }
 
-function refuseDifference({ apiVersion, kind }: SearchedFunction, difference: string | undefined): void {
+function refuseDifference(
+  { apiVersion, kind }: SearchedFunction,
+  command: string,
+  difference: string | undefined,
+): void {
   if (difference === undefined) return;
   throw untrusted(
     `the lock file does not match the locked definition of ${apiVersion} ${kind}: ${difference}`,
-    `Nothing was run. Check who changed the lock file. To use the definition in the catalog, run: krmhub lock --upgrade ${kind}`,
+    `Nothing was run. Check who changed the lock file. To use the definition in the catalog, run: ${command} --upgrade ${kind}`,
   );
 }
 

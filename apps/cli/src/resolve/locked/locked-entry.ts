@@ -16,6 +16,8 @@ export interface Located {
   state: LockedCatalog;
   /** The catalogs that are searched before. */
   before: readonly NamedCatalog[];
+  /** Locks the package, for hints. */
+  command: string;
 }
 
 /** An API version as a catalog has it. */

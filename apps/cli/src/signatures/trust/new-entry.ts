@@ -1,3 +1,4 @@
+import path from 'node:path';
 import {
   canonicalCatalogUrl,
   formatDuration,
@@ -14,7 +15,7 @@ import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
 import { printLine, printWarning } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls, shellWord } from '../../io/text.js';
 import { parseTrust } from '../../trust/trust-file.js';
 
 /** The options of `trust add` that describe a signer. */
@@ -62,20 +63,20 @@ export async function createEntries(
   if (name !== undefined)
     throw usageError(
       '--name applies only to catalog URLs',
-      'Use the name of the policy as an argument: krmhub trust add NAME --group GLOB --key FILE.pub',
+      `Use the name of the policy as an argument: krmhub trust add ${shellWord(name)} --group GLOB --key FILE.pub`,
     );
   if (group !== undefined) {
     if (names.length > 1)
       throw usageError(
         'cannot create several policies in one command',
-        'Run the command once for each policy: krmhub trust add NAME --group GLOB --key FILE.pub',
+        `Run the command once for each policy: krmhub trust add ${shellWord(names[0]!)} ${group.map((one) => `--group ${shellWord(one)}`).join(' ')} --key FILE.pub`,
       );
     return [await createPolicy(io, names[0]!, { ...options, group })];
   }
   if (Object.values(options).some((option) => option !== undefined)) {
     throw usageError(
       '`--group` is required',
-      'Add the groups, or use the URL of a catalog: krmhub trust add NAME --group GLOB --key FILE.pub',
+      `Add the groups, or use the URL of a catalog: krmhub trust add ${shellWord(names[0]!)} --group GLOB --key FILE.pub`,
     );
   }
   const entries: TrustEntry[] = [];
@@ -207,7 +208,9 @@ async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
     : await readFileUpTo(io, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
         if (!(cause instanceof KrmhubError) || cause.code !== 'not-found') throw cause;
         throw new KrmhubError('not-found', escapeControls(cause.message), {
-          hint: 'Use an existing policy file, or create a policy: krmhub trust add NAME --group GLOB --key FILE.pub',
+          hint: escapeControls(
+            `Use an existing policy file, or create a policy: krmhub trust add ${shellWord(path.parse(file).name)} --group GLOB --key FILE.pub`,
+          ),
           cause,
         });
       });
