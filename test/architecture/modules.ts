@@ -5,6 +5,7 @@
  */
 export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'packages/schema': {
+    defined: [],
     digests: [],
     images: [],
     libraries: [],

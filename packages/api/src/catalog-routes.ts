@@ -40,9 +40,7 @@ const catalogRendition = <Params extends z.ZodObject, Query extends z.ZodObject>
       ...notModified,
       ...(name === 'snapshotCatalogJson'
         ? errorResponses('invalid-request', 'not-found', 'gone')
-        : name === 'snapshotCatalogYaml'
-          ? errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')
-          : errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')),
+        : errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')),
     },
   });
 

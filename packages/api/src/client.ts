@@ -1,4 +1,5 @@
 import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import {
   type CatalogRequest,
@@ -389,11 +390,10 @@ export class RegistryClient {
     query: { kind?: CatalogKind | undefined; profile?: Profile | undefined } = {},
   ): Promise<Document> {
     const response = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
-    const digest = etagDigest(response);
     return {
       bytes: response.bytes,
       mediaType: response.headers['content-type'] ?? 'application/octet-stream',
-      ...(digest === undefined ? {} : { digest }),
+      ...defined({ digest: etagDigest(response) }),
     };
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { CatalogInputs, CatalogInputsEntry, ExportedFunction } from './export-model.js';
 import { SCHEMAS } from './generated/response-schemas.js';
@@ -107,6 +108,6 @@ const NEWLINE = 0x0a;
 function unreadable(where: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('unreachable', `cannot read ${where}: ${reason}`, {
     hint: 'Export it from a krmhub registry of this version or newer.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }

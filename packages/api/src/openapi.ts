@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { defined } from '@krmhub/schema/defined';
 import { ROUTES } from './routes.js';
 
 /** Returns the OpenAPI 3.1 document of all routes. `serverUrl` is the public URL of the registry. */
@@ -19,6 +20,6 @@ export function openApiDocument(serverUrl?: string): object {
         'The registry for KRM functions: releases of function definitions, and catalogs built from them.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
+    ...defined({ servers: serverUrl === undefined ? undefined : [{ url: serverUrl }] }),
   });
 }

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { RegistryClient } from './client.js';
 import type { SearchRequest } from './client-requests.js';
@@ -42,7 +43,7 @@ export function searchPages(
   request: Omit<SearchRequest, 'cursor'>,
 ): AsyncGenerator<SearchResult, void, undefined> {
   return readPages(`the search results of ${client.url}`, (cursor) =>
-    client.search({ ...request, ...(cursor === undefined ? {} : { cursor }) }),
+    client.search({ ...request, ...defined({ cursor }) }),
   );
 }
 
@@ -53,9 +54,6 @@ export function snapshotPages(
   limit?: number,
 ): AsyncGenerator<SnapshotList, void, undefined> {
   return readPages(`the snapshots of ${name} of ${client.url}`, (before) =>
-    client.snapshots(name, {
-      ...(limit === undefined ? {} : { limit }),
-      ...(before === undefined ? {} : { before }),
-    }),
+    client.snapshots(name, defined({ limit, before })),
   );
 }

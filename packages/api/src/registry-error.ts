@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import type { Problem } from './model.js';
 
@@ -14,21 +15,19 @@ export class RegistryError extends KrmhubError {
     problem: Omit<Problem, 'code'> & { code: ErrorCode },
     retryAfterSeconds?: number,
   ) {
-    super(problem.code, problem.detail, {
-      ...(problem.hint === undefined ? {} : { hint: problem.hint }),
-      ...(problem.diagnostics === undefined
-        ? {}
-        : {
-            diagnostics: problem.diagnostics.map(({ range, hint, ...diagnostic }) => ({
-              ...diagnostic,
-              ...(range === undefined ? {} : { range }),
-              ...(hint === undefined ? {} : { hint }),
-            })),
-          }),
-      ...(problem.takedowns === undefined
-        ? {}
-        : { takedowns: problem.takedowns as KrmhubError['takedowns'] }),
-    });
+    super(
+      problem.code,
+      problem.detail,
+      defined({
+        hint: problem.hint,
+        diagnostics: problem.diagnostics?.map(({ range, hint, ...diagnostic }) => ({
+          ...diagnostic,
+          ...defined({ range, hint }),
+        })),
+        takedowns:
+          problem.takedowns === undefined ? undefined : (problem.takedowns as KrmhubError['takedowns']),
+      }),
+    );
     this.registry = registry;
     this.status = problem.status;
     this.requestId = problem.requestId;

@@ -6,6 +6,7 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
+import { defined } from '@krmhub/schema/defined';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -199,10 +200,10 @@ export class Transport {
   ): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
       ...this.#headers,
-      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...defined({ Authorization: token === undefined ? undefined : `Bearer ${token}` }),
       Accept: call.accept,
       'Accept-Encoding': 'gzip, br',
-      ...(body === undefined ? {} : { 'Content-Type': body.contentType }),
+      ...defined({ 'Content-Type': body?.contentType }),
     };
     const send = target.startsWith('https:') ? requestHttps : requestHttp;
     try {

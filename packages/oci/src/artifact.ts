@@ -1,4 +1,5 @@
 import { compareText } from '@krmhub/schema/compare-text';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { computeDigest, type OciDigest } from './digest.js';
 import {
@@ -68,7 +69,7 @@ export function artifactManifest(options: {
       size,
       annotations: { [TITLE]: title },
     })),
-    annotations: sortKeys({ ...(created === undefined ? {} : { [CREATED]: created }), ...annotations }),
+    annotations: sortKeys({ ...defined({ [CREATED]: created }), ...annotations }),
   });
 }
 

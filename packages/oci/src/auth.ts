@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -87,7 +88,10 @@ export function buildTokenRequest(
   }
   if (service !== undefined) url.searchParams.set('service', service);
   for (const scope of scopes) url.searchParams.append('scope', scope);
-  return { url, ...(credentials === undefined ? {} : { authorization: basicAuthorization(credentials) }) };
+  return {
+    url,
+    ...defined({ authorization: credentials === undefined ? undefined : basicAuthorization(credentials) }),
+  };
 }
 
 /** Parses the response of a token service; the token is valid for `milliseconds`. Throws `unreachable`. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -132,7 +133,7 @@ export class OciClient {
       const published = response.headers[PUBLISHED_HEADER.toLowerCase()];
       return {
         indexed: response.headers['oci-subject'] !== undefined,
-        ...(typeof published === 'string' && { published: printable(published) }),
+        ...defined({ published: typeof published === 'string' ? printable(published) : undefined }),
       };
     });
   }
@@ -180,7 +181,7 @@ export class OciClient {
       const started = await connection.send(repository, `blobs/uploads/${mount}`, {
         method: 'POST',
         actions: 'pull,push',
-        ...(mountFrom === undefined ? {} : { alsoPull: mountFrom }),
+        ...defined({ alsoPull: mountFrom }),
         expected: [201, 202],
       });
       started.body.resume();

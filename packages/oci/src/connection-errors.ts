@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { defined } from '@krmhub/schema/defined';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 
@@ -38,7 +39,7 @@ export function readRegistryErrors(text: string): RegistryErrors {
       )
       .join('; ');
     const krmhubCode = ERROR_CODES.find((code) => code === errors[0]?.detail?.code);
-    return { messages, firstCode: errors[0]?.code, ...(krmhubCode && { krmhubCode }) };
+    return { messages, firstCode: errors[0]?.code, ...defined({ krmhubCode: krmhubCode || undefined }) };
   } catch {
     return { messages: '' };
   }
@@ -90,7 +91,7 @@ export function unreachableError(url: URL, error: unknown): KrmhubError {
   const noTls = url.protocol === 'https:' && /EPROTO|WRONG_VERSION|ERR_SSL|ECONNREFUSED/.test(code);
   return new KrmhubError('unreachable', message, {
     cause: error,
-    ...(noTls ? { hint: 'Use --plain-http if the registry does not support TLS.' } : {}),
+    ...defined({ hint: noTls ? 'Use --plain-http if the registry does not support TLS.' : undefined }),
   });
 }
 

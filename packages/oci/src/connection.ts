@@ -7,6 +7,7 @@ import {
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -174,11 +175,11 @@ export class Connection {
     const bytes = form && new TextEncoder().encode(form.toString());
     const response = await this.#exchange(url, {
       method: form === undefined ? 'GET' : 'POST',
-      headers: {
-        ...(authorization === undefined ? {} : { Authorization: authorization }),
-        ...(form === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }),
-      },
-      ...(bytes === undefined ? {} : { body: toContent(bytes) }),
+      headers: defined({
+        Authorization: authorization,
+        'Content-Type': form === undefined ? undefined : 'application/x-www-form-urlencoded',
+      }),
+      ...defined({ body: bytes === undefined ? undefined : toContent(bytes) }),
     });
     const text = await readLimitedText(response.body, MAX_TOKEN_BYTES);
     if (response.status === 200 && text !== undefined) return readToken(text);
@@ -208,7 +209,7 @@ export class Connection {
         ...exchange,
         headers: {
           ...exchange.headers,
-          ...(authorization !== undefined && isOwn ? { Authorization: authorization } : {}),
+          ...defined({ Authorization: isOwn ? authorization : undefined }),
         },
       });
       if (response.status < 300 || response.status >= 400) return { ...response, isOwn };
@@ -249,11 +250,7 @@ export class Connection {
       signal: this.#options.signal,
       headers: {
         'User-Agent': this.#options.userAgent,
-        ...(body !== undefined
-          ? { 'Content-Length': String(body.size) }
-          : method === 'POST' || method === 'PUT'
-            ? { 'Content-Length': '0' }
-            : {}),
+        ...defined({ 'Content-Length': body === undefined ? emptyLength(method) : String(body.size) }),
         ...headers,
       },
     });
@@ -347,6 +344,11 @@ async function readLimitedText(
 ): Promise<string | undefined> {
   const bytes = await readLimited(body, maxBytes);
   return bytes && new TextDecoder().decode(bytes);
+}
+
+/** A request whose method has a body says so if the body is empty. */
+function emptyLength(method: string): string | undefined {
+  return method === 'POST' || method === 'PUT' ? '0' : undefined;
 }
 
 function toReadable(pieces: AsyncIterable<Uint8Array>, onFailure: (error: unknown) => void): Readable {

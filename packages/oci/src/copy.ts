@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type OciClient, referrersTag, type StoredManifest } from './client.js';
 import type { OciDigest } from './digest.js';
@@ -180,7 +181,6 @@ export function referrerDescriptor({ bytes, mediaType, digest, manifest }: Store
     mediaType,
     digest,
     size: bytes.byteLength,
-    ...(type === undefined ? {} : { artifactType: type }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...defined({ artifactType: type, annotations }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { isOciDigest, type OciDigest } from './digest.js';
@@ -55,8 +56,7 @@ export function parseReference(text: string): Reference {
   return {
     registry,
     repository,
-    ...(tag === undefined ? {} : { tag }),
-    ...(digest === undefined ? {} : { digest: digest as OciDigest }),
+    ...defined({ tag, digest: digest === undefined ? undefined : (digest as OciDigest) }),
   };
 }
 

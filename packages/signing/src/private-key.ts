@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPair, type KeyObject, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa';
 import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
@@ -155,6 +156,6 @@ function publicKeyGiven(name: string): KrmhubError {
 function invalidKey(name: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is not a private key`, {
     hint: 'Use a key from `krmhub keygen` or `cosign generate-key-pair`, or a PEM file.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }

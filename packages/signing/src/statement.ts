@@ -1,4 +1,5 @@
 import { type Digest, type FunctionName, PROFILES, type Profile, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
 
@@ -136,7 +137,7 @@ export function snapshotStatement(
     _type: STATEMENT_TYPE,
     subject: Object.entries(digests).map(([name, digest]) => namedSubject(name, digest)),
     predicateType: SNAPSHOT_PREDICATE,
-    predicate: { catalog, serial, previous, expires, ...(signedAt === undefined ? {} : { signedAt }) },
+    predicate: { catalog, serial, previous, expires, ...defined({ signedAt }) },
   };
 }
 

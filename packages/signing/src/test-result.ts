@@ -1,4 +1,5 @@
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
 import { isMapping, MANIFEST_SUBJECT, namedSubject, STATEMENT_TYPE, type Statement } from './statement.js';
@@ -50,7 +51,7 @@ export function testResultStatement(
     // cosign verifies manifests and prints the first subject.
     subject: [namedSubject(MANIFEST_SUBJECT, manifest), namedSubject('definition', definition)],
     predicateType: TEST_RESULT_PREDICATE,
-    predicate: { ...result, ...(finishedAt === undefined ? {} : { [FINISHED_AT]: finishedAt }) },
+    predicate: { ...result, ...defined({ [FINISHED_AT]: finishedAt }) },
   };
 }
 
@@ -73,7 +74,7 @@ export function readTestResult({ predicateType, predicate }: Statement): TestRes
   const { [FINISHED_AT]: finishedAt, ...result } = data;
   const problem = findContradiction(result);
   if (problem !== undefined) return `invalid test result: ${problem}`;
-  return { ...result, ...(finishedAt === undefined ? {} : { finishedAt }) };
+  return { ...result, ...defined({ finishedAt }) };
 }
 
 const LISTS = [

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import {
   type CertificateAuthority,
   TrustedRoot as Root,
@@ -23,7 +24,7 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
   const refused = (reason: string, cause?: unknown) =>
     new KrmhubError('invalid-document', `${name} is not a valid trusted root: ${reason}`, {
       hint: 'Use the trusted_root.json of a sigstore instance. `cosign trusted-root create` creates one.',
-      ...(cause === undefined ? {} : { cause }),
+      ...defined({ cause }),
     });
   if (text.length > SIGNING_LIMITS.maxTrustedRootBytes) throw refused('it is too long');
   let root: Root;

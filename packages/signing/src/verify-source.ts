@@ -1,4 +1,5 @@
 import { type Digest, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SIGNING_LIMITS } from './limits.js';
 import {
   CATALOG_SUBJECTS,
@@ -68,7 +69,7 @@ function verifyOne(
   if (!verified || signer === undefined) return describeFailure(verification);
   const claim = readClaim(statement, digest, manifest);
   if (typeof claim === 'string') return claim;
-  const signature = { signer, ...(signedAt === undefined ? {} : { signedAt }) };
+  const signature = { signer, ...defined({ signedAt }) };
   if (claim === undefined) return signature;
   const { catalog, serial, expires } = claim;
   return { ...signature, snapshot: { catalog, serial, expires } };

@@ -1,4 +1,5 @@
 import { type Digest, type PublicKey, publicKeyHint } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Bundle } from '@sigstore/bundle';
 import {
   type SignedEntity,
@@ -73,7 +74,7 @@ export function verifyParsedBundle(bundle: Bundle, artifact: SignedArtifact, tru
     return {
       ...failedVerification(checks, result.check, result.message),
       ...statement,
-      ...(result.unknownKey === undefined ? {} : { unknownKey: result.unknownKey }),
+      ...defined({ unknownKey: result.unknownKey }),
     };
   }
   for (const check of ['time', 'certificate', 'log'] as const) addEvidence(check, bundle, entity, checks);
@@ -89,7 +90,7 @@ export function verifyParsedBundle(bundle: Bundle, artifact: SignedArtifact, tru
     verified: true,
     checks,
     signer,
-    ...(signedAt === undefined ? {} : { signedAt }),
+    ...defined({ signedAt }),
     ...statement,
   };
 }

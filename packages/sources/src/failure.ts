@@ -1,4 +1,5 @@
 import type { SourceProblem } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 
@@ -41,7 +42,7 @@ export class SourceFailure extends KrmhubError {
     const { hint, cause, retryAfterMilliseconds, isTemporary: passing = false } = options;
     // Wrong content has the same code wherever it is read.
     const isWrong = cause instanceof KrmhubError && cause.code === 'digest-mismatch';
-    super(isWrong ? cause.code : CODES[problem], message, { cause, ...(hint === undefined ? {} : { hint }) });
+    super(isWrong ? cause.code : CODES[problem], message, { cause, ...defined({ hint }) });
     this.problem = problem;
     this.retryAfterMilliseconds = retryAfterMilliseconds;
     this.isTemporary = passing;

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { printable } from '@krmhub/schema/network-reason';
 import type { FetchedCatalog, FetchRequest, FolderRequest, SourceContext } from './context.js';
@@ -44,7 +45,7 @@ export async function fetchFile(
     if (bundle !== undefined) found.push(bundle);
   }
   return {
-    ...(digest === validators.digest ? {} : { bytes }),
+    ...defined({ bytes: digest === validators.digest ? undefined : bytes }),
     validators: { digest },
     bundles: found,
   };

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { type SourceFile, writeSourceFiles } from '@krmhub/schema/documents/source-files';
 import type { FolderRequest } from './context.js';
@@ -56,7 +57,7 @@ export class FolderFiles {
     if (size > maxFolderFileBytes) {
       this.#files.push({
         path,
-        ...(release === undefined ? {} : { release }),
+        ...defined({ release }),
         problem: `it has ${size} bytes; the limit is ${maxFolderFileBytes}`,
       });
       return false;
@@ -87,8 +88,7 @@ export class FolderFiles {
   add(path: string, bytes: Uint8Array, release?: string, isRemoved = false): void {
     const at = {
       path,
-      ...(release === undefined ? {} : { release }),
-      ...(isRemoved ? { removed: true as const } : {}),
+      ...defined({ release, removed: isRemoved ? (true as const) : undefined }),
     };
     try {
       this.#files.push({ ...at, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) });

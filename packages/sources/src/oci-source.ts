@@ -14,6 +14,7 @@ import {
   readReferrerBundles,
   TooManyRedirects,
 } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import {
@@ -61,7 +62,7 @@ export async function fetchOci(
     }
     const found = bundles ? await readReferrerBundles(client, reference, digest, limits) : [];
     return {
-      ...(bytes === undefined ? {} : { bytes }),
+      ...defined({ bytes }),
       validators: { manifest: digest },
       bundles: found,
       manifest: digest,

@@ -6,6 +6,7 @@ import {
   type JsonValue,
   type Path,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { canonicalContent, formatValue } from './content.js';
 import { type Change, COMPATIBILITY_RULES, type Effect, type Report } from './rules.js';
 import { compareRuntimes } from './runtime.js';
@@ -33,7 +34,7 @@ export function compareDefinitions(before: FunctionDefinition, after: FunctionDe
       changes.push({
         rule,
         effect,
-        ...(version === undefined ? {} : { version }),
+        ...defined({ version }),
         path: formatPath(at),
         at,
         message,

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { keyword, propertiesOf, propertyOf, requiredOf } from '@krmhub/schema/json-schema/open-api';
 import { isSameContent } from './content.js';
 
@@ -15,7 +16,7 @@ export function withImplicitFields(schema: JsonObject): JsonObject {
   const metadata = propertyOf(schema, 'metadata') ?? {};
   return {
     ...schema,
-    ...(open ? { additionalProperties: true } : {}),
+    ...defined({ additionalProperties: open ? true : undefined }),
     properties: {
       ...propertiesOf(schema),
       apiVersion: { type: 'string' },

@@ -1,5 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
+import { defined } from '@krmhub/schema/defined';
 import type { PinnedRuntime } from '../resolve/runtimes.js';
 
 /** Name of the lock file, in the folder of the package that it locks. */
@@ -109,7 +110,9 @@ export function sortLock({ catalogs, functions, images = [] }: Lock): Lock {
   return {
     catalogs: [...catalogs].sort((a, b) => compareText(a.reference, b.reference)),
     functions: [...functions].sort(compareLockedFunctions),
-    ...(images.length === 0 ? {} : { images: [...images].sort((a, b) => compareText(a.image, b.image)) }),
+    ...defined({
+      images: images.length === 0 ? undefined : [...images].sort((a, b) => compareText(a.image, b.image)),
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { lockKey } from './compare-locks.js';
 import { type Lock, type LockedCatalog, type LockedFunction, type LockedImage, sortLock } from './lock.js';
 
@@ -34,8 +35,10 @@ export function planLock(
     const without = [...new Set([...known, ...notIn])];
     functions.set(lockKey(fn), {
       ...rest,
-      ...(serial === undefined || serial === now ? {} : { serial }),
-      ...(without.length === 0 ? {} : { notIn: without }),
+      ...defined({
+        serial: serial === undefined || serial === now ? undefined : serial,
+        notIn: without.length === 0 ? undefined : without,
+      }),
     });
   }
   const named = [...functions.values()].flatMap(({ catalog, notIn = [] }) => [catalog, ...notIn]);

@@ -11,6 +11,7 @@ import {
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
 import { LOCK_CODES } from './codes.js';
 import {
@@ -88,7 +89,7 @@ function readDocument({ value }: YamlDocument, fields: LockFields): Lock | undef
   return {
     catalogs: catalogs.flatMap((one) => one ?? []),
     functions: functions.flatMap((one) => one ?? []),
-    ...(images.length === 0 ? {} : { images: images.flatMap((one) => one ?? []) }),
+    ...defined({ images: images.length === 0 ? undefined : images.flatMap((one) => one ?? []) }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   parseImageReference,
   RUNTIME_KINDS,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { FieldReader } from '../policy/document-fields.js';
 import type { PinnedPlatform, PinnedRuntime } from '../resolve/runtimes.js';
 import type { LOCK_CODES } from './codes.js';
@@ -58,7 +59,7 @@ function readContainer(value: JsonValue, at: Path, fields: LockFields): PinnedRu
     fields.report('lock/runtime', [...at, 'image'], `the image ${why}`);
     return undefined;
   }
-  return { type: 'container', image, network, storage, ...(platforms === undefined ? {} : { platforms }) };
+  return { type: 'container', image, network, storage, ...defined({ platforms }) };
 }
 
 /** Reads the digests of an image by platform; reports what is wrong with them. */

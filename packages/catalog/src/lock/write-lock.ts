@@ -1,4 +1,5 @@
 import type { JsonObject } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { toYaml } from '../render/to-yaml.js';
 import type { PinnedRuntime } from '../resolve/runtimes.js';
 import {
@@ -29,7 +30,7 @@ export function lockDocument(lock: Lock): JsonObject {
     kind: LOCK_KIND,
     catalogs: catalogs.map(catalogDocument),
     functions: functions.map(functionDocument),
-    ...(images.length === 0 ? {} : { images: images.map(imageDocument) }),
+    ...defined({ images: images.length === 0 ? undefined : images.map(imageDocument) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Replacement } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type {
   FunctionChange,
   FunctionRecord,
@@ -65,7 +66,7 @@ export function planDeprecate(input: LifecycleInput): LifecyclePlan {
     (field) => known?.replacement?.[field] === replacement?.[field],
   );
   if (known?.reason === reason && isSame) return { outcome: 'unchanged', release };
-  const deprecated = { ...lifecycleRecord(input), ...(replacement === undefined ? {} : { replacement }) };
+  const deprecated = { ...lifecycleRecord(input), ...defined({ replacement }) };
   return planChange('deprecate', input, { ...release, deprecated }, 'release.deprecated');
 }
 
@@ -104,7 +105,7 @@ function planChange(
         release: release.release,
         digest: release.digest,
         reason,
-        ...(replacement === undefined ? {} : { replacement }),
+        ...defined({ replacement }),
       },
     },
   };

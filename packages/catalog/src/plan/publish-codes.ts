@@ -6,6 +6,7 @@ import {
   type Range,
   type Severity,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** Limits on publishing, with their units. */
 export const PUBLISH_LIMITS = {
@@ -94,7 +95,7 @@ export function publishDiagnostic(
     message,
     file,
     path: formatPath(path),
-    ...(range === undefined ? {} : { range }),
+    ...defined({ range }),
     hint: fix,
   };
 }

@@ -13,6 +13,7 @@ import {
   sha256,
   type Takedown,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type {
   DefinitionMediaType,
   FunctionChange,
@@ -169,7 +170,7 @@ function releaseRecord(
     publishedBy: by,
     mediaType,
     definition,
-    ...(readme === undefined ? {} : { readme: sha256(readme) }),
+    ...defined({ readme: readme === undefined ? undefined : sha256(readme) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Digest, type FunctionDefinition, isDigest, KrmhubError, type Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
@@ -76,11 +77,15 @@ export function planTakedown({
       ...rest,
       ...name,
       release,
-      ...(signers.length === 0 ? {} : { signers }),
-      ...(scripts.length === 0 ? {} : { scripts }),
+      ...defined({
+        signers: signers.length === 0 ? undefined : signers,
+        scripts: scripts.length === 0 ? undefined : scripts,
+      }),
     })),
-    ...(token === undefined ? {} : { token }),
-    ...(displayed === undefined ? {} : { search: searchDocument(name, left, displayed) }),
+    ...defined({
+      token,
+      search: displayed === undefined ? undefined : searchDocument(name, left, displayed),
+    }),
   };
 }
 

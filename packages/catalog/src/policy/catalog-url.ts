@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 
 /**
@@ -45,8 +46,7 @@ export function locateCatalog(text: string): CatalogLocation | undefined {
   if (base === undefined) return { identity: host + path.replace(/\/catalog\.(?:ya?ml|json)$/, '') };
   return {
     identity: host + base,
-    ...(catalog === undefined ? {} : { name: catalog }),
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...defined({ name: catalog, snapshot }),
   };
 }
 

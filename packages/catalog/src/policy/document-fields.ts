@@ -8,6 +8,7 @@ import {
   type Target,
   type YamlDocument,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 
 /** Matches names of catalogs, sources, and policies (RFC 1123). */
@@ -61,7 +62,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
       message,
       file: this.#file,
       path: formatPath(at),
-      ...(range === undefined ? {} : { range }),
+      ...defined({ range }),
       hint: options.hint ?? fix,
     });
   }

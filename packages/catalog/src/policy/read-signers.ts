@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dangers.js';
 import { type PolicyFields, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
@@ -67,7 +68,7 @@ export function readSignerFields(
     signer[name] === undefined ? undefined : fields.text(signer[name], [...at, name]);
   const times = readValidity(text, at, fields);
   const revoked = text('revoked');
-  const rest = { ...times, ...(revoked === undefined ? {} : { revoked }) };
+  const rest = { ...times, ...defined({ revoked }) };
   const problem = signerProblem(signer);
   if (problem !== undefined) {
     fields.report('policy/signer', at, problem.message, { hint: problem.hint });

@@ -1,4 +1,5 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { rangeDangers } from './dangers.js';
 import { isMapping } from './document-fields.js';
 import { type PolicyFields, readName, readPolicyFile, reportDangers } from './fields.js';
@@ -58,9 +59,9 @@ export function readPolicy({ value }: YamlDocument, fields: PolicyFields): Signi
   return {
     name,
     groups,
-    ...(releases === undefined ? {} : { releases }),
+    ...defined({ releases }),
     signers,
-    ...(testers === undefined ? {} : { testers }),
+    ...defined({ testers }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
 import {
   describeSigner,
@@ -148,9 +149,9 @@ export function releaseSignatures({
           {
             bundle: digest,
             signer,
-            ...(signedAt === undefined ? {} : { signedAt }),
+            ...defined({ signedAt }),
             receivedAt,
-            ...(isWhole === undefined ? {} : { isWhole }),
+            ...defined({ isWhole }),
           },
         ]
       : [],

@@ -1,5 +1,6 @@
 import type { FunctionName } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
+import { defined } from '@krmhub/schema/defined';
 import type { ReleaseBundle, Signer, Time } from '../ports/records.js';
 import type { TestSummary } from '../ports/test-summary.js';
 import { isSound, judgeSignatures, type SignatureVerdict } from './signature-verdict.js';
@@ -119,7 +120,7 @@ function judge(
   report: Report,
 ): TestReport {
   const { digest, tests, signer, signedAt, receivedAt } = report;
-  const signature = { signer, receivedAt, ...(signedAt === undefined ? {} : { signedAt }) };
+  const signature = { signer, receivedAt, ...defined({ signedAt }) };
   const verdict = judgeSignatures(policies, name, { signatures: [signature] });
   return { bundle: digest, tests, at: reportTime(report), signer, verdict };
 }

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   permitsLicense,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { orderDefinition } from '../render/render.js';
 import {
   catalogWriter,
@@ -87,9 +88,9 @@ function restrictToSchema({ configMap: _, ...version }: JsonObject): JsonObject 
   return {
     ...version,
     license: SCHEMA_LICENSE,
-    runtime: {
-      ...(container === undefined ? {} : { container: { ...container } }),
-      ...(platforms.length === 0 ? {} : { exec: { platforms, platform: platforms } }),
-    },
+    runtime: defined({
+      container: container === undefined ? undefined : { ...container },
+      exec: platforms.length === 0 ? undefined : { platforms, platform: platforms },
+    }),
   };
 }

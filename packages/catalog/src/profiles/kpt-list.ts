@@ -1,4 +1,5 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { isWritable } from '../render/to-yaml.js';
 import { parsePinnedImage } from './image.js';
 import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
@@ -59,8 +60,7 @@ function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] 
       description,
       documentation,
       image,
-      ...(digest === undefined ? {} : { digest }),
-      ...(types.length === 1 ? { type: type! } : {}),
+      ...defined({ digest, type: types.length === 1 ? type! : undefined }),
     });
   }
   if (listed.size === 0) return omitFunction(lose);

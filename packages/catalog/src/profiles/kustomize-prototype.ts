@@ -1,4 +1,5 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { orderDefinition } from '../render/render.js';
 import { pinnedImage } from './image.js';
 import {
@@ -62,7 +63,7 @@ function restrictToPrototype(
     runtime: {
       container: {
         image: pinnedImage(container),
-        ...(container.requireNetwork === true ? { network: true } : {}),
+        ...defined({ network: container.requireNetwork === true ? true : undefined }),
       },
     },
   };

@@ -1,4 +1,5 @@
 import type { FunctionDefinition, JsonObject, ProfileLoss, UnsupportedField } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render/render.js';
 import { toYamlItem } from '../render/to-yaml.js';
 
@@ -59,8 +60,7 @@ export function translateDefinition(
     losses.push({
       group,
       kind: names.kind,
-      ...(version === undefined ? {} : { version }),
-      ...(field === undefined ? {} : { field }),
+      ...defined({ version, field }),
       message,
     });
   });

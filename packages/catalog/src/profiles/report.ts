@@ -1,4 +1,5 @@
 import type { Digest, Profile, ProfileLoss, ProfileReport, UnsupportedField } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
 /**
@@ -17,7 +18,7 @@ export function profileReportPieces(
     apiVersion: RECIPE_API_VERSION,
     kind: 'ProfileReport',
     catalog,
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...defined({ snapshot }),
     profile,
     unsaid: [...unsaid],
   };

@@ -5,6 +5,7 @@ import {
   lintDefinition,
   type Path,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RecipeFields } from './fields.js';
 import { readLicense } from './read-selector.js';
 import { RECIPE_LIMITS } from './recipe.js';
@@ -33,17 +34,16 @@ export function readDefaults(
   const schema = readSchema(given.schema, [...at, 'schema'], fields);
   const idempotent =
     given.idempotent === undefined ? undefined : fields.boolean(given.idempotent, [...at, 'idempotent']);
-  const defaults: EntryDefaults = {
-    ...(publisher === undefined ? {} : { publisher }),
-    ...(license === undefined
-      ? {}
-      : { license: readLicense(license, [...at, 'license'], fields, 'recipe/license') }),
-    ...(schema === undefined ? {} : { schema }),
-    ...(idempotent === undefined ? {} : { idempotent }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(examples === undefined ? {} : { examples }),
-    ...(registry === undefined ? {} : { registry }),
-  };
+  const defaults: EntryDefaults = defined({
+    publisher,
+    license:
+      license === undefined ? undefined : readLicense(license, [...at, 'license'], fields, 'recipe/license'),
+    schema,
+    idempotent,
+    usage,
+    examples,
+    registry,
+  });
   checkDefaults(defaults, at, fields);
   return defaults;
 }

@@ -1,4 +1,5 @@
 import { CONVERT_SOURCES, isGroup, type JsonObject, type JsonValue, type Path } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RecipeFields } from './fields.js';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 import { isFilePath, type SourceAddress } from './source-address.js';
@@ -28,13 +29,7 @@ export function readFormat(
     const hint = `Remove \`${name}\`, or set \`format\` to the format of the files.`;
     fields.report('recipe/format', [...at, name], message, { hint, target: 'key' });
   }
-  return {
-    ...(format === undefined ? {} : { format }),
-    ...(group === undefined ? {} : { group }),
-    ...(groups === undefined ? {} : { groups }),
-    ...(paths === undefined ? {} : { paths }),
-    ...(releases === undefined ? {} : { releases }),
-  };
+  return defined({ format, group, groups, paths, releases });
 }
 
 function readGroup(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {

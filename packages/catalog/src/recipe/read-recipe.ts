@@ -7,6 +7,7 @@ import {
   type Path,
   readYaml,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { limitDiagnostics } from '@krmhub/schema/lint/findings';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
 import { type PolicyFields, policyFields, withoutDateWarnings } from '../policy/fields.js';
@@ -88,7 +89,7 @@ function readMetadata(
   const name = readName(metadata.name, [...at, 'name'], fields);
   const labels =
     metadata.labels === undefined ? undefined : readLabels(metadata.labels, [...at, 'labels'], fields);
-  return name === undefined ? undefined : { name, ...(labels === undefined ? {} : { labels }) };
+  return name === undefined ? undefined : { name, ...defined({ labels }) };
 }
 
 function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<string, string> | undefined {
@@ -128,7 +129,7 @@ function readSpec(
   const policy = readRecipePolicy(spec.policy, fields, signing);
   const sources = readSources(spec.sources, fields, policy?.requireSignature ?? []);
   if (sources === undefined) return undefined;
-  return { sources, ...(policy === undefined ? {} : { policy }) };
+  return { sources, ...defined({ policy }) };
 }
 
 function readSources(

@@ -1,4 +1,5 @@
 import { type JsonValue, type Path, parseImageReference } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { RecipeFields } from './fields.js';
 import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
@@ -126,5 +127,5 @@ function checkShadowed(
 }
 
 function invalid(reason: string, hint?: string): Prefix {
-  return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
+  return { ok: false, reason, ...defined({ hint }) };
 }

@@ -7,6 +7,7 @@ import {
   RUNTIME_KINDS,
   type RuntimeKind,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { licenseHint } from '@krmhub/schema/licenses/expressions';
 import { normalizeLicense } from '@krmhub/schema/licenses/spdx-identifiers';
 import { suggest } from '@krmhub/schema/suggest';
@@ -54,7 +55,7 @@ function readDenyRule(value: JsonValue, at: Path, fields: RecipeFields): DenyRul
   }
   const reason = written === undefined ? undefined : fields.text(written, [...at, 'reason']);
   const read = readFields(selector, at, fields, 'recipe/license');
-  return { ...read, ...(reason === undefined ? {} : { reason }) };
+  return { ...read, ...defined({ reason }) };
 }
 
 function readSelector(value: JsonValue, at: Path, fields: RecipeFields): Selector {

@@ -1,4 +1,5 @@
 import { type JsonValue, matchesGlob, type Path } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { DNS_LABEL } from '../policy/document-fields.js';
 import { readReleaseRange } from '../policy/release-range.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
@@ -51,13 +52,13 @@ export function readSource(
   if (name === undefined) return undefined;
   const read: RecipeSource = {
     name,
-    ...(release === undefined ? {} : { release }),
-    ...(catalog === undefined
-      ? {}
-      : { catalog: { ...catalog, ...(defaults === undefined ? {} : { defaults }) } }),
-    ...(match === undefined ? {} : { match }),
+    ...defined({
+      release,
+      catalog: catalog === undefined ? undefined : { ...catalog, ...defined({ defaults }) },
+      match,
+    }),
     exclude: exclude ?? [],
-    ...(rewrite === undefined ? {} : { rewrite }),
+    ...defined({ rewrite }),
   };
   checkInsecure(read, at, fields, policies);
   return read;
@@ -113,10 +114,10 @@ function readCatalog(
   if (url === undefined) return undefined;
   return {
     url,
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     ...format,
     refreshSeconds: refresh ?? defaultRefreshSeconds,
-    ...(minimumAge === undefined ? {} : { minimumAgeSeconds: minimumAge }),
+    ...defined({ minimumAgeSeconds: minimumAge }),
   };
 }
 

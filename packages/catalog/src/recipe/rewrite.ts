@@ -1,4 +1,5 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { shortened } from './evaluate-policy.js';
 import type { RewriteRule } from './recipe.js';
@@ -36,11 +37,14 @@ export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionV
     ...version,
     runtime: {
       ...version.runtime,
-      ...(container === undefined ? {} : { container: { ...container, image: rewritten(container.image) } }),
-      ...(exec === undefined
-        ? {}
-        : { exec: { platforms: exec.platforms.map((one) => ({ ...one, uri: rewritten(one.uri) })) } }),
-      ...(starlark === undefined ? {} : { starlark: rewritten(starlark) }),
+      ...defined({
+        container: container === undefined ? undefined : { ...container, image: rewritten(container.image) },
+        exec:
+          exec === undefined
+            ? undefined
+            : { platforms: exec.platforms.map((one) => ({ ...one, uri: rewritten(one.uri) })) },
+        starlark: starlark === undefined ? undefined : rewritten(starlark),
+      }),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { locateCatalog } from '../policy/catalog-url.js';
@@ -148,7 +149,7 @@ function readGit(text: string, folders: boolean): ReadAddress {
       type: 'git',
       repository: url.href,
       path,
-      ...(read.ref === undefined ? {} : { ref: read.ref }),
+      ...defined({ ref: read.ref }),
     },
   };
 }
@@ -216,5 +217,5 @@ function credentialsProblem(): ReadAddress & { ok: false } {
 }
 
 function invalid(reason: string, hint?: string): ReadAddress & { ok: false } {
-  return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
+  return { ok: false, reason, ...defined({ hint }) };
 }

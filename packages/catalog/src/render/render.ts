@@ -7,6 +7,7 @@ import type {
   JsonValue,
   SnapshotRendition,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KRM_API_VERSION } from '@krmhub/schema/definition';
 import { sha256 } from '@krmhub/schema/digest';
 import type { RenderedEntry } from '../ports/records.js';
@@ -74,7 +75,7 @@ export function catalogPieces(
   { name, labels }: CatalogHeader,
 ): { entry(entry: Pick<RenderedEntry, 'yaml' | 'json'>): string; end(): string } {
   const { kind, syntax } = RENDITIONS[form];
-  const metadata = { name, ...(labels === undefined ? {} : { labels }) };
+  const metadata = { name, ...defined({ labels }) };
   const head = { apiVersion: KRM_API_VERSION, kind, metadata };
   let empty = true;
   if (syntax === 'yaml') {

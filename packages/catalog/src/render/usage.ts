@@ -9,6 +9,7 @@ import {
   kebabCase,
   parseImageReference,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { toYaml } from './to-yaml.js';
 
 /** Text and a snippet to copy. */
@@ -109,7 +110,7 @@ function configSection(
       : {
           container: {
             image,
-            ...(version.runtime.container?.requireNetwork === true ? { network: true } : {}),
+            ...defined({ network: version.runtime.container?.requireNetwork === true ? true : undefined }),
           },
         };
   const { apiVersion, kind, metadata, ...fields } = example.value;
@@ -120,7 +121,9 @@ function configSection(
       ...(metadata as JsonObject),
       annotations: {
         ...((metadata as JsonObject).annotations as JsonObject | undefined),
-        ...(container === undefined ? {} : { 'config.kubernetes.io/function': toYaml(container) }),
+        ...defined({
+          'config.kubernetes.io/function': container === undefined ? undefined : toYaml(container),
+        }),
         // In a kpt package, it would be applied to the cluster, which does not know its kind.
         'config.kubernetes.io/local-config': 'true',
       },

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import {
   type ContainerRuntime,
   type ExecRuntime,
@@ -90,7 +91,7 @@ function pinContainer(container: ContainerRuntime, served: ServedImage | undefin
   const runtime: PinnedContainer = {
     type: 'container',
     image: `${name}@${digest}`,
-    ...(served?.platforms === undefined ? {} : { platforms: served.platforms }),
+    ...defined({ platforms: served?.platforms }),
     network: container.requireNetwork === true,
     storage: container.requireStorageMount === true,
   };
@@ -100,7 +101,7 @@ function pinContainer(container: ContainerRuntime, served: ServedImage | undefin
 function pinExec({ platforms }: ExecRuntime): PinPlan {
   const found = platforms.map(({ os, arch, bin, uri, sha256 }) => {
     const digest = `sha256:${sha256 ?? ociDigest(uri) ?? ''}`;
-    return { os, arch, bin, uri, ...(isDigest(digest) ? { sha256: digest } : {}) };
+    return { os, arch, bin, uri, ...defined({ sha256: isDigest(digest) ? digest : undefined }) };
   });
   const unpinned = found.find((one) => one.sha256 === undefined);
   if (unpinned !== undefined) {

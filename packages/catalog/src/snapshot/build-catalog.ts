@@ -7,6 +7,7 @@ import {
   SNAPSHOT_RENDITIONS,
   type SnapshotRendition,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type {
@@ -96,13 +97,13 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
   places.sort((a, b) => compareFunctionNames(a.place, b.place));
   const entries = places.flatMap(({ entry }) => entry ?? []);
   const { name: catalog, labels } = recipe;
-  const head = { catalog, ...(labels === undefined ? {} : { labels }) };
+  const head = { catalog, ...defined({ labels }) };
   return {
     ...head,
     digests: Object.fromEntries(
       SNAPSHOT_RENDITIONS.map((form) => [form, digestOf(builtCatalogPieces({ ...head, entries }, form))]),
     ) as Record<SnapshotRendition, Digest>,
-    ...(material.reported.length === 0 ? {} : { sources: material.reported }),
+    ...defined({ sources: material.reported.length === 0 ? undefined : material.reported }),
     count: entries.length,
     functions: places.map(({ place }) => place),
     entries,
@@ -114,7 +115,7 @@ export function* builtCatalogPieces(
   { catalog, labels, entries }: Pick<BuiltCatalog, 'catalog' | 'labels' | 'entries'>,
   form: SnapshotRendition,
 ): Generator<string, void, undefined> {
-  const pieces = catalogPieces(form, { name: catalog, ...(labels === undefined ? {} : { labels }) });
+  const pieces = catalogPieces(form, { name: catalog, ...defined({ labels }) });
   for (const entry of entries) yield pieces.entry(entry);
   yield pieces.end();
 }
@@ -169,7 +170,7 @@ function collectInputs(
     const material = of(fn);
     const facts = () =>
       new Map(releases.map(({ release, definition }) => [release, versionFacts(definition)]));
-    material.own = { ...fn, ...(withFacts ? { facts: facts() } : {}) };
+    material.own = { ...fn, ...defined({ facts: withFacts ? facts() : undefined }) };
   }
   const signatures = new Map<string, readonly SourceSignature[]>();
   const reported: ReportedSource[] = [];
@@ -181,7 +182,7 @@ function collectInputs(
     reported.push(source.reported);
     const take = ({ json, facts, firstSeen, goneAt }: KnownEntry, material: FunctionInputs): void => {
       const entries = material.upstream.get(name) ?? [];
-      entries.push({ ...facts, firstSeen, ...(goneAt === undefined ? {} : { goneAt }) });
+      entries.push({ ...facts, firstSeen, ...defined({ goneAt }) });
       material.upstream.set(name, entries);
       material.rendered.set(facts.definition, json);
     };
@@ -196,7 +197,7 @@ function collectInputs(
     clock,
     ownsGroup: (group: string) => groups.has(group),
     signatures,
-    ...(policies === undefined ? {} : { policies }),
+    ...defined({ policies }),
   };
   return { functions: found, context, reported };
 }

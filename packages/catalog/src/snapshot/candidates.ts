@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ReleaseSummary, Selection } from '../ports/records.js';
 import type { UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
@@ -34,7 +35,7 @@ export function functionCandidates(
     group: name.group,
     kind: name.kind,
     releases: own?.releases ?? [],
-    ...(own?.facts === undefined ? {} : { facts: own.facts }),
+    ...defined({ facts: own?.facts }),
     upstream,
   };
 }

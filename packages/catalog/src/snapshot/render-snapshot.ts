@@ -1,4 +1,5 @@
 import type { Snapshot, SnapshotEntry, SnapshotReport } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
@@ -34,10 +35,9 @@ function snapshotEntry({ group, kind, versions }: CatalogEntryRow): SnapshotEntr
     versions: versions.map(({ name, source, release, definition, signedBy, rewritten }) => ({
       name,
       source,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
       definition,
-      ...(signedBy === undefined ? {} : { signedBy }),
-      ...(rewritten === undefined ? {} : { rewritten }),
+      ...defined({ signedBy, rewritten }),
     })),
   };
 }
@@ -93,9 +93,9 @@ export function renderReport(
     ),
   };
   return renderLists(head, {
-    ...(sources === undefined ? {} : { sources }),
+    ...defined({ sources }),
     shadowed,
-    ...(refused.length === 0 ? {} : { refused }),
+    ...defined({ refused: refused.length === 0 ? undefined : refused }),
     yanked,
   });
 }

@@ -1,4 +1,5 @@
 import type { ReportedSource } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
 
@@ -22,13 +23,15 @@ export function reportSource({ source, url, failure, copy }: SourceRecord): Repo
     url,
     state: failure === undefined ? 'current' : 'stale',
     digest: copy.digest,
-    ...(copy.snapshot === undefined ? {} : { serial: copy.snapshot.serial }),
+    ...defined({ serial: copy.snapshot?.serial }),
     ...reason,
     invalid: copy.invalid,
     invalidEntries: copy.invalidEntries,
-    ...(copy.completed === undefined
-      ? {}
-      : { completed: copy.completed, completedEntries: copy.completedEntries ?? copy.completed.length }),
+    ...defined({
+      completed: copy.completed,
+      completedEntries:
+        copy.completed === undefined ? undefined : (copy.completedEntries ?? copy.completed.length),
+    }),
   };
 }
 

@@ -9,6 +9,7 @@
  */
 
 import type { Digest, FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type { NameRange } from '../ports/segment-records.js';
@@ -93,10 +94,12 @@ export function rangesToSplit(
     if (last !== undefined && first <= last.end) last.end = Math.max(last.end, end);
     else ranges.push({ first, end });
   }
-  return ranges.map(({ first, end }) => ({
-    ...(first === 0 ? {} : { from: nameOf(segments[first]!) }),
-    ...(end >= segments.length ? {} : { to: nameOf(segments[end]!) }),
-  }));
+  return ranges.map(({ first, end }) =>
+    defined({
+      from: first === 0 ? undefined : nameOf(segments[first]!),
+      to: end >= segments.length ? undefined : nameOf(segments[end]!),
+    }),
+  );
 }
 
 /** Returns the index of the last segment that begins at or before the name; -1 if there is none. */

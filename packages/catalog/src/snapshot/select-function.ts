@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type Refused,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import semver from 'semver';
 import { newestByRelease } from '../plan/displayed-release.js';
 import { releaseSignatures } from '../policy/signature-verdict.js';
@@ -157,7 +158,7 @@ class SelectionBuilder {
       kind: this.#kind ?? kind,
       versions: this.#versions.sort((a, b) => compareApiVersions(a.name, b.name)),
       shadowed: this.#shadowed,
-      ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
+      ...defined({ refused: this.#refused.length === 0 ? undefined : this.#refused }),
       yanked: this.#yanked,
     };
   }
@@ -191,8 +192,7 @@ class SelectionBuilder {
       source: source.name,
       ...releaseField(candidate.release),
       definition: candidate.definition,
-      ...(signedBy === undefined ? {} : { signedBy }),
-      ...(rewritten ? { rewritten } : {}),
+      ...defined({ signedBy, rewritten: rewritten || undefined }),
     });
   }
 
@@ -244,7 +244,7 @@ class SelectionBuilder {
           facts: entry.versions,
           signatures: this.#context.signatures.get(source.name) ?? [],
           yanked: false,
-          ...(time === undefined ? {} : { availableAt: time }),
+          ...defined({ availableAt: time }),
         };
       });
   }

@@ -6,6 +6,7 @@ import {
   type Path,
   type YamlDocument,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { canonicalCatalogUrl, locateCatalog } from '../policy/catalog-url.js';
 import { DNS_LABEL, type Fields, isMapping } from '../policy/document-fields.js';
 import {
@@ -126,7 +127,7 @@ function readCatalog(document: YamlDocument, fields: PolicyFields): TrustedCatal
   const keys = readKeys(spec.keys, [...at, 'keys'], fields);
   const limits = readLimits(spec, at, fields);
   if (name === undefined || url === undefined || keys === undefined) return undefined;
-  return { name, url, ...(catalog === undefined ? {} : { catalog }), keys, ...limits };
+  return { name, url, ...defined({ catalog }), keys, ...limits };
 }
 
 function readLimits(
@@ -166,7 +167,7 @@ function readCatalogTrust(document: YamlDocument, fields: PolicyFields): Catalog
     fields.report('policy/missing-field', ['spec'], '`official` or `catalogs` is missing');
   }
   if (name === undefined || catalogs === undefined) return undefined;
-  return { name, ...(official === undefined ? {} : { official }), catalogs };
+  return { name, ...defined({ official }), catalogs };
 }
 
 const DIGEST_SUFFIX = /@sha256:[a-f0-9]{64}$/;

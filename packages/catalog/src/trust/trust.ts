@@ -1,4 +1,5 @@
 import type { Digest, JsonObject } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { locateCatalog } from '../policy/catalog-url.js';
 import {
   POLICY_API_VERSION,
@@ -86,9 +87,7 @@ export function trustDocument(entry: TrustEntry): JsonObject {
       ...head(TRUSTED_CATALOG_KIND),
       spec: {
         url,
-        ...(catalog === undefined ? {} : { catalog }),
-        ...(minSerial === undefined ? {} : { minSerial }),
-        ...(maxAge === undefined ? {} : { maxAge: formatDuration(maxAge) }),
+        ...defined({ catalog, minSerial, maxAge: maxAge === undefined ? undefined : formatDuration(maxAge) }),
         keys,
       },
     };
@@ -97,7 +96,7 @@ export function trustDocument(entry: TrustEntry): JsonObject {
     const { official, catalogs } = entry;
     return {
       ...head(CATALOG_TRUST_KIND),
-      spec: { ...(official === undefined ? {} : { official }), catalogs: [...catalogs] },
+      spec: { ...defined({ official }), catalogs: [...catalogs] },
     };
   }
   const { groups, releases, signers, testers } = entry;
@@ -105,9 +104,9 @@ export function trustDocument(entry: TrustEntry): JsonObject {
     ...head(POLICY_KIND),
     spec: {
       groups: [...groups],
-      ...(releases === undefined ? {} : { releases }),
+      ...defined({ releases }),
       signers: signers.map(signerDocument),
-      ...(testers === undefined ? {} : { testers: testers.map(signerDocument) }),
+      ...defined({ testers: testers?.map(signerDocument) }),
     },
   };
 }

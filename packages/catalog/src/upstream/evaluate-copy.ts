@@ -1,4 +1,5 @@
 import type { Digest, SourceProblem } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { describeSigner, isNamedSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { Signer, Time } from '../ports/records.js';
 import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-records.js';
@@ -68,8 +69,7 @@ export function evaluateCopy(input: {
   return {
     accepted: {
       signatures: withReceivedTimes(record.copy, digest, found.signatures, now),
-      ...(claim === undefined ? {} : { snapshot: claim }),
-      ...(highest === undefined ? {} : { highest }),
+      ...defined({ snapshot: claim, highest }),
     },
   };
 }
@@ -159,7 +159,7 @@ function withReceivedTimes(
     const before = known.find((one) => isSameSigner(one.signer, signer) && one.signedAt === signedAt);
     signatures.push({
       signer,
-      ...(signedAt === undefined ? {} : { signedAt }),
+      ...defined({ signedAt }),
       receivedAt: before?.receivedAt ?? now,
     });
   }

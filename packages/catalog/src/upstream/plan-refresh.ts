@@ -1,4 +1,5 @@
 import { type CompletedEntry, canonicalJson, type Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
 import type {
@@ -74,10 +75,15 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
   const common = {
     expected: record,
     purgeGoneBefore,
-    ...(minimumAgeSeconds === undefined ? {} : { minimumAgeSeconds }),
+    ...defined({ minimumAgeSeconds }),
   };
   const event = (type: EventType, more: { digest?: Digest; reason?: string }) => ({
-    event: { type, at: now, by: 'krmhub', catalog: record.catalog, source: record.source, ...more },
+    type,
+    at: now,
+    by: 'krmhub',
+    catalog: record.catalog,
+    source: record.source,
+    ...more,
   });
   if (outcome.outcome === 'failed') {
     const failed = failedRecord(input, outcome);
@@ -87,7 +93,12 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
       put: [],
       removed: [],
       reevaluate: false,
-      ...(record.failure === undefined ? event('source.failing', { reason: failed.failure!.message }) : {}),
+      ...defined({
+        event:
+          record.failure === undefined
+            ? event('source.failing', { reason: failed.failure!.message })
+            : undefined,
+      }),
     };
   }
   const copy = nextCopy(input, outcome);
@@ -108,12 +119,12 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
       checkedAt: now,
       nextAt: addSeconds(now, withJitter(input.upstream.refreshSeconds, input.jitter)),
       copy,
-      ...(highest === undefined ? {} : { highest }),
+      ...defined({ highest }),
     },
     put,
     removed,
     reevaluate: reevaluate,
-    ...(type === undefined ? {} : event(type, { digest: copy.digest })),
+    ...defined({ event: type === undefined ? undefined : event(type, { digest: copy.digest }) }),
   };
 }
 
@@ -144,7 +155,7 @@ function nextCopy(
 ): SourceCopy {
   const { validators, accepted } = outcome;
   const { signatures, snapshot } = accepted;
-  const signed = { signatures, ...(snapshot === undefined ? {} : { snapshot }) };
+  const signed = { signatures, ...defined({ snapshot }) };
   if (outcome.outcome === 'fetched') {
     const { digest, size, entries, unchanged = [], invalid, invalidEntries } = outcome;
     const { completed, completedEntries } = outcome;
@@ -157,8 +168,11 @@ function nextCopy(
       entries: entries.length + unchanged.length,
       invalid,
       invalidEntries,
-      ...(completed === undefined ? {} : { completed, completedEntries: completedEntries ?? 0 }),
-      ...(reading === undefined ? {} : { reading }),
+      ...defined({
+        completed,
+        completedEntries: completed === undefined ? undefined : (completedEntries ?? 0),
+        reading,
+      }),
       ...signed,
     };
   }

@@ -1,4 +1,5 @@
 import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 // Imports single modules, because separate processes read upstream catalogs and load everything that is imported here.
 import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
@@ -152,7 +153,10 @@ export function readUpstreamWithTotals(
     entries,
     invalid: invalid.sort((a, b) => a.entry - b.entry),
     invalidEntries,
-    ...(completedEntries === 0 ? {} : { completed, completedEntries }),
+    ...defined({
+      completed: completedEntries === 0 ? undefined : completed,
+      completedEntries: completedEntries || undefined,
+    }),
     totals: { versions, storedBytes },
   };
 }

@@ -1,4 +1,5 @@
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { canonicalJson, sha256 } from '@krmhub/schema/digest';
 import type { UpstreamCatalog } from '../recipe/recipe.js';
 
@@ -9,12 +10,7 @@ export type Reading = Pick<UpstreamCatalog, 'defaults' | 'format' | 'group' | 'g
 const CONVERTER_REVISION = 2;
 
 export function readingOf({ defaults, format, group, groups }: Reading): Reading {
-  return {
-    ...(defaults === undefined ? {} : { defaults }),
-    ...(format === undefined ? {} : { format }),
-    ...(group === undefined ? {} : { group }),
-    ...(groups === undefined ? {} : { groups }),
-  };
+  return defined({ defaults, format, group, groups });
 }
 
 /** Identifies how a copy was read, so that it is read again after a change. Undefined for a plain catalog. */
@@ -36,8 +32,7 @@ export function folderOf({ format, releases = 'folders', paths }: UpstreamCatalo
   return {
     folder: {
       releases,
-      ...(paths === undefined ? {} : { paths }),
-      ...(format === 'kpt-metadata' ? { names: KPT_METADATA } : {}),
+      ...defined({ paths, names: format === 'kpt-metadata' ? KPT_METADATA : undefined }),
     },
   };
 }

@@ -1,3 +1,5 @@
+import { defined } from '@krmhub/schema/defined';
+
 /** HTTP status of the error codes of distribution-spec ("Error Codes") and of Docker's registry. */
 export const OCI_STATUS = {
   BLOB_UNKNOWN: 404,
@@ -55,5 +57,5 @@ export class OciError extends Error {
 
 /** Returns the body of an error response. Most clients print only the message. */
 export function errorBody(code: OciErrorCode, message: string, detail: unknown): string {
-  return JSON.stringify({ errors: [{ code, message, ...(detail === undefined ? {} : { detail }) }] });
+  return JSON.stringify({ errors: [{ code, message, ...defined({ detail }) }] });
 }

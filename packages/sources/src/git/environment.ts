@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { defined } from '@krmhub/schema/defined';
 import { unbracketed } from '../address-guard.js';
 import type { SourceCredentials } from '../context.js';
 import { authorization } from '../http/get-file.js';
@@ -65,7 +66,7 @@ export function gitEnvironment(options: GitSettings): Record<string, string> {
     GIT_LITERAL_PATHSPECS: '1',
     GIT_ALLOW_PROTOCOL: protocols.join(':'),
     GIT_PROTOCOL_FROM_USER: '0',
-    ...(protocols.includes('ssh') ? sshEnvironment(remote, limits, sshAgentSocket) : {}),
+    ...sshEnvironment(protocols, remote, limits, sshAgentSocket),
     ...configEnvironment([
       ...userEntries(user),
       ['protocol.allow', 'never'],
@@ -169,10 +170,12 @@ function authorizationHeader({ url, protocol, credentials }: Remote): [string, s
 
 /** ssh uses the keys and known hosts of the user, but no other configuration. */
 function sshEnvironment(
+  protocols: readonly string[],
   { url, protocol, port, address }: Remote,
   limits: SourceLimits,
   agentSocket: string | undefined,
 ): Record<string, string> {
+  if (!protocols.includes('ssh')) return {};
   const host = unbracketed(url.hostname);
   const settings = {
     BatchMode: 'yes',
@@ -186,14 +189,15 @@ function sshEnvironment(
     ServerAliveInterval: Math.max(Math.ceil(limits.idleMilliseconds / 2_000), 1),
     ServerAliveCountMax: 2,
     // The name in known_hosts; the address is only for the connection. Of a URL that git changes, neither is known.
-    ...(protocol === 'ssh'
-      ? { HostKeyAlias: port === 22 ? host : `[${host}]:${port}`, HostName: address ?? host }
-      : {}),
+    ...defined({
+      HostKeyAlias: protocol === 'ssh' ? (port === 22 ? host : `[${host}]:${port}`) : undefined,
+      HostName: protocol === 'ssh' ? (address ?? host) : undefined,
+    }),
   };
   const options = Object.entries(settings).map(([name, value]) => `-o '${name}=${value}'`);
   return {
     GIT_SSH_VARIANT: 'ssh',
     GIT_SSH_COMMAND: `ssh -F /dev/null ${options.join(' ')}`,
-    ...(agentSocket === undefined ? {} : { SSH_AUTH_SOCK: agentSocket }),
+    ...defined({ SSH_AUTH_SOCK: agentSocket }),
   };
 }

@@ -1,5 +1,6 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import { isInsecure } from '@krmhub/catalog/recipe/source-address';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   credentialsFor,
@@ -197,8 +198,12 @@ async function readCatalog(
     }
   }
   return {
-    ...(bytes === undefined ? {} : { bytes }),
-    validators: { commit, ...selection, ...(bundles ? { bundles: String(beside.length) } : {}) },
+    ...defined({ bytes }),
+    validators: {
+      commit,
+      ...selection,
+      ...defined({ bundles: bundles ? String(beside.length) : undefined }),
+    },
     bundles: beside,
   };
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { defined } from '@krmhub/schema/defined';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { credentialsFor, type SourceContext, type SourceCredentials } from '../context.js';
@@ -119,7 +120,7 @@ function sendRequest<Result>(
     'User-Agent': context.options.userAgent,
     ...own,
     Connection: 'close',
-    ...(credentials === undefined ? {} : { Authorization: authorization(credentials) }),
+    ...defined({ Authorization: credentials === undefined ? undefined : authorization(credentials) }),
   };
   return exchange(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;

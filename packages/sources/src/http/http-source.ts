@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { FetchedCatalog, FetchRequest, SourceContext } from '../context.js';
@@ -46,10 +47,7 @@ function webAddress(text: string): URL {
 }
 
 function toConditions({ etag, lastModified }: Record<string, string>): Record<string, string> {
-  return {
-    ...(etag === undefined ? {} : { 'If-None-Match': etag }),
-    ...(lastModified === undefined ? {} : { 'If-Modified-Since': lastModified }),
-  };
+  return defined({ 'If-None-Match': etag, 'If-Modified-Since': lastModified });
 }
 
 function readValidators(headers: IncomingHttpHeaders): Record<string, string> {

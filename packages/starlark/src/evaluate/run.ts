@@ -68,7 +68,7 @@ function loadModule({ load }: RunOptions, thread: Thread, module: string): Loade
     const place = where === undefined ? '' : `${formatPosition(where)}: `;
     throw new EvaluationError(`cannot load ${module}: ${place}${message}`, {
       cause: error,
-      ...(error instanceof EvaluationError && error.limit !== undefined ? { limit: error.limit } : {}),
+      limit: error instanceof EvaluationError ? error.limit : undefined,
     });
   }
 }

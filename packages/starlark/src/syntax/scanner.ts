@@ -57,7 +57,9 @@ export class Scanner {
   }
 
   #token(kind: TokenKind, start: number, value?: Token['value']): Token {
-    return { kind, start, end: this.#offset, ...(value === undefined ? {} : { value }) };
+    const token: Token = { kind, start, end: this.#offset };
+    if (value !== undefined) token.value = value;
+    return token;
   }
 
   /** Skips spaces, carriage returns before line ends, and a comment. */

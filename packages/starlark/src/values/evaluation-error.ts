@@ -22,7 +22,7 @@ export class EvaluationError extends Error {
   /** The limit that the program exceeded. */
   readonly limit: ExceededLimit | undefined;
 
-  constructor(message: string, options: { limit?: ExceededLimit; cause?: unknown } = {}) {
+  constructor(message: string, options: { limit?: ExceededLimit | undefined; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.limit = options.limit;
   }

@@ -1,4 +1,5 @@
 import { compareApiVersions, type FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { CompatibilityRule } from '../rules.js';
 import {
   CATALOG_CHANGE_CLASSES,
@@ -43,13 +44,15 @@ export class FunctionChanges {
     this.#changes.push({
       group: this.name.group,
       kind: this.name.kind,
-      ...(version === undefined ? {} : { version }),
+      ...defined({ version }),
       class: name,
       weight: CATALOG_CHANGE_CLASSES[name].weight,
-      ...(rule === undefined ? {} : { rule }),
+      ...defined({ rule }),
       message: truncate(message),
-      ...(before === undefined ? {} : { before: truncate(before) }),
-      ...(after === undefined ? {} : { after: truncate(after) }),
+      ...defined({
+        before: before === undefined ? undefined : truncate(before),
+        after: after === undefined ? undefined : truncate(after),
+      }),
     });
   }
 

@@ -6,6 +6,7 @@ import {
   parseImageReference,
   releaseFromPath,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Change, CompatibilityRule } from '../rules.js';
 import { pinnedDigest } from '../runtime.js';
 import type { FunctionChanges } from './changes.js';
@@ -63,7 +64,7 @@ export function addDefinitionChanges(
   const texts: string[] = [];
   for (const change of found) {
     const { rule, version: name, message, effect } = change;
-    const details = { rule, ...(name === undefined ? {} : { version: name }) };
+    const details = { rule, ...defined({ version: name }) };
     const [was, is] = [old.get(name ?? ''), now.get(name ?? '')];
     if (rule === 'documentation-changed') {
       texts.push(name === undefined ? message : `${name}: ${message}`);
