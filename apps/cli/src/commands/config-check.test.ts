@@ -1,4 +1,4 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIo } from '../testing/command-line.js';
@@ -71,6 +71,7 @@ async function write(spec: string): Promise<void> {
     'package/java.yaml': config,
   });
 }
+const forgetCache = () => rm(path.join(pack.folder, '.cache'), { recursive: true });
 
 const COMMANDS = [
   ['build', 'app'],
@@ -138,29 +139,6 @@ describe('a functionConfig', () => {
     expect([io.exitCode, io.err()]).toEqual([0, '1 function\n']);
   });
 
-  it('is checked with a frozen lock file by fn, if the catalog is there', async () => {
-    await write('  application: a\n');
-    for (const folder of ['app', 'package']) expect((await run('lock', folder)).exitCode).toBe(0);
-    const config = javaText('  memory: 1\n');
-    await pack.write({ 'app/java.yaml': config, 'package/java.yaml': config });
-    const problem = "package/java.yaml:6:3: spec must have required property 'application'";
-    expect((await run('fn', 'render', 'package', '--frozen')).err()).toContain(problem);
-    expect((await run('explain', 'app', '--frozen')).err()).toBe('1 function\n');
-    await pack.write({ 'catalog.yaml': CATALOG.replace('Deploys', 'Runs') });
-    expect((await run('fn', 'render', 'package', '--frozen')).err()).toContain(
-      'warning: example.com/v1 JavaApplication: its functionConfig is not checked: the locked definition is not available',
-    );
-  });
-
-  it('is reported by explain where the catalog no longer has the locked definition', async () => {
-    await write('  application: a\n');
-    expect((await run('lock', 'app')).exitCode).toBe(0);
-    const warning = 'its functionConfig is not checked: the catalog no longer has the locked definition';
-    expect((await run('explain', 'app')).out()).not.toContain(warning);
-    await pack.write({ 'catalog.yaml': CATALOG.replace('Deploys', 'Runs') });
-    expect((await run('explain', 'app')).out()).toContain(warning);
-  });
-
   it('is checked where a lock file has its function', async () => {
     await write('  application: a\n');
     expect((await run('lock', 'app')).exitCode).toBe(0);
@@ -171,6 +149,56 @@ describe('a functionConfig', () => {
         1,
         expect.stringContaining("app/java.yaml:6:3: spec must have required property 'application'"),
       ]);
+    }
+  });
+});
+
+const second = javaText('  application: b\n');
+/** A second functionConfig of the same kind. */
+const SECOND = {
+  'app/kustomization.yaml': 'transformers: [java.yaml, second.yaml]\n',
+  'app/second.yaml': second,
+  'package/Kptfile': `${KPTFILE}  - configPath: second.yaml\n`,
+  'package/second.yaml': second,
+};
+const ALL_COMMANDS = [...COMMANDS, ...FN_COMMANDS].map((command) => ({ command, name: command.join(' ') }));
+
+describe.each(ALL_COMMANDS)('krmhub $name, where the catalog no longer has the locked definition', (one) => {
+  const { command } = one;
+  const folder = command.find((word) => word === 'app' || word === 'package')!;
+  const lockAndChange = async () => {
+    await write('  application: a\n');
+    expect((await run('lock', folder)).exitCode).toBe(0);
+    await pack.write({ 'catalog.yaml': CATALOG.replace('application: {', 'application: {maxLength: 1, ') });
+  };
+  const frozen = ['lock', 'eval'].some((word) => command.includes(word)) ? [] : ['--frozen'];
+
+  it('checks with the schema of the locked definition', async () => {
+    await lockAndChange();
+    const config = javaText('  application: longer\n  memory: 0\n');
+    await pack.write({ 'app/java.yaml': config, 'package/java.yaml': config });
+    for (const more of [[], frozen]) {
+      const io = await run(...command, ...more);
+      const text = `${io.out()}${io.err()}`;
+      expect(io.exitCode).toBe(1);
+      expect(text).toContain(`${folder}/java.yaml:7:11: spec.memory is not valid: memory must be positive`);
+      expect(text).not.toContain('spec.application');
+    }
+  });
+
+  it('warns once, in the same words, if nothing has it', async () => {
+    await lockAndChange();
+    const known = await run(...command);
+    await forgetCache();
+    await pack.write(SECOND);
+    for (const more of [[], frozen]) {
+      const io = await run(...command, ...more);
+      const warning =
+        'example.com/v1 JavaApplication: its functionConfig is not checked: the locked definition is not available';
+      const text = `${io.out()}${io.err()}`.replace(/\(([^)]*)\)/g, '$1');
+      if (command.includes('explain')) expect(text).toContain(warning.split(': ').slice(1).join(': '));
+      else expect(text.split(warning)).toHaveLength(2);
+      expect(io.exitCode).toBe(known.exitCode);
     }
   });
 });

@@ -29,8 +29,8 @@ export function catalogFunction(
   };
 }
 
-function hasSpec({ apiVersion, entry }: Resolution): boolean {
-  const version = entry?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
+function hasSpec({ apiVersion, entry, declared = entry }: Resolution): boolean {
+  const version = declared?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
   const properties = version?.schema.openAPIV3Schema.properties;
   return typeof properties !== 'object' || properties === null || Object.hasOwn(properties, 'spec');
 }

@@ -8,7 +8,7 @@ import { fullRepository } from '@krmhub/schema/image-reference';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { escapeControls, shellWord } from '../io/text.js';
-import { checkDeclared } from '../lock/config-check.js';
+import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
 import { lockCommand } from '../lock/lock-file.js';
 import { imageAt, requiredDigest } from '../resolve/images/named-image.js';
@@ -160,7 +160,7 @@ export class Functions {
     const locked = catalogs.length === 0 ? (lock?.searchOrder(apiVersion, kind) ?? []) : catalogs;
     const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked });
     for (const warning of resolution.warnings) this.#warn(`${apiVersion} ${kind}: ${warning}`);
-    if (written !== undefined) await this.#checkConfig(resolution, locked, written);
+    if (written !== undefined) await this.#checkConfig(resolution, written);
     const runner = await this.#openRunner();
     const key = JSON.stringify([apiVersion, kind, resolution.catalog?.reference, resolution.runtime]);
     const preparing = this.#prepared.get(key) ?? runner.prepare(resolution);
@@ -169,7 +169,7 @@ export class Functions {
     for (const note of prepared.notes) this.#warn(`${apiVersion} ${kind}: ${note}`);
     return catalogFunction(resolution, prepared, {
       folder,
-      checkConfig: (functionConfig, file) => this.#checkConfig(resolution, locked, { functionConfig, file }),
+      checkConfig: (functionConfig, file) => this.#checkConfig(resolution, { functionConfig, file }),
     });
   }
 
@@ -247,41 +247,13 @@ export class Functions {
 
   async #checkConfig(
     resolution: Resolution,
-    catalogs: readonly CatalogReference[],
     { functionConfig, file }: { functionConfig: string | undefined; file?: string | undefined },
   ): Promise<void> {
     const { apiVersion, kind } = resolution;
-    const { entry, declared = entry } = resolution;
-    const definition = declared ?? (await this.#lockedDefinition(resolution, catalogs));
-    if (definition === undefined) {
-      this.#warn(
-        `${apiVersion} ${kind}: its functionConfig is not checked: the locked definition is not available`,
-      );
-      return;
-    }
     const { writtenConfig } = await import('./written-config.js');
     const config = await writtenConfig(this.#io, functionConfig, file);
-    const unchecked = await checkDeclared(definition, { apiVersion, kind, ...config });
+    const unchecked = await checkResolved(resolution, { apiVersion, kind, ...config });
     if (unchecked !== undefined) this.#warn(unchecked);
-  }
-
-  /** A lock file has no schemas: the definition is read from the catalog, if that still has what is locked. */
-  async #lockedDefinition(
-    { apiVersion, kind, definition }: Resolution,
-    catalogs: readonly CatalogReference[],
-  ): Promise<Resolution['entry']> {
-    const { openResolver } = await import('../resolve/open-resolver.js');
-    const resolver = await openResolver(this.#io, this.#settings.resolution);
-    try {
-      const found = await resolver.resolve({ apiVersion, kind, catalogs });
-      return found.definition === definition ? found.entry : undefined;
-    } catch (error) {
-      // It was resolved by the lock file: only the check needs the catalog.
-      if (error instanceof KrmhubError) return undefined;
-      throw error;
-    } finally {
-      await resolver.close();
-    }
   }
 
   #warn(text: string): void {

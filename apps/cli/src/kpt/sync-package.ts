@@ -183,6 +183,7 @@ async function printPlans(
   plans: readonly PackagePlan[],
   isCheck: boolean,
 ): Promise<void> {
+  const warned = new Set<string>();
   for (const { name, text, edits, entries } of plans) {
     if (isCheck) await writeData(io.stdout, unifiedDiff(name, text, edits));
     for (const { entry, apiVersion, kind, outcome, image, exec, release, reason, warnings } of entries) {
@@ -191,7 +192,11 @@ async function printPlans(
         apiVersion === undefined
           ? ''
           : ` (${apiVersion} ${kind}${release === undefined ? '' : ` ${release}`})`;
-      for (const warning of warnings) await printWarning(io, escapeControls(`${place}${what}: ${warning}`));
+      for (const warning of warnings) {
+        const about = `${what}: ${warning}`;
+        if (!warned.has(about)) await printWarning(io, escapeControls(place + about));
+        warned.add(about);
+      }
       if (outcome === 'left') {
         await printWarning(io, escapeControls(`${place}: unchanged (${image ?? exec}): ${reason}`));
       } else if (outcome !== 'unchanged' && !isCheck) {

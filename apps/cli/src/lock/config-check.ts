@@ -21,8 +21,8 @@ export interface WrittenConfig {
 /**
  * Checks a functionConfig against the schema of its function, before anything runs or is written (KEP-2906: the schema
  * is "to use for validation"). Throws `invalid-document` with every problem, and where it is. Returns a warning, with the
- * place, if it is too large to check. Does nothing for a function without a schema: one that has its own runtime, or of
- * which only a lock file is read.
+ * place, if it is too large to check. Does nothing for a function without a schema: one that has its own runtime, or whose
+ * locked definition is not available, which is a warning of its resolution.
  */
 export async function checkResolved(
   { entry, declared = entry }: Pick<Resolution, 'entry' | 'declared'>,

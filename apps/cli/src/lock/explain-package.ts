@@ -108,7 +108,7 @@ async function explain(
 ): Promise<Explanation> {
   const { displayPath } = await import('./display-path.js');
   const { listed, resolution, error } = resolved;
-  const { unchecked = withoutSchema(resolved, options) } = error === undefined ? resolved : {};
+  const { unchecked = [] } = error === undefined ? resolved : {};
   const { request, written, name, line, column, field } = listed;
   const where = {
     apiVersion: request.apiVersion,
@@ -158,13 +158,6 @@ async function explain(
     isLocked: inline ? 'digestFrom' in runtime && runtime.digestFrom === 'lock' : entry === undefined,
     warnings: [resolution.warnings, unchecked, inline ? inlineWarnings(io, resolved, command) : []].flat(),
   };
-}
-
-/** A lock file has no schema. If it is frozen, the user knows that. */
-function withoutSchema({ resolution }: ResolvedFunction, { frozen }: ExplainOptions): string[] {
-  const { inline = true, declared, entry = declared } = resolution ?? {};
-  if (inline || frozen || entry !== undefined) return [];
-  return ['its functionConfig is not checked: the catalog no longer has the locked definition'];
 }
 
 function errorState(error: KrmhubError): Explanation['state'] {

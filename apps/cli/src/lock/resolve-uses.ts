@@ -77,6 +77,7 @@ export async function resolveUses(
       }
     }
   }
+  await printLockedWarnings(io, old);
   failed.push(...(await checkAll(io, listed, [...old, ...signed, ...fresh])));
   return { uses, failed };
 }
@@ -156,6 +157,14 @@ export async function withResolver<Result>(
   } finally {
     await resolver.close();
   }
+}
+
+/** Prints, once each, what is to say of functions that stay locked. */
+async function printLockedWarnings(io: Io, resolved: readonly ResolvedFunction[]): Promise<void> {
+  const warnings = resolved.flatMap(({ listed: { request }, resolution }) =>
+    (resolution?.warnings ?? []).map((text) => `${request.apiVersion} ${request.kind}: ${text}`),
+  );
+  for (const warning of new Set(warnings)) await printWarning(io, escapeControls(warning));
 }
 
 /** Checks every functionConfig against the schema of what its kind resolves to. */

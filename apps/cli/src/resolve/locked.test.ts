@@ -66,6 +66,8 @@ function withLock(lock: Lock, frozen = false): Pick<ResolverOptions, 'lock'> {
   };
 }
 
+/** Path of the bytes of a release. */
+const DEFINITION = /\/releases\/1\.0\.0\/definition\.yaml$/;
 const untrusted = (message: string) => ({ code: 'untrusted', message: expect.stringContaining(message) });
 
 describe('a locked function', () => {
@@ -75,7 +77,10 @@ describe('a locked function', () => {
     const lock = await locked(kind);
     await opened.publish(kind, '2.0.0');
     expect((await resolve(kind)).release).toBe('2.0.0');
-    const { entry: _, ...same } = before;
+    const { entry, ...rest } = before;
+    const { group, names, versions } = entry!;
+    const declared = { group, names, versions: [{ name: 'v1', schema: versions[0]!.schema }] };
+    const same = { ...rest, declared };
     expect(await resolve(kind, withLock(lock))).toEqual(same);
     opened.proxy.requests.length = 0;
     expect(await resolve(kind, withLock(lock, true))).toEqual(same);
@@ -253,6 +258,54 @@ describe('a lock file that someone changed', () => {
         untrusted('the lock file does not match the locked definition'),
       );
     }
+  });
+});
+
+describe('the schema of a locked function that its catalog has another release of', () => {
+  const unchecked = 'its functionConfig is not checked: the locked definition is not available';
+  async function replaced(): Promise<{ kind: string; lock: Lock; schema: unknown }> {
+    const kind = await published('1.0.0');
+    const { entry } = await resolve(kind);
+    const lock = await locked(kind);
+    await opened.publish(kind, '2.0.0');
+    opened.proxy.requests.length = 0;
+    return { kind, lock, schema: entry?.versions[0]?.schema };
+  }
+  const resolveWithout = (kind: string, lock: Lock) =>
+    resolve(kind, withLock(lock), path.join(opened.folder, 'other-cache'));
+  const intercept = (status: number, body: string, paths: RegExp) => {
+    opened.proxy.intercept = ({ url = '' }, response) => {
+      if (!paths.test(url)) return false;
+      response.writeHead(status).end(body);
+      return true;
+    };
+  };
+
+  it('is that of the release, which the registry has, in a new cache', async () => {
+    const { kind, lock, schema } = await replaced();
+    const found = await resolveWithout(kind, lock);
+    expect([found.declared?.versions[0]?.schema, found.warnings]).toEqual([schema, []]);
+    expect(opened.paths()).toContainEqual(expect.stringMatching(DEFINITION));
+  });
+
+  it('is that of the locked snapshot, if the registry does not have the release', async () => {
+    const { kind, lock, schema } = await replaced();
+    intercept(404, '', DEFINITION);
+    const found = await resolveWithout(kind, lock);
+    expect([found.declared?.versions[0]?.schema, found.warnings]).toEqual([schema, []]);
+  });
+
+  it('is not used where the registry has other bytes', async () => {
+    const { kind, lock } = await replaced();
+    intercept(200, definitionText({ group: GROUP, kind, release: '2.0.0' }), DEFINITION);
+    await expect(resolveWithout(kind, lock)).rejects.toMatchObject(untrusted('got the definition sha256:'));
+  });
+
+  it('is unknown if nothing has it, which is a warning', async () => {
+    const { kind, lock } = await replaced();
+    intercept(404, '', /\/definition|\/snapshots\//);
+    const { declared, warnings } = await resolveWithout(kind, lock);
+    expect([declared, warnings]).toEqual([undefined, [unchecked]]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import type { FunctionDefinition, RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import type { KrmhubError } from '@krmhub/schema/error';
@@ -80,8 +81,8 @@ export interface Resolution {
   searched: CatalogState[];
   /** Absent for an inline runtime, and where a lock file has the function. */
   entry?: FunctionDefinition;
-  /** The definition of a function that a lock file has, if the catalog still has the same. */
-  declared?: FunctionDefinition;
+  /** The locked definition of a function that a lock file has; absent if it is not available. */
+  declared?: CheckedDefinition;
   /** Absent where the catalog does not say. */
   release?: string;
   /** Digest of the exact bytes of the release's definition; without a release, of the entry in normal form. */

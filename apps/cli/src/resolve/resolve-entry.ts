@@ -50,7 +50,7 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
     await rememberSeen(
       context,
       { ...request, catalog },
-      { definition: digest, digest: state.digest, runtime: version.runtime },
+      { definition: digest, digest: state.digest, entry: definition, runtime: version.runtime },
     );
     return {
       ...request,

@@ -15,6 +15,8 @@ import { describeState, requireSigner } from './resolve-entry.js';
 import { catalogError } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
 
+const UNCHECKED = 'its functionConfig is not checked: the locked definition is not available';
+
 /**
  * Resolves a function as a lock file has it. The catalog has to be trusted all the same. Unless the lock is frozen, the
  * catalog is read, also offline: what is locked must follow from it, and the release must not have been taken down.
@@ -61,7 +63,7 @@ export async function resolveLocked(
       ...(signer === undefined ? {} : { signedBy: signer }),
       runtime: fn.runtime,
       inline: false,
-      warnings: warnings.map(escapeControls),
+      warnings: [...warnings, ...(declared === undefined ? [UNCHECKED] : [])].map(escapeControls),
     };
   } catch (error) {
     if (error instanceof KrmhubError) throw catalogError(request, catalog.reference.text, error);
@@ -103,7 +105,7 @@ async function useFrozen(
       ? (await context.open(catalog)).trustedBy
       : await requireLockedTrust(context, grants, located);
   await checkFrozen(context, trust, request, located);
-  return { trustedBy, warnings: [] };
+  return { trustedBy, warnings: [], ...(await lockedSchema(context, trust, request, located)) };
 }
 
 async function useChecked(
@@ -116,12 +118,20 @@ async function useChecked(
   const { trustedBy, warnings, now } = await checkLocked(context, trust, request, located);
   for (const catalog of located.before) await checkSearchedBefore(context, trust, lock, request, catalog);
   const release = await releaseWarnings(context, request, located, now?.origin);
-  const declared = now?.definition === located.fn.definition ? now.entry : undefined;
+  const isSame = now?.definition === located.fn.definition;
   return {
     trustedBy,
     warnings: [...warnings, ...release],
-    ...(declared === undefined ? {} : { declared }),
+    ...(isSame ? { declared: now.entry } : await lockedSchema(context, trust, request, located)),
   };
+}
+
+async function lockedSchema(
+  ...args: [SearchContext, OptionTrust, SearchedFunction, Located]
+): Promise<Pick<LockedState, 'declared'>> {
+  const { findLockedSchema } = await import('./locked/locked-schema.js');
+  const declared = await findLockedSchema(...args);
+  return declared === undefined ? {} : { declared };
 }
 
 /** A lock does not grant trust. Its digest and key replace those of the catalog, which is not read. */

@@ -98,12 +98,12 @@ async function planResolved(io: Io, planning: Planning, context: PlanContext): P
   const resolution = await context.resolver.resolve(listed.request);
   const unchecked = await checkListed(io, listed, resolution);
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
-  for (const warning of resolution.warnings) {
-    const line = aboutText(place, warning);
-    if (!warned.has(line)) await printWarning(io, escapeControls(line));
-    warned.add(line);
-  }
   const key = keyOf(resolution);
+  for (const warning of resolution.warnings) {
+    const known = `${key} ${warning}`;
+    if (!warned.has(known)) await printWarning(io, escapeControls(aboutText(place, warning)));
+    warned.add(known);
+  }
   const ready = prepared.get(key) ?? (await context.runner.prepare(resolution));
   prepared.set(key, ready);
   const annotation = ready.annotation();

@@ -144,6 +144,12 @@ describe('a functionConfig that is not checked', () => {
       'warning: team.example.com/v1/AddLabel: the plugin does not check functionConfigs, because the schema is larger than 262 KB';
     const io = await installWith(30);
     expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(warning)]);
+    const { err, code } = await build(RESOURCE);
+    const unchecked = 'is not checked: the plugin does not have its schema\n';
+    expect([code, err]).toEqual([
+      0,
+      `warning: the functionConfig of team.example.com/v1 AddLabel ${unchecked}`,
+    ]);
     expect((await installWith(3)).err()).not.toContain('warning');
   });
 

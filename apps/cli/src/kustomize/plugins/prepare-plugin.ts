@@ -8,6 +8,7 @@ import { sizeText } from '../../io/size-text.js';
 import { escapeControls } from '../../io/text.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
 import { registryUrl } from '../../registry/registry-url.js';
+import { checkedVersion } from '../../resolve/checked-version.js';
 import { isPinned, type Resolution, type ResolverOptions } from '../../resolve/resolution.js';
 import type { KnownTools, Runner, RunPermissions } from '../../run/runner.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
@@ -89,17 +90,14 @@ export async function preparePin(
   };
 }
 
-/** The names and the schema of the API version; undefined if only a lock file is read. */
+/** What functionConfigs are checked with; undefined if the locked definition is not available. */
 function declaredVersion({
   apiVersion,
   entry,
   declared = entry,
 }: Resolution): PluginPin['declared'] | 'too large' {
-  const version = declared?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
-  if (declared === undefined || version === undefined) return undefined;
-  if (JSON.stringify(version.schema).length > MAX_SCHEMA_BYTES) return 'too large';
-  const { name, schema } = version;
-  return { group: declared.group, names: declared.names, versions: [{ name, schema }] };
+  const checked = declared && checkedVersion(declared, apiVersion);
+  return JSON.stringify(checked ?? {}).length > MAX_SCHEMA_BYTES ? 'too large' : checked;
 }
 
 /** Returns the record and the text of a plugin. `earlier` is what is installed. */

@@ -53,8 +53,7 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   checkConfig(request.functionConfig, record, name);
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
-  const { declared } = pin;
-  const unchecked = declared === undefined ? undefined : await checkSchema(config, declared, record);
+  const unchecked = await checkSchema(config, pin.declared, record);
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
   const { engine, sandbox, permissions } = record;
   const signal = watchCaller(io, name);
@@ -105,9 +104,12 @@ function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: st
 /** Throws for a configuration that does not satisfy its schema. kustomize passes a copy, so a line says nothing. */
 async function checkSchema(
   config: Uint8Array,
-  declared: NonNullable<PluginPin['declared']>,
+  declared: PluginPin['declared'],
   { function: own }: PluginRecord,
 ): Promise<string | undefined> {
+  if (declared === undefined) {
+    return `the functionConfig of ${own.apiVersion} ${own.kind} is not checked: the plugin does not have its schema`;
+  }
   const { readMachineYaml } = await import('@krmhub/schema/yaml/read-machine-yaml');
   const { checkDeclared } = await import('../../lock/config-check.js');
   const [value] = readMachineYaml(config, { file: '' }).documents;

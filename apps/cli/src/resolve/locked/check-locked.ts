@@ -54,7 +54,12 @@ export async function checkLocked(
   const difference = lockedRuntimeDifference(fn.runtime, version.runtime);
   if (definition === fn.definition) {
     refuseDifference(request, located.command, difference);
-    await rememberSeen(context, { ...request, catalog }, { definition, digest, runtime: version.runtime });
+    const { entry } = now;
+    await rememberSeen(
+      context,
+      { ...request, catalog },
+      { definition, digest, entry, runtime: version.runtime },
+    );
   } else if (difference !== undefined) await checkEarlier(context, trust, request, located);
   return { trustedBy, now, warnings };
 }
@@ -94,7 +99,8 @@ async function checkEarlier(
     }
     refuseDifference(request, command, lockedRuntimeDifference(fn.runtime, version.runtime));
     if (origin === undefined) await checkRelease(context, request, { fn, catalog, command });
-    await rememberSeen(context, name, { definition: fn.definition, runtime: version.runtime });
+    const { entry } = then;
+    await rememberSeen(context, name, { definition: fn.definition, entry, runtime: version.runtime });
   }
 }
 

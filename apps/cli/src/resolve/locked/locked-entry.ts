@@ -24,9 +24,11 @@ export interface Located {
 export interface CatalogVersion {
   entry: FunctionDefinition;
   version: FunctionVersion;
-  /** Digest of the definition. */
+  /** Digest of the definition; without an origin, of the entry in normal form. */
   definition: Digest;
   origin?: EntryOrigin;
+  /** Digest of the bytes of the catalog, if they were read. */
+  catalog?: Digest;
 }
 
 /** Returns the API version of a catalog that a request resolves to. */
@@ -35,13 +37,15 @@ export async function versionOf(
   request: SearchedFunction,
 ): Promise<CatalogVersion | undefined> {
   const { version: name } = functionOf(request);
+  const catalog = found.state.digest === undefined ? {} : { catalog: found.state.digest };
   for (const { definition, origins } of found.entries) {
     const version = definition.versions.find((one) => one.name === name);
     if (version === undefined) continue;
     const origin = origins?.find((one) => one.name === name);
-    if (origin !== undefined) return { entry: definition, version, definition: origin.definition, origin };
+    if (origin !== undefined)
+      return { entry: definition, version, definition: origin.definition, origin, ...catalog };
     const { renderEntry } = await import('@krmhub/catalog/render/render');
-    return { entry: definition, version, definition: renderEntry(definition).digest };
+    return { entry: definition, version, definition: renderEntry(definition).digest, ...catalog };
   }
   return undefined;
 }

@@ -1,5 +1,8 @@
+import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import type { FunctionRuntime } from '@krmhub/schema/definition';
-import { type Digest, sha256 } from '@krmhub/schema/digest';
+import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { checkedVersion } from '../checked-version.js';
 import type { EntryStore } from '../read/catalog-reader.js';
 import type { NamedCatalog } from '../references/parse-catalog.js';
 import type { SearchedFunction } from '../search-context.js';
@@ -9,26 +12,34 @@ export interface SeenFunction extends SearchedFunction {
   catalog: Pick<NamedCatalog, 'identity'>;
 }
 
+/** What a trusted catalog has for a definition. */
+export interface SeenVersion {
+  entry: CheckedDefinition;
+  runtime: FunctionRuntime;
+}
+
 /**
- * Records that a trusted catalog has a definition with this runtime. The bytes of a definition in the cache would not
- * do: what no one trusts is cached too. `digest` is that of the catalog, for a user who trusts only exactly these bytes
- * of it.
+ * Records what a trusted catalog has for a definition: the runtime, and the schema as a blob. The bytes of a definition
+ * in the cache would not do: what no one trusts is cached too. `digest` is that of the catalog, for a user who trusts
+ * only exactly these bytes of it.
  */
 export async function rememberSeen(
   { cache, writer }: EntryStore,
   fn: SeenFunction,
-  {
-    definition,
-    digest,
-    runtime,
-  }: { definition: Digest; digest?: Digest | undefined; runtime: FunctionRuntime },
+  { definition, digest, entry, runtime }: SeenVersion & { definition: Digest; digest?: Digest | undefined },
 ): Promise<void> {
-  const text = JSON.stringify(runtime);
-  const check = sha256(text);
+  const check = sha256(JSON.stringify(runtime));
+  const schema = Buffer.from(JSON.stringify(checkedVersion(entry, fn.apiVersion)));
+  const blob = sha256(schema);
+  const isStored = (await cache.sizeOfBlob(blob)) !== undefined;
   for (const state of digest === undefined ? [''] : ['', digest]) {
     const name = seenName(fn, definition, state);
-    if ((await cache.readRecord('seen', name))?.check === check) continue;
-    await writer.write((to) => to.writeRecord('seen', name, { check, runtime }));
+    const known = await cache.readRecord('seen', name);
+    if (isStored && known?.check === check && known.schema === blob) continue;
+    await writer.write(async (to) => {
+      await to.writeBlob(schema);
+      await to.writeRecord('seen', name, { check, runtime, schema: blob });
+    });
   }
 }
 
@@ -37,14 +48,37 @@ export async function rememberSeen(
  * these digests had.
  */
 export async function findSeen(
+  store: Pick<EntryStore, 'cache'>,
+  fn: SeenFunction,
+  definition: Digest,
+  digests?: readonly string[],
+): Promise<FunctionRuntime | undefined> {
+  return (await readSeen(store, fn, definition, digests))?.runtime as FunctionRuntime | undefined;
+}
+
+/** As `findSeen`, for the schema. */
+export async function findSeenSchema(
+  store: Pick<EntryStore, 'cache'>,
+  fn: SeenFunction,
+  definition: Digest,
+  digests?: readonly string[],
+): Promise<CheckedDefinition | undefined> {
+  const { schema } = (await readSeen(store, fn, definition, digests)) ?? {};
+  if (typeof schema !== 'string' || !isDigest(schema)) return undefined;
+  const bytes = await store.cache.readBlob(schema, DOCUMENT_LIMITS.maxDefinitionBytes);
+  return bytes === undefined ? undefined : JSON.parse(new TextDecoder().decode(bytes));
+}
+
+async function readSeen(
   { cache }: Pick<EntryStore, 'cache'>,
   fn: SeenFunction,
   definition: Digest,
   digests: readonly string[] = [''],
-): Promise<FunctionRuntime | undefined> {
+): Promise<Record<string, unknown> | undefined> {
   for (const state of digests) {
-    const { runtime, check } = (await cache.readRecord('seen', seenName(fn, definition, state))) ?? {};
-    if (runtime !== undefined && sha256(JSON.stringify(runtime)) === check) return runtime as FunctionRuntime;
+    const record = await cache.readRecord('seen', seenName(fn, definition, state));
+    if (record?.runtime !== undefined && sha256(JSON.stringify(record.runtime)) === record.check)
+      return record;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
-import { type FunctionVersion, readPublicKey } from '@krmhub/schema';
+import { type FunctionDefinition, type FunctionVersion, readPublicKey } from '@krmhub/schema';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -156,12 +156,21 @@ async function knownBundles(cache: Cache, record: string, release: RegistryRelea
   throw untrusted(formatRelease(release), 'its signatures are not in the cache, and --offline is set');
 }
 
-/** Reads a definition by its digest; undefined if it has no such API version. Throws `untrusted` for other bytes. */
+/** Reads an API version of a release; undefined if it has no such version. Throws `untrusted` for other bytes. */
 export async function readSignedVersion(
-  { cache, fetcher }: Pick<JudgeContext, 'cache' | 'fetcher'>,
+  context: Pick<JudgeContext, 'cache' | 'fetcher'>,
   release: RegistryRelease,
   name: string,
 ): Promise<FunctionVersion | undefined> {
+  const { versions } = await readRelease(context, release);
+  return versions.find((version) => version.name === name);
+}
+
+/** Reads the definition of a release by its digest. Throws `untrusted` for other bytes. */
+export async function readRelease(
+  { cache, fetcher }: Pick<JudgeContext, 'cache' | 'fetcher'>,
+  release: RegistryRelease,
+): Promise<FunctionDefinition> {
   const url = release.registry + fillPath('definition', release);
   const maxBytes = DOCUMENT_LIMITS.maxDefinitionBytes;
   const bytes =
@@ -170,14 +179,14 @@ export async function readSignedVersion(
   if (sha256(bytes) !== release.definition) {
     throw untrusted(
       formatRelease(release),
-      `got the definition ${sha256(bytes)}, expected the signed definition ${release.definition}`,
+      `got the definition ${sha256(bytes)}, expected ${release.definition}`,
     );
   }
   const entry = readPublishedDefinition(bytes);
   if ('problem' in entry) {
-    throw untrusted(formatRelease(release), `cannot read its signed definition: ${entry.problem}`);
+    throw untrusted(formatRelease(release), `cannot read its definition: ${entry.problem}`);
   }
-  return entry.definition.versions.find((version) => version.name === name);
+  return entry.definition;
 }
 
 function parseObject(bytes: Uint8Array): Record<string, unknown> {
