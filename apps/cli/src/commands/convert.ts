@@ -3,10 +3,10 @@ import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../functions/convert-files.js';
 import type { Io } from '../io/io.js';
-import { collect, parseCatalogName, withOutput } from './options.js';
+import { collect, parseCatalogName, withOutput, withSnapshotLimits } from './options.js';
 
 export function registerConvert(program: Command, io: Io): void {
-  withOutput(program.command('convert'))
+  withOutput(withSnapshotLimits(program.command('convert')))
     .summary('Convert other formats to definitions.')
     .description(
       'Convert kpt function metadata, kpt function lists, Porch FunctionConfigs, Krew plugins, and drafts of the KEP to definitions.',

@@ -65,9 +65,11 @@ const COMMANDS: [string, () => string[]][] = [
   ['catalog show of a URL', () => ['catalog', 'show', opened.catalogUrl()]],
   ['catalog pull', () => ['catalog', 'pull', 'default', '--out', 'out']],
   ['pull', () => ['pull', oci().replace('oci://', ''), '--out', 'out']],
+  ['convert', () => ['convert', oci(), '--to', 'catalog', '--name', 'ours']],
+  ['verify', () => ['verify', oci().replace('oci://', '')]],
   ['copy', () => ['copy', oci().replace('oci://', ''), `${host()}/team/copied:1`]],
 ];
-const REGISTRY_COMMANDS = /^(?:catalog (?:diff|inputs|show|pull)|pull|copy)/;
+const REGISTRY_COMMANDS = /^(?:catalog (?:diff|inputs|show|pull)|pull|convert|verify|copy)/;
 
 const run = (args: string[], more: { now?: () => Date } = {}): Promise<TestIo> =>
   runTest(args, {
@@ -172,4 +174,14 @@ it('takes a snapshot that the user names by its serial, however old its signatur
     );
   expect((await named('--max-age', '1s')).exitCode).toBe(0);
   expect((await named('--min-serial', `${newest}`)).exitCode).toBe(4);
+});
+
+it('verifies only by pinned keys with --min-serial or --max-age', async () => {
+  await pin();
+  const reference = oci().replace('oci://', '');
+  const key = path.join(opened.root, 'registry.pub');
+  const both = await run(['verify', reference, '--key', key, '--min-serial', '1']);
+  expect([both.exitCode, both.err()]).toEqual([2, expect.stringContaining('only to keys that are pinned')]);
+  const file = await run(['verify', 'recipe.yaml', '--min-serial', '1']);
+  expect([file.exitCode, file.err()]).toEqual([4, expect.stringContaining('no key is pinned')]);
 });

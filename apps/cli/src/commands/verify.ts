@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { VerifyOptions } from '../signatures/print-bundle.js';
-import { withArtifact, withOutput } from './options.js';
+import { withArtifact, withOutput, withSnapshotLimits } from './options.js';
 
 export function registerVerify(program: Command, io: Io): void {
-  withOutput(withArtifact(program.command('verify')))
+  withOutput(withSnapshotLimits(withArtifact(program.command('verify'))))
     .summary('Verify a file, a release, or an OCI artifact.')
     .description('Verify the signature of a file, a release, or an OCI artifact, and show every check.')
     .argument(
@@ -29,7 +29,8 @@ One valid bundle is enough. The command reads both signature formats of cosign.
 Without --key and --identity, it uses the policies of \`krmhub trust\` that cover
 the group and release of the definition, or the policy in --policy. For a file,
 the command does not use the network. GROUP/KIND without a release is the newest
-release that is not yanked.
+release that is not yanked. --min-serial and --max-age apply to a catalog in an
+OCI registry, and the command then uses only the keys that are pinned for it.
 
 Exit codes: 0 verified, 3 not found, 4 not trusted.
 

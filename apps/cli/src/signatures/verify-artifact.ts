@@ -24,6 +24,15 @@ export async function verifyArtifact(io: Io, text: string, given: VerifyOptions)
   const { name, options } = await resolveArtifact(io, text, given, { files: true });
   const { key, identity, identityPattern, issuer } = options;
   const hasSigner = [key, identity, identityPattern, issuer].some((option) => option !== undefined);
+  if (io.snapshotLimits !== undefined) {
+    if (hasSigner || options.policy !== undefined || options.type !== undefined) {
+      throw new KrmhubError('usage', '--min-serial and --max-age apply only to keys that are pinned', {
+        hint: 'Remove the options for the signer, and pin the key of the catalog with `krmhub trust add`.',
+      });
+    }
+    const { verifyWithinLimits } = await import('./trust/verify-pinned.js');
+    return verifyWithinLimits(io, name, options);
+  }
   if (!hasSigner) {
     const { verifyByTrust } = await import('./trust/verify-by-trust.js');
     return verifyByTrust(io, name, options);

@@ -8,7 +8,9 @@ import { escapeControls } from '../../io/text.js';
 import { connectOci } from '../../registry/connect-oci.js';
 import { repositoryUrl, verifyPinnedArtifact } from '../../trust/pinned-artifact.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
-import type { VerifyOptions } from '../print-bundle.js';
+import { requireNoLimits } from '../../trust/require-snapshot.js';
+import { checkBundleOption, type VerifyOptions } from '../print-bundle.js';
+import { findTarget } from '../signing-target.js';
 
 /**
  * Verifies a catalog in an OCI registry by the keys that are pinned for it, and prints the result. Returns false if it
@@ -41,4 +43,16 @@ export async function verifyByPin(
     await progress.clear();
   }
   return true;
+}
+
+/**
+ * Verifies a catalog whose snapshot the user limits with `--min-serial` or `--max-age`. Throws `untrusted` for
+ * everything that is not pinned: only the signature of a snapshot has a serial.
+ */
+export async function verifyWithinLimits(io: Io, name: string, options: VerifyOptions): Promise<void> {
+  const target = await findTarget(io, name);
+  checkBundleOption(target, options);
+  if (target.kind !== 'reference') return requireNoLimits(io, name);
+  if (await verifyByPin(io, name, target.reference, options)) return;
+  requireNoLimits(io, name, repositoryUrl(target.reference));
 }
