@@ -1,15 +1,23 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { type ResolutionOptions, readResolution, withOutput, withResolution } from './options.js';
+import {
+  type ImagePrefixOptions,
+  type ResolutionOptions,
+  readResolution,
+  withImagePrefix,
+  withOutput,
+  withResolution,
+} from './options.js';
 
-interface ExplainCommandOptions extends ResolutionOptions {
+interface ExplainCommandOptions extends ResolutionOptions, ImagePrefixOptions {
   all?: boolean;
   output: OutputFormat;
 }
 
 export function registerExplain(program: Command, io: Io): void {
-  withOutput(withResolution(program.command('explain')))
+  withOutput(withImagePrefix(withResolution(program.command('explain'))))
     .summary('Explain which functions a package runs.')
     .description(
       'List the functionConfigs of a package, the image or executable that runs for each, and the reason.',
@@ -38,13 +46,13 @@ Examples:
     )
     .action(async (target: string, options: ExplainCommandOptions) => {
       const { explainPackage } = await import('../lock/explain-package.js');
-      const { all = false, output, lock, frozen = false } = options;
+      const { all = false, output, lock, frozen = false, imagePrefix } = options;
       await explainPackage(io, target, {
         ...(await readResolution(io, options)),
         all,
         output,
         frozen,
-        ...(lock === undefined ? {} : { lockFile: lock }),
+        ...defined({ lockFile: lock, imagePrefix }),
       });
     });
 }

@@ -1,9 +1,17 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { type ResolutionOptions, readResolution, withOutput, withResolution } from './options.js';
+import {
+  type ImagePrefixOptions,
+  type ResolutionOptions,
+  readResolution,
+  withImagePrefix,
+  withOutput,
+  withResolution,
+} from './options.js';
 
-interface SyncCommandOptions extends ResolutionOptions {
+interface SyncCommandOptions extends ResolutionOptions, ImagePrefixOptions {
   check?: boolean;
   output: OutputFormat;
 }
@@ -19,7 +27,7 @@ export function registerKpt(program: Command, io: Io): void {
 }
 
 function registerSync(parent: Command, io: Io): void {
-  withOutput(withResolution(parent.command('sync')))
+  withOutput(withImagePrefix(withResolution(parent.command('sync'))))
     .summary('Set the images in a Kptfile.')
     .description(
       'Set the image or executable of each function in a Kptfile and its subpackages, by the kind of its functionConfig.',
@@ -42,10 +50,10 @@ Examples:
     )
     .action(async (folder: string, options: SyncCommandOptions) => {
       const { syncPackage } = await import('../kpt/sync-package.js');
-      const { lock, frozen = false, check = false, output } = options;
+      const { lock, frozen = false, check = false, output, imagePrefix } = options;
       await syncPackage(io, folder, {
         resolution: await readResolution(io, options),
-        ...(lock === undefined ? {} : { lock }),
+        ...defined({ lock, imagePrefix }),
         frozen,
         check,
         output,

@@ -1,16 +1,24 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { type ResolutionOptions, readResolution, withOutput, withResolution } from './options.js';
+import {
+  type ImagePrefixOptions,
+  type ResolutionOptions,
+  readResolution,
+  withImagePrefix,
+  withOutput,
+  withResolution,
+} from './options.js';
 
-interface LockCommandOptions extends ResolutionOptions {
+interface LockCommandOptions extends ResolutionOptions, ImagePrefixOptions {
   check?: boolean;
   upgrade?: string[] | true;
   output: OutputFormat;
 }
 
 export function registerLock(program: Command, io: Io): void {
-  withOutput(withResolution(program.command('lock')))
+  withOutput(withImagePrefix(withResolution(program.command('lock'))))
     .summary('Lock the functions of a package.')
     .description(
       'Record in krmhub.lock, by digest, which function runs for each functionConfig of a package.',
@@ -46,13 +54,13 @@ Examples:
     )
     .action(async (target: string, options: LockCommandOptions) => {
       const { lockPackage } = await import('../lock/lock-package.js');
-      const { check = false, upgrade, output, lock } = options;
+      const { check = false, upgrade, output, lock, imagePrefix } = options;
       await lockPackage(io, target, {
         ...(await readResolution(io, options)),
         check,
         output,
         ...(upgrade === undefined ? {} : { upgrade: upgrade === true ? [] : upgrade }),
-        ...(lock === undefined ? {} : { lockFile: lock }),
+        ...defined({ lockFile: lock, imagePrefix }),
       });
     });
 }

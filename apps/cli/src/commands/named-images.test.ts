@@ -209,13 +209,63 @@ describe('a Kptfile with an image', () => {
     const newest = await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.2.0' }, 'newest');
     await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.1.0' }, 'older');
     await open(`{image: ${host}/fn/many, tag: "~1"}`, { 'images/many.sh': 'cat' });
-    expect(await explained()).toMatchObject({ runtime: { image: `${host}/fn/many:~1`, digest: newest } });
-    expect((await run('fn', 'render', 'app')).exitCode).toBe(0);
+    expect(await explained()).toMatchObject({
+      runtime: { image: `${host}/fn/many:~1`, tag: 'v1.2.0', digest: newest },
+      warnings: [expect.stringContaining(`its registry has v1.2.0 as ${newest} now`)],
+    });
+    const render = await run('fn', 'render', 'app');
+    expect(render.err()).toContain(`[RUNNING] "${host}/fn/many:v1.2.0"\n`);
     expect(ran()).toBe(`${host}/fn/many:v1.2.0`);
-    expect((await run('lock', 'app')).out()).toBe(`added\t${host}/fn/many:~1\t\t${newest}\t\t\t\t\n`);
-    await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.3.0' }, 'later');
-    expect((await run('fn', 'render', 'app', '--frozen')).exitCode).toBe(0);
+    const change = `added\t${host}/fn/many:~1\t\tv1.2.0@${newest}\t\t\t\t\n`;
+    expect((await run('lock', 'app')).out()).toBe(change);
+    const later = await pushTestImage(client, { host, repository: 'fn/many', tag: 'v1.3.0' }, 'later');
+    const frozen = await run('fn', 'render', 'app', '--frozen');
+    expect(frozen.err()).toContain(
+      `[RUNNING] "${host}/fn/many:v1.2.0"\n  Image: ${host}/fn/many@${newest}\n`,
+    );
     expect(ran()).toBe(`${host}/fn/many@${newest}`);
+    expect(await explained()).toMatchObject({
+      reason: 'it is from the Kptfile; its tag v1.2.0 is locked by digest',
+      runtime: { tag: 'v1.2.0', digest: newest },
+    });
+    expect((await run('lock', 'app', '--upgrade')).out()).toBe(
+      `changed\t${host}/fn/many:~1\tv1.2.0@${newest}\tv1.3.0@${later}\t\tquiet\tupgraded\tthe constraint means another tag\n`,
+    );
+  });
+
+  it('without a registry is where --image-prefix says, for every command', async () => {
+    await open('image: set-labels:v1');
+    const prefix = ['--image-prefix', `${host}/fn`];
+    expect(await explained(...prefix)).toMatchObject({
+      runtime: { image: image(), digest: first },
+      warnings: [expect.stringContaining(`\`krmhub lock app --image-prefix ${host}/fn\``)],
+    });
+    await run('fn', 'render', 'app', ...prefix);
+    expect(ran()).toBe(image());
+    expect((await run('lock', 'app', ...prefix)).exitCode).toBe(0);
+    expect((await run('fn', 'render', 'app', '--frozen', ...prefix)).exitCode).toBe(0);
+    expect(ran()).toBe(at(first));
+    expect((await run('kpt', 'sync', 'app', '--frozen', ...prefix)).exitCode).toBe(0);
+    const other = await run('fn', 'render', 'app', '--frozen');
+    expect(other.err()).toContain(
+      'the image ghcr.io/kptdev/krm-functions-catalog/set-labels:v1 is not locked',
+    );
+  });
+
+  it('by digest needs no lock file for --frozen', async () => {
+    await open(`image: "${at(first)}"`);
+    for (const args of [
+      ['explain', 'app'],
+      ['kpt', 'sync', 'app'],
+      ['fn', 'render', 'app'],
+    ]) {
+      const io = await run(...args, '--frozen');
+      expect([io.exitCode, io.err()]).toEqual([0, expect.not.stringContaining('rror')]);
+    }
+    expect(ran()).toBe(at(first));
+    await pack.write({ 'app/Kptfile': kptfile(`    - image: ${image()}\n`) });
+    const refused = await run('fn', 'render', 'app', '--frozen');
+    expect([refused.exitCode, refused.err()]).toEqual([3, expect.stringContaining('is not locked')]);
   });
 
   it('is shown with the exact image before it runs', async () => {

@@ -13,6 +13,11 @@ import type { RunPermissions } from '../run/runner.js';
 
 /** Options and arguments that several commands share. */
 
+/** What `withImagePrefix` parses. */
+export interface ImagePrefixOptions {
+  imagePrefix?: string;
+}
+
 /** For commands that read the images of a Kptfile. */
 export function withImagePrefix(command: Command): Command {
   return command.option(

@@ -10,8 +10,8 @@ import type { Io } from '../io/io.js';
 import { escapeControls, shellWord } from '../io/text.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
-import { lockCommand } from '../lock/lock-file.js';
-import { imageAt, requiredDigest } from '../resolve/images/named-image.js';
+import { type LockCommandOptions, lockCommand } from '../lock/lock-file.js';
+import { imageAt, imageWithTag, requiredDigest } from '../resolve/images/named-image.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
@@ -82,10 +82,11 @@ export class Functions {
     const { network, mounts } = permissions;
     const prefix = own ?? images.prefix;
     const named = await stepImage(step, prefix);
-    const command = lockCommand(this.#io, { folder: this.#folder, lock: this.#settings.lock });
+    const command = lockCommand(this.#io, this.#lockOptions);
     const digest = requiredDigest(named.text, await this.#openLock(), requireDigest, command);
-    let name = 'reference' in named ? named.reference : named.text;
+    let name = named.text;
     if (asWritten) name = fullImage(step.image, prefix);
+    else if (digest?.tag !== undefined) name = imageWithTag(named.text, digest.tag);
     else if (!('reference' in named) && digest === undefined) {
       const { newestImage } = await import('../resolve/images/newest-image.js');
       name = await newestImage(this.#io, named, resolution);
@@ -212,11 +213,16 @@ export class Functions {
   }
 
   #openLock(): Promise<LockedFunctions | undefined> {
-    const { lock, frozen } = this.#settings;
+    const { frozen } = this.#settings;
     this.#lock ??= import('../lock/open-lock.js').then(({ openLock }) =>
-      openLock(this.#io, { folder: this.#folder, lock, frozen }),
+      openLock(this.#io, { ...this.#lockOptions, frozen }),
     );
     return this.#lock;
+  }
+
+  get #lockOptions(): LockCommandOptions {
+    const { lock, images } = this.#settings;
+    return { folder: this.#folder, lock, imagePrefix: images.prefix };
   }
 
   #openResolver(): Promise<Resolver> {

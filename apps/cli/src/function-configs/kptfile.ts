@@ -156,7 +156,7 @@ class StepReader {
     const { folder, catalogs } = this.#layer;
     const { configPath, field, index } = step;
     const use = { layer: folder, catalogs, field, entry: { index, text: configPath ?? '' } };
-    const written = await writtenRuntime(step);
+    const written = await writtenRuntime(step, this.#reader.options.imagePrefix);
     const found =
       configPath === undefined
         ? this.#withoutFile(step, at, { ...use, written })
@@ -225,8 +225,11 @@ class StepReader {
 }
 
 /** What the Kptfile runs now; kpt requires it, but `kpt sync` fills it in. Throws `usage`. */
-async function writtenRuntime(step: PipelineFunction): Promise<InlineRuntime | undefined> {
+async function writtenRuntime(
+  step: PipelineFunction,
+  prefix: string | undefined,
+): Promise<InlineRuntime | undefined> {
   const { image, tag, exec } = step;
-  if (image !== undefined) return imageRuntime((await stepImage({ image, tag })).text);
+  if (image !== undefined) return imageRuntime((await stepImage({ image, tag }, prefix)).text);
   return exec === undefined ? undefined : { type: 'exec', path: exec, args: [], envs: [] };
 }

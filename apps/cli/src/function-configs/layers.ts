@@ -96,6 +96,8 @@ export interface ReadLayersOptions {
   all?: boolean;
   /** Also read the Kptfile of a folder with a kustomization or Composition: kpt renders what kustomize builds then. */
   withKptfile?: boolean;
+  /** Where an image of a Kptfile without a registry is. Default: that of kpt. */
+  imagePrefix?: string;
   /** What to read in a folder with several. Default: the kustomization, else the Composition, else the Kptfile. */
   type?: 'kustomization' | 'composition' | 'kptfile' | 'folder';
 }

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KPTFILE } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
@@ -31,6 +32,7 @@ export interface SyncOptions {
   resolution: ResolverOptions;
   /** Lock file, and whether to use nothing but it and the cache. */
   lock?: string;
+  imagePrefix?: string;
   frozen: boolean;
   /** Print what would change, and write nothing. */
   check: boolean;
@@ -44,7 +46,11 @@ export interface SyncOptions {
 export async function syncPackage(io: Io, folder: string, options: SyncOptions): Promise<void> {
   const root = path.resolve(io.cwd, folder);
   await requireKptfile(root, folder);
-  const layer = await readLayers(io, folder, { type: 'kptfile' });
+  const { imagePrefix } = options;
+  const layer = await readLayers(io, folder, {
+    type: 'kptfile',
+    ...defined({ imagePrefix }),
+  });
   const plans = await planPackages(io, layer, options);
   const changed = plans.filter(({ edits }) => edits.length > 0);
   const written = await plannedFiles(changed);
@@ -148,6 +154,7 @@ async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise
   const lock = await openLock(io, {
     folder: layer.folder,
     ...(file === undefined ? {} : { lock: file }),
+    imagePrefix: options.imagePrefix,
     frozen,
   });
   const { catalogs, official } = options.resolution;

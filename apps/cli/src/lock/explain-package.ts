@@ -1,5 +1,6 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
 import type { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
 import { entryRuntime } from '../function-configs/entry-runtime.js';
 import { pinnedCode } from '../function-configs/exec-line.js';
@@ -25,6 +26,7 @@ export interface ExplainOptions extends ResolverOptions {
   all: boolean;
   frozen: boolean;
   lockFile?: string;
+  imagePrefix?: string;
 }
 
 /**
@@ -32,15 +34,17 @@ export interface ExplainOptions extends ResolverOptions {
  * that of the worst finding.
  */
 export async function explainPackage(io: Io, target: string, options: ExplainOptions): Promise<void> {
-  const { frozen, lockFile, output, all } = options;
-  const command = lockCommand(io, { folder: target, lock: lockFile });
-  const lock = await openLock(io, { folder: target, lock: lockFile, frozen });
+  const { frozen, lockFile, output, all, imagePrefix } = options;
+  const named = { folder: target, lock: lockFile, imagePrefix };
+  const command = lockCommand(io, named);
+  const lock = await openLock(io, { ...named, frozen });
   const bases = await openRemoteBases(io, { offline: options.offline || frozen });
   try {
     const { layer, diagnostics } = await inspectLayers(io, target, {
       fetchRemote: bases.fetch,
       all,
       withKptfile: true,
+      ...defined({ imagePrefix }),
     });
     const functions = layer === undefined ? [] : packageFunctions(layer, lock);
     const resolved = await resolveAll(io, functions, lock, options);
@@ -184,8 +188,10 @@ function inlineReason({ written, request }: ListedFunction): string {
 }
 
 function pinReason(runtime: ResolvedInline | PinnedRuntime): string {
-  const from = 'digestFrom' in runtime ? runtime.digestFrom : undefined;
-  return from === 'lock' ? '; its digest is locked' : '';
+  if (!('digestFrom' in runtime) || runtime.digestFrom !== 'lock') return '';
+  return runtime.tag === undefined
+    ? '; its digest is locked'
+    : `; its tag ${runtime.tag} is locked by digest`;
 }
 
 function resolvedReason(
@@ -213,7 +219,8 @@ function inlineWarnings(io: Io, resolved: Resolved, command: string): string[] {
   const warnings: string[] = [];
   const sync = syncCommand(io, listed);
   if (runtime.type === 'container' && 'digestFrom' in runtime && runtime.digestFrom === 'registry') {
-    const now = `its registry has ${runtime.digest} now`;
+    const tag = runtime.tag === undefined ? '' : `${runtime.tag} as `;
+    const now = `its registry has ${tag}${runtime.digest} now`;
     warnings.push(`the image ${runtime.image} is not pinned by digest; ${now}; lock it with \`${command}\``);
   }
   warnings.push(...catalogWarnings(resolved, runtime, sync));

@@ -14,20 +14,29 @@ export interface StoredLock {
   text: string;
 }
 
+export const EMPTY_LOCK: Lock = { catalogs: [], functions: [] };
+
 /** Returns the path of the lock file: `--lock`, else krmhub.lock in the folder of the package. */
 export function lockPath(io: Pick<Io, 'cwd'>, folder: string, file: string | undefined): string {
   return file === undefined ? path.join(folder, LOCK_FILE) : path.resolve(io.cwd, file);
 }
 
-/** Returns the command that locks a package, for hints. `lock` is `--lock`. */
-export function lockCommand(
-  io: Pick<Io, 'cwd'>,
-  { folder, lock }: { folder: string; lock?: string | undefined },
-): string {
+/** What a user adds to a command for a package, so that a hint can repeat it. */
+export interface LockCommandOptions {
+  folder: string;
+  /** `--lock`. */
+  lock?: string | undefined;
+  /** `--image-prefix`. */
+  imagePrefix?: string | undefined;
+}
+
+/** Returns the command that locks a package, for hints. */
+export function lockCommand(io: Pick<Io, 'cwd'>, { folder, lock, imagePrefix }: LockCommandOptions): string {
   const full = path.resolve(io.cwd, folder);
   const isOwn = lockPath(io, full, lock) === lockPath(io, full, undefined);
   const option = isOwn ? '' : ` --lock ${shellWord(lock!)}`;
-  return `krmhub lock ${shellWord(displayPath(io, folder))}${option}`;
+  const prefix = imagePrefix === undefined ? '' : ` --image-prefix ${shellWord(imagePrefix)}`;
+  return `krmhub lock ${shellWord(displayPath(io, folder))}${option}${prefix}`;
 }
 
 /** Returns the folder of a package, without links: the path itself, or the folder of the file. Throws `not-found`. */

@@ -8,6 +8,7 @@ import {
   readLock,
   writeLock,
 } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { writeFileAtomically } from '../files/write-file.js';
 import { isExecLine } from '../function-configs/exec-line.js';
@@ -21,7 +22,7 @@ import { imageRepository } from '../resolve/images/named-image.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
-import { lockCommand, lockPath, packageFolder, readLockFile } from './lock-file.js';
+import { EMPTY_LOCK, lockCommand, lockPath, packageFolder, readLockFile } from './lock-file.js';
 import type { LockReport } from './lock-report.js';
 import { lockedFunctions } from './locked-functions.js';
 import { resolveImages } from './resolve-images.js';
@@ -35,6 +36,7 @@ export interface LockOptions extends ResolverOptions {
   /** Kinds to resolve again; empty for all; absent for none. */
   upgrade?: readonly string[];
   lockFile?: string;
+  imagePrefix?: string;
 }
 
 /**
@@ -44,13 +46,14 @@ export interface LockOptions extends ResolverOptions {
 export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
   const folder = await packageFolder(io, target);
   const file = lockPath(io, folder, options.lockFile);
-  const command = lockCommand(io, { folder: target, lock: options.lockFile });
+  const { imagePrefix } = options;
+  const command = lockCommand(io, { folder: target, lock: options.lockFile, imagePrefix });
   const stored = await readLockFile(io, file, command);
   const common = { folder: path.dirname(file), frozen: false, command };
   const listed = await listPackage(io, target, options, stored && lockedFunctions(io, stored.lock, common));
   const isUpgraded = upgradedNames(listed, options.upgrade);
   const before = stored?.lock;
-  const locked = lockedFunctions(io, before ?? EMPTY, {
+  const locked = lockedFunctions(io, before ?? EMPTY_LOCK, {
     ...common,
     except: ({ kind }) => isUpgraded(kind),
     exceptImage: ({ image }) => isUpgraded(image),
@@ -89,17 +92,20 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
   if (isChanged && options.check) io.exitCode = FINDINGS;
 }
 
-const EMPTY: Lock = { catalogs: [], functions: [] };
-
 async function listPackage(
   io: Io,
   target: string,
-  { offline }: LockOptions,
+  { offline, imagePrefix }: LockOptions,
   lock: LockedFunctions | undefined,
 ): Promise<ListedFunction[]> {
   const bases = await openRemoteBases(io, { offline });
   try {
-    const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true, withKptfile: true });
+    const layer = await readLayers(io, target, {
+      fetchRemote: bases.fetch,
+      all: true,
+      withKptfile: true,
+      ...defined({ imagePrefix }),
+    });
     return packageFunctions(layer, lock);
   } finally {
     await bases.close();

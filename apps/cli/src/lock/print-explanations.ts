@@ -106,6 +106,7 @@ function runtimeFacts(runtime: PinnedRuntime | ResolvedInline): [string, string 
   ];
   return [
     ['container', exactImage(runtime)],
+    ['tag', 'tag' in runtime ? runtime.tag : undefined],
     ['written as', 'digest' in runtime && exactImage(runtime) !== runtime.image ? runtime.image : undefined],
     ...platforms.map(([platform, digest]): [string, string] => [platform, digest]),
     ['needs', needs.length === 0 ? undefined : needs.join(', ')],

@@ -21,8 +21,7 @@ const MARKS = { added: '+', removed: '-', changed: '~' } as const satisfies Reco
   string
 >;
 
-/** The class of an image that the package names by its tag. */
-const REBUILT = { weight: CATALOG_CHANGE_CLASSES.rebuilt.weight, message: 'the digest of the tag changed' };
+type ImageChange = LockReport['imageChanges'][number];
 
 /** Prints what changed; with `check`, the difference between the files. */
 export async function printLockReport(
@@ -82,16 +81,29 @@ async function printChanges(
       lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
     }
   }
-  for (const { type, image, before, after } of imageChanges) {
-    lines.push(bold(io, escapeControls(`${MARKS[type]} ${image}`)));
-    lines.push(`  ${[before, after].filter((one) => one !== undefined).join(' → ')}`);
+  for (const change of imageChanges) {
+    lines.push(bold(io, escapeControls(`${MARKS[change.type]} ${change.image}`)));
+    lines.push(
+      `  ${digests(change)
+        .filter((one) => one !== '')
+        .join(' → ')}`,
+    );
   }
   await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
-function imageRow({ type, image, before = '', after = '' }: LockReport['imageChanges'][number]): string[] {
-  const classes = type === 'changed' ? [REBUILT.weight, 'rebuilt', REBUILT.message] : ['', '', ''];
-  return [type, image, before, after, '', ...classes];
+function imageRow(change: ImageChange): string[] {
+  const { type, image, class: name } = change;
+  const message = name === 'rebuilt' ? 'the digest of the tag changed' : 'the constraint means another tag';
+  const classes = name === undefined ? ['', '', ''] : [CATALOG_CHANGE_CLASSES[name].weight, name, message];
+  return [type, image, ...digests(change), '', ...classes];
+}
+
+/** Before and after; with the tag that a constraint meant. */
+function digests({ before = '', after = '', beforeTag, afterTag }: ImageChange): [string, string] {
+  const withTag = (tag: string | undefined, digest: string) =>
+    tag === undefined ? digest : `${tag}@${digest}`;
+  return [withTag(beforeTag, before), withTag(afterTag, after)];
 }
 
 function title({ type, apiVersion, kind, before, after, catalog }: FunctionChange): string {

@@ -1,4 +1,5 @@
 import type { LockedFunctions, LockedImage } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
 import { lockedName, pinnedDigest } from '../resolve/images/named-image.js';
@@ -40,9 +41,8 @@ export async function resolveImages(
         failed.push(one);
         continue;
       }
-      const { image, digest, platforms } = runtime as Required<Pick<LockedImage, 'image' | 'digest'>> &
-        LockedImage;
-      images.push({ image, digest, ...(platforms === undefined ? {} : { platforms }) });
+      const { image, tag, digest, platforms } = runtime as LockedImage;
+      images.push({ image, digest, ...defined({ tag, platforms }) });
     }
   });
   return { images: [...new Map(images.map((one) => [one.image, one])).values()], failed };

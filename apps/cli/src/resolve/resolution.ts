@@ -99,6 +99,8 @@ export interface Resolution {
 export interface NamedDigest {
   digest: Digest;
   digestFrom: 'reference' | 'lock' | 'registry';
+  /** The tag that a constraint means now, or meant when it was locked. */
+  tag?: string;
   platforms?: Record<string, Digest>;
 }
 

@@ -1,4 +1,6 @@
 import { compareText } from '@krmhub/schema/compare-text';
+import { defined } from '@krmhub/schema/defined';
+import { type ReleaseChangeClass, releaseChangeClass } from '../compare/catalogs/definition-changes.js';
 import { isSameContent } from '../compare/content.js';
 import { compareLockedFunctions, type Lock, type LockedFunction } from './lock.js';
 
@@ -38,18 +40,30 @@ export interface ImageChange {
   /** Digests. */
   before?: string;
   after?: string;
+  /** The tags that a constraint meant. */
+  beforeTag?: string;
+  afterTag?: string;
+  /** Of a change: as `krmhub catalog diff` calls it. */
+  class?: 'rebuilt' | ReleaseChangeClass;
 }
 
 /** Lists the images that differ in the second lock, in the order of its file. */
 export function compareLockedImages(before: Lock | undefined, after: Lock): ImageChange[] {
-  const digests = (lock: Lock | undefined) =>
-    new Map((lock?.images ?? []).map(({ image, digest }) => [image, digest]));
-  const [old, now] = [digests(before), digests(after)];
+  const images = (lock: Lock | undefined) => new Map((lock?.images ?? []).map((one) => [one.image, one]));
+  const [old, now] = [images(before), images(after)];
   return [...new Set([...old.keys(), ...now.keys()])].sort(compareText).flatMap((image): ImageChange[] => {
     const [was, is] = [old.get(image), now.get(image)];
-    if (was === undefined) return [{ type: 'added', image, after: is! }];
-    if (is === undefined) return [{ type: 'removed', image, before: was }];
-    return was === is ? [] : [{ type: 'changed', image, before: was, after: is }];
+    const values = defined({
+      before: was?.digest,
+      after: is?.digest,
+      beforeTag: was?.tag,
+      afterTag: is?.tag,
+    });
+    if (was === undefined) return [{ type: 'added', image, ...values }];
+    if (is === undefined) return [{ type: 'removed', image, ...values }];
+    if (was.digest === is.digest && was.tag === is.tag) return [];
+    const name = was.tag === is.tag ? 'rebuilt' : releaseChangeClass(was.tag, is.tag);
+    return [{ type: 'changed', image, ...values, class: name }];
   });
 }
 

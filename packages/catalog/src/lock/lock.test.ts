@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { toYaml } from '../render/to-yaml.js';
 import { digestOf, fullLock, HUB, lockedFunction, TEAM } from '../testing/locks.js';
 import { LOCK_CODES } from './codes.js';
-import { compareLocks } from './compare-locks.js';
+import { compareLockedImages, compareLocks } from './compare-locks.js';
 import { LOCK_LIMITS, type Lock, sortLock } from './lock.js';
 import { readLock } from './read-lock.js';
 import { lockDocument, writeLock } from './write-lock.js';
@@ -67,6 +67,25 @@ describe('a lock file', () => {
     const different = after!.filter((line, at) => line !== before![at]);
     expect(different).toEqual(['  release: "1.1.0"']);
     expect(after).toHaveLength(before!.length);
+  });
+
+  it('says which tag a constraint meant, and how that changes', () => {
+    const image = { image: 'example.com/fn:>=1, <2', tag: 'v1.2.0', digest: digestOf('1') };
+    const lock: Lock = { catalogs: [], functions: [], images: [image] };
+    expect(readLock(new TextEncoder().encode(writeLock(lock)), 'krmhub.lock').lock).toEqual(lock);
+    const change = (tag: string, digest = digestOf('2')) =>
+      compareLockedImages(lock, { ...lock, images: [{ ...image, tag, digest }] }).map((one) => one.class);
+    expect([change('v1.3.0'), change('v1.1.0'), change('v1.2.0'), change('v1.2.0', image.digest)]).toEqual([
+      ['upgraded'],
+      ['downgraded'],
+      ['rebuilt'],
+      [],
+    ]);
+    const { diagnostics } = readLock(
+      new TextEncoder().encode(writeLock(lock).replace('v1.2.0', 'v1:2')),
+      'krmhub.lock',
+    );
+    expect(diagnostics.map(({ message }) => message)).toEqual(['"v1:2" is not a tag of an image']);
   });
 
   it('names the first executable of a platform, which is the one that runs', () => {

@@ -38,6 +38,8 @@ export interface Lock {
 export interface LockedImage {
   /** As it is run: `REPOSITORY:TAG`, or `REPOSITORY:CONSTRAINT` for a constraint on its tags. */
   image: string;
+  /** The tag that a constraint meant when it was locked; absent without a constraint. */
+  tag?: string;
   digest: Digest;
   /** By platform, for example `linux/amd64`; absent where the registry did not say. */
   platforms?: Record<string, Digest>;

@@ -12,6 +12,7 @@ import {
   type YamlDocument,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { parseImageReference } from '@krmhub/schema/image-reference';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
 import { LOCK_CODES } from './codes.js';
 import {
@@ -166,9 +167,10 @@ function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFun
 }
 
 function readImage(value: JsonValue, at: Path, fields: LockFields): LockedImage | undefined {
-  const item = fields.mapping(value, at, { required: ['image', 'digest'], optional: ['platforms'] });
+  const item = fields.mapping(value, at, { required: ['image', 'digest'], optional: ['tag', 'platforms'] });
   if (item === undefined) return undefined;
   const image = optionalText(item, 'image', at, fields);
+  const tag = optionalText(item, 'tag', at, fields);
   const digest = optionalDigest(item, 'digest', at, fields);
   const platforms =
     item.platforms === undefined
@@ -176,8 +178,14 @@ function readImage(value: JsonValue, at: Path, fields: LockFields): LockedImage 
       : readImagePlatforms(item.platforms, [...at, 'platforms'], fields);
   if (image === undefined || digest === undefined) return undefined;
   // A constraint can have spaces.
-  if (!CONTROL.test(image)) return present({ image, digest, platforms });
-  fields.report('lock/reference', [...at, 'image'], 'the image has a control character');
+  if (CONTROL.test(image)) {
+    fields.report('lock/reference', [...at, 'image'], 'the image has a control character');
+    return undefined;
+  }
+  if (tag === undefined || parseImageReference(`image:${tag}`).ok) {
+    return present({ image, tag, digest, platforms });
+  }
+  fields.report('lock/reference', [...at, 'tag'], `"${tag}" is not a tag of an image`);
   return undefined;
 }
 

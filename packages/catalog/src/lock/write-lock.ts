@@ -38,8 +38,8 @@ function catalogDocument({ reference, name, serial, digest, key }: LockedCatalog
   return present({ reference, name, serial, digest, key });
 }
 
-function imageDocument({ image, digest, platforms }: LockedImage): JsonObject {
-  return present({ image, digest, platforms: platformsDocument(platforms) });
+function imageDocument({ image, tag, digest, platforms }: LockedImage): JsonObject {
+  return present({ image, tag, digest, platforms: platformsDocument(platforms) });
 }
 
 function platformsDocument(platforms: Record<string, string> = {}): JsonObject | undefined {

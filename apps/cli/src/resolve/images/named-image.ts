@@ -27,8 +27,8 @@ export function pinnedDigest(
   }
   const locked = lock?.image(lockedName(image));
   if (locked !== undefined) {
-    const { digest, platforms } = locked;
-    return { digest, digestFrom: 'lock', ...(platforms === undefined ? {} : { platforms }) };
+    const { image: _, ...what } = locked;
+    return { ...what, digestFrom: 'lock' };
   }
   if (lock?.frozen !== true) return undefined;
   throw new KrmhubError('not-found', escapeControls(`the image ${image} is not locked`), {
@@ -66,6 +66,11 @@ export function imageAt(image: string, digest: Digest): string {
   return `${imageRepository(image)}@${digest}`;
 }
 
+/** Returns `REPOSITORY:TAG` for an image with a constraint on its tags. */
+export function imageWithTag(image: string, tag: string): string {
+  return `${imageRepository(image)}:${tag}`;
+}
+
 /** Returns an image without its tag and digest, as it is written. */
 export function imageRepository(image: string): string {
   const named = image.split('@', 1)[0]!;
@@ -84,14 +89,14 @@ export async function resolveInline(
   if (pinned !== undefined) return { ...inline, ...pinned };
   // Most runs pin no image.
   const { pinRuntime } = await import('@krmhub/catalog/resolve/pin-runtime');
-  const image = parseImageReference(inline.image).ok
-    ? inline.image
-    : await newestOf(io, inline.image, offline);
+  const isTagged = parseImageReference(inline.image).ok;
+  const image = isTagged ? inline.image : await newestOf(io, inline.image, offline);
   const plan = pinRuntime({ container: { image } });
   if (plan.type === 'refused') throw new KrmhubError(plan.code, escapeControls(plan.reason));
   // Without a digest, there is nothing to plan but the question.
   const { reference } = plan as Extract<typeof plan, { type: 'ask' }>;
-  return { ...inline, ...(await images.find(reference)), digestFrom: 'registry' };
+  const tag = isTagged ? {} : { tag: image.slice(imageRepository(image).length + 1) };
+  return { ...inline, ...tag, ...(await images.find(reference)), digestFrom: 'registry' };
 }
 
 /** The image with the newest tag that `REPOSITORY:CONSTRAINT` allows. */

@@ -82,6 +82,18 @@ export function addDefinitionChanges(
   changes.add('texts-changed', `${texts.slice(0, MAX_TEXTS).join('; ')}${more}`);
 }
 
+export type ReleaseChangeClass = 'upgraded' | 'downgraded' | 'release-changed';
+
+/** Classifies a changed release or tag. */
+export function releaseChangeClass(
+  before: string | undefined,
+  after: string | undefined,
+): ReleaseChangeClass {
+  const [was, is] = [canonicalRelease(before ?? ''), canonicalRelease(after ?? '')];
+  const order = was === undefined || is === undefined ? 0 : compareReleases(is, was);
+  return order > 0 ? 'upgraded' : order < 0 ? 'downgraded' : 'release-changed';
+}
+
 /** Reports a changed release or tag, and a tag only if it adds information to the release. */
 export function addReleaseChange(
   what: string,
@@ -90,9 +102,7 @@ export function addReleaseChange(
   details: { version: string; rule?: CompatibilityRule },
   changes: FunctionChanges,
 ): void {
-  const [was, is] = [canonicalRelease(before ?? ''), canonicalRelease(after ?? '')];
-  const order = was === undefined || is === undefined ? 0 : compareReleases(is, was);
-  const name = order > 0 ? 'upgraded' : order < 0 ? 'downgraded' : 'release-changed';
+  const name = releaseChangeClass(before, after);
   const known = changes.has('upgraded', details.version) || changes.has('downgraded', details.version);
   if (changes.has(name, details.version) || (known && name === 'release-changed')) return;
   const message = `${what} changed from ${before ?? 'none'} to ${after ?? 'none'}`;
