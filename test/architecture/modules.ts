@@ -6,6 +6,7 @@
 export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'packages/schema': {
     defined: [],
+    facets: ['documents'],
     digests: [],
     images: [],
     libraries: [],

@@ -1,6 +1,6 @@
-import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { RouteName } from '@krmhub/api/routes';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { sha256 } from '@krmhub/schema';
 import { newSecret } from '../../apps/registry/src/http/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';

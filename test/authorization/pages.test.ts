@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { CreatedToken, EventPage, TokenList, TokenScope } from '@krmhub/api/model';
+import type { CreatedToken, EventPage, TokenList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';

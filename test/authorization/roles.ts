@@ -1,4 +1,4 @@
-import type { TokenScope } from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { GuardedRoute } from './guarded-routes.js';
 import type { Trick } from './path-tricks.js';
 

@@ -1,10 +1,10 @@
 import type { CatalogKind, Digest, Profile } from '@krmhub/schema';
-import type { FacetName } from './model.js';
+import type { FacetFilters } from '@krmhub/schema/facets';
 import type { SearchOrder } from './parameters.js';
 
 /** Parameters and results of the client that are not part of the API models. */
 
-export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
+export interface SearchRequest extends FacetFilters {
   q?: string;
   /** Default: `relevance`. */
   sort?: SearchOrder;

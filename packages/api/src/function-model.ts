@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { RUNTIME_KINDS } from '@krmhub/schema';
+import { mapFacets } from '@krmhub/schema/facets';
 import {
   Deprecation,
   DigestText,
@@ -132,20 +133,6 @@ export const SearchItem = z
   })
   .openapi('SearchItem');
 
-export const FACET_NAMES = [
-  'tag',
-  'kind',
-  'group',
-  'publisher',
-  'runtime',
-  'license',
-  'apiVersion',
-  'pinned',
-  'network',
-  'storage',
-  'signedBy',
-  'catalog',
-] as const;
 const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
 
 export const SearchResult = z
@@ -153,22 +140,9 @@ export const SearchResult = z
     total: z.number().int(),
     items: z.array(SearchItem),
     facets: z
-      .object({
-        tag: Facet,
-        kind: Facet,
-        group: Facet,
-        publisher: Facet,
-        runtime: Facet,
-        license: Facet,
-        apiVersion: Facet,
-        pinned: Facet,
-        network: Facet,
-        storage: Facet,
-        signedBy: Facet.openapi({
-          description: 'Signers of the displayed release, whether a policy trusts them or not',
-        }),
-        catalog: Facet,
-      })
+      .object(
+        mapFacets((_, { counts }) => (counts === undefined ? Facet : Facet.openapi({ description: counts }))),
+      )
       .openapi({
         description: 'The most frequent values. The counts ignore the filter of the same name',
       }),
@@ -187,4 +161,3 @@ export type FunctionDetail = z.infer<typeof FunctionDetail>;
 export type ServedEntry = z.infer<typeof ServedEntry>;
 export type SearchItem = z.infer<typeof SearchItem>;
 export type SearchResult = z.infer<typeof SearchResult>;
-export type FacetName = (typeof FACET_NAMES)[number];

@@ -11,6 +11,7 @@ import {
 } from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
 import * as parameters from './parameters.js';
+import { TOKEN_SCOPES } from './token-scopes.js';
 
 export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
@@ -211,8 +212,6 @@ export const ApplyResult = z
   })
   .openapi('ApplyResult');
 
-export const TOKEN_SCOPES = ['publish', 'yank', 'push', 'admin'] as const;
-
 export const Token = z
   .object({
     id: z.string(),
@@ -336,7 +335,6 @@ export type CatalogList = z.infer<typeof CatalogList>;
 export type SnapshotList = z.infer<typeof SnapshotList>;
 export type ApplyResult = z.infer<typeof ApplyResult>;
 export type Token = z.infer<typeof Token>;
-export type TokenScope = (typeof TOKEN_SCOPES)[number];
 export type TokenList = z.infer<typeof TokenList>;
 export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
 export type CreatedToken = z.infer<typeof CreatedToken>;

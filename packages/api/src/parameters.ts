@@ -9,10 +9,11 @@ import {
   KIND_PATTERN,
   MAX_FILTER_LENGTH,
   MAX_GROUP_LENGTH,
+  MAX_SIGNER_LENGTH,
   PROFILES,
-  RUNTIME_KINDS,
   VERSION_PATTERN,
 } from '@krmhub/schema';
+import { type FacetDescription, mapFacets } from '@krmhub/schema/facets';
 
 /** Limits for requests: the unit and the reason for each. */
 export const REQUEST_LIMITS = {
@@ -20,8 +21,8 @@ export const REQUEST_LIMITS = {
   maxQueryLength: 500,
   /** Length of one filter value: a group has at most 253 characters. */
   maxFilterLength: MAX_FILTER_LENGTH,
-  /** Length of a signer name: the subject and the issuer of a certificate, which are URLs. */
-  maxSignerLength: 2_000,
+  /** Length of a signer name. */
+  maxSignerLength: MAX_SIGNER_LENGTH,
   /** Values of one repeated filter. */
   maxFilterValues: 20,
   /** Largest page of search results. */
@@ -137,31 +138,20 @@ const Flag = z
   .default(false)
   .openapi({ type: 'boolean', default: false });
 
-const filterValue = z
-  .string()
-  .min(1, 'is empty')
-  .max(REQUEST_LIMITS.maxFilterLength, `is longer than ${REQUEST_LIMITS.maxFilterLength} characters`);
-
-const signerName = z
-  .string()
-  .min(1, 'is empty')
-  .max(REQUEST_LIMITS.maxSignerLength, `is longer than ${REQUEST_LIMITS.maxSignerLength} characters`);
-
-function filter(description: string, repeated: 'any' | 'all' = 'any', value = filterValue) {
-  return z
-    .array(value)
-    .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
-    .optional()
-    .openapi({ description: `${description}. If repeated: match ${repeated} of them` });
-}
-
-/** A fact of the displayed release. */
-function fact(description: string) {
-  return z
-    .array(z.enum(['true', 'false'], 'must be true or false'))
-    .max(2, 'is given more than 2 times')
-    .optional()
-    .openapi({ description });
+/** A filter of a search, as the table of facets describes it. Repeating one of a few values has no effect. */
+function filter({ parameter, values, match, maxLength }: FacetDescription) {
+  const list: z.ZodType<string[]> =
+    values === undefined
+      ? z
+          .array(z.string().min(1, 'is empty').max(maxLength, `is longer than ${maxLength} characters`))
+          .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
+      : z.array(
+          z.enum(
+            values,
+            `must be ${values.length === 2 ? values.join(' or ') : `one of ${values.join(', ')}`}`,
+          ),
+        );
+  return list.optional().openapi({ description: `${parameter}. If repeated: match ${match} of them` });
 }
 
 export const SEARCH_ORDERS = ['relevance', 'name', 'newest'] as const;
@@ -176,25 +166,7 @@ export const SearchParameters = z.object({
       description:
         'Search words; prefixes of words match. `GROUP/KIND@RELEASE` finds a function, and an image reference finds the functions that run it',
     }),
-  tag: filter('Tag', 'all'),
-  kind: filter('Kind of the functionConfig'),
-  group: filter('Group'),
-  publisher: filter('Publisher'),
-  runtime: z
-    .array(z.enum(RUNTIME_KINDS, `must be one of ${RUNTIME_KINDS.join(', ')}`))
-    .optional()
-    .openapi({ description: 'Runtime. If repeated: match any of them' }),
-  license: filter('SPDX license expression'),
-  apiVersion: filter('apiVersion of the functionConfig, as GROUP/VERSION'),
-  pinned: fact('Whether a digest pins everything that the displayed release runs'),
-  network: fact('Whether the displayed release may access the network'),
-  storage: fact('Whether the displayed release may access files'),
-  signedBy: filter(
-    'Signer of the displayed release, as in the facet `signedBy`. A policy may trust the signer or not',
-    'any',
-    signerName,
-  ),
-  catalog: filter('Catalog whose newest snapshot contains the function'),
+  ...mapFacets((_, facet) => filter(facet)),
   sort: z
     .enum(SEARCH_ORDERS, `must be one of ${SEARCH_ORDERS.join(', ')}`)
     .default('relevance')

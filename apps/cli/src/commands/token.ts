@@ -1,4 +1,4 @@
-import type { TokenScope } from '@krmhub/api/model';
+import { isTokenScope, TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { parseDays } from '../io/time.js';
@@ -6,7 +6,6 @@ import type { CreateTokenOptions, TokenOptions } from '../registry/tokens.js';
 import { collectList, withOutput, withRegistry } from './options.js';
 
 // The model itself loads a schema library.
-const SCOPES: readonly TokenScope[] = ['publish', 'yank', 'push', 'admin'];
 const MAX_DAYS = 3_650;
 const DEFAULT_DAYS = 90;
 
@@ -31,7 +30,10 @@ function registerCreate(parent: Command, io: Io): void {
     .description('Create a token and print its secret on stdout, once (admin).')
     .argument('<name>', 'Name of the token. Releases show it as the publisher.')
     .addOption(
-      new Option('--scope <scope>', 'Permission: publish, yank, push, or admin. Repeatable. Required.')
+      new Option(
+        '--scope <scope>',
+        `Permission: ${new Intl.ListFormat('en', { type: 'disjunction' }).format(TOKEN_SCOPES)}. Repeatable. Required.`,
+      )
         .argParser(collectScopes)
         .makeOptionMandatory(),
     )
@@ -95,9 +97,8 @@ function registerReportLeak(parent: Command, io: Io): void {
 
 function collectScopes(value: string, previous: TokenScope[] | undefined): TokenScope[] {
   const scopes = collectList(value, previous);
-  const unknown = scopes.filter((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown.length > 0) throw new InvalidArgumentError(`Use one of: ${SCOPES.join(', ')}.`);
-  return scopes as TokenScope[];
+  if (scopes.every(isTokenScope)) return scopes;
+  throw new InvalidArgumentError(`Use one of: ${TOKEN_SCOPES.join(', ')}.`);
 }
 
 function parseLifetime(value: string): number {

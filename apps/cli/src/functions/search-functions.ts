@@ -1,7 +1,8 @@
 import type { RegistryClient, SearchRequest } from '@krmhub/api/client';
-import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
+import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
+import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
@@ -13,21 +14,6 @@ export interface SearchOptions extends Partial<Record<FacetName, string[]>> {
   output: OutputFormat;
   registry?: string;
 }
-
-const FILTERS: readonly FacetName[] = [
-  'tag',
-  'kind',
-  'group',
-  'publisher',
-  'runtime',
-  'license',
-  'apiVersion',
-  'pinned',
-  'network',
-  'storage',
-  'signedBy',
-  'catalog',
-];
 
 /** The largest page of the registry. */
 export const PAGE_SIZE = 100;
@@ -44,7 +30,7 @@ export async function searchFunctions(
   const client = await connect(io, options.registry);
   const text = words.join(' ').trim();
   const filters = Object.fromEntries(
-    FILTERS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+    FACET_NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
   const request: SearchRequest = {
     ...filters,

@@ -1,4 +1,5 @@
 import type { Token } from '@krmhub/api/model';
+import { isLimitedBy } from '@krmhub/api/token-scopes';
 import type { Io } from '../io/io.js';
 import { printTable } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
@@ -12,8 +13,8 @@ export function describeToken(token: Token): string {
     ? 'all repositories'
     : `repositories ${token.repositories.join(', ')}`;
   const targets = [
-    ...(token.scopes.some((scope) => scope !== 'push') ? [groups] : []),
-    ...(token.scopes.includes('push') ? [repositories] : []),
+    ...(isLimitedBy(token.scopes, 'groups') || isLimitedBy(token.scopes, 'none') ? [groups] : []),
+    ...(isLimitedBy(token.scopes, 'repositories') ? [repositories] : []),
   ];
   return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}, ${expiry}`;
 }

@@ -1,4 +1,5 @@
-import type { Token, TokenScope } from '@krmhub/api/model';
+import type { Token } from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';

@@ -1,4 +1,5 @@
 import type * as api from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import {
   type CatalogEntryRow,
   type CatalogRecord,
@@ -241,7 +242,7 @@ export function tokenDetail({
   return {
     id,
     name,
-    scopes: scopes as api.TokenScope[],
+    scopes: scopes as TokenScope[],
     groups,
     repositories,
     createdAt,

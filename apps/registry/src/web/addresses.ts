@@ -1,4 +1,4 @@
-import { FACET_NAMES } from '@krmhub/api/model';
+import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 
 /** Paths of the pages, below the path of the registry; `Site.at` turns them into links. */
 
@@ -9,25 +9,13 @@ export const OPERATE = '/operate';
 export const API_PAGE = '/api';
 export const RELEASES_FEED = '/functions.atom';
 
-export interface SearchLink {
-  q?: string | undefined;
-  tag?: readonly string[] | undefined;
-  kind?: readonly string[] | undefined;
-  group?: readonly string[] | undefined;
-  publisher?: readonly string[] | undefined;
-  runtime?: readonly string[] | undefined;
-  license?: readonly string[] | undefined;
-  apiVersion?: readonly string[] | undefined;
-  pinned?: readonly string[] | undefined;
-  network?: readonly string[] | undefined;
-  storage?: readonly string[] | undefined;
-  signedBy?: readonly string[] | undefined;
-  catalog?: readonly string[] | undefined;
-  sort?: string | undefined;
-  cursor?: string | undefined;
-}
+export type SearchLink = {
+  [Name in FacetName | 'q' | 'sort' | 'cursor']?:
+    | (Name extends FacetName ? readonly string[] : string)
+    | undefined;
+};
 
-/** Returns the path of a search, with its parameters in the order of this interface. */
+/** Returns the path of a search, with its filters in the order of the table of facets. */
 export function searchPath(search: SearchLink = {}): string {
   const parameters = new URLSearchParams();
   for (const name of SEARCH_PARAMETERS) {

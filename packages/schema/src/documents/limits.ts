@@ -25,5 +25,7 @@ export const DOCUMENT_LIMITS = {
  * Length of a text that can be a search filter: a tag, a publisher, or a license. A group has at most 253 characters.
  */
 export const MAX_FILTER_LENGTH = 253;
+/** Length of the name of a signer: the subject and the issuer of a certificate, which are URLs. */
+export const MAX_SIGNER_LENGTH = 2_000;
 
 export type DocumentLimits = { [Name in keyof typeof DOCUMENT_LIMITS]: number };

@@ -1,4 +1,4 @@
-import type { TokenScope } from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';

@@ -1,5 +1,6 @@
 import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
+import { isLimitedBy } from '@krmhub/api/token-scopes';
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createToken } from './tokens.js';
@@ -35,7 +36,6 @@ export async function issueToken(
 ): Promise<{ token: TokenRecord; secret: string }> {
   refuseWrong('groups', wanted.groups, GROUP_GLOB, 'Use groups such as example.com');
   refuseWrong('repositories', wanted.repositories, REPOSITORY_GLOB, 'Use repositories such as team/catalog');
-  refuseIdleLimits(wanted);
   // An administrator can create any token, so a limit to groups would have no effect.
   if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
     throw new InvalidTokenRequest(
@@ -44,6 +44,7 @@ export async function issueToken(
       'Remove the groups or the scope admin.',
     );
   }
+  refuseIdleLimits(wanted);
   return createToken(store, wanted, { now: clock(), by });
 }
 
@@ -73,14 +74,14 @@ function refuseWrong(
 /** Refuses a limit that no scope of the token uses: the author would believe that it has an effect. */
 function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void {
   const limited = (globs: readonly string[]) => !globs.includes('*');
-  if (limited(groups) && scopes.every((scope) => scope === 'push')) {
+  if (limited(groups) && !isLimitedBy(scopes, 'groups')) {
     throw new InvalidTokenRequest(
       'groups',
-      'groups do not apply to a token with only the scope push',
+      `groups do not apply to a token with only the scope ${scopes.join(', ')}`,
       'Set repositories such as team/*, or add the scope publish.',
     );
   }
-  if (limited(repositories) && !scopes.includes('push')) {
+  if (limited(repositories) && !isLimitedBy(scopes, 'repositories')) {
     throw new InvalidTokenRequest(
       'repositories',
       'repositories do not apply to a token without the scope push',

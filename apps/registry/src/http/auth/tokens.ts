@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { TokenScope } from '@krmhub/api/model';
+import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
 import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 
@@ -139,7 +139,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
 
 const FIRST_TOKEN: NewToken = {
   name: 'admin',
-  scopes: ['publish', 'yank', 'push', 'admin'],
+  scopes: TOKEN_SCOPES,
   groups: ['*'],
   repositories: ['*'],
 };

@@ -1,33 +1,38 @@
-import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
+import { describeSigner, type ReleaseSignature } from '@krmhub/catalog';
+import { FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import { FacetColumn } from './facet-column.js';
 import { FacetTuples } from './facet-tuples.js';
 import type { PublicationTimes } from './publication-times.js';
 
-export type Facet = keyof SearchPage['facets'];
-export const FACETS: readonly Facet[] = [
-  'tag',
-  'kind',
-  'group',
-  'publisher',
-  'runtime',
-  'license',
-  'apiVersion',
-  'pinned',
-  'network',
-  'storage',
-  'signedBy',
-  'catalog',
-];
-
-const FACTS = ['pinned', 'network', 'storage'] as const;
+/** Where the values of each facet come from. */
+const VALUES: Record<
+  FacetName,
+  (column: FacetColumn, row: FunctionRow, catalogs: readonly string[]) => void
+> = {
+  tag: (column, { id, tags }) => column.putText(id, tags, readList),
+  kind: (column, { id, kind }) => column.put(id, [kind]),
+  group: (column, { id, group }) => column.put(id, [group]),
+  publisher: (column, { id, publisher }) => column.put(id, [publisher]),
+  runtime: (column, { id, runtimes }) => column.putText(id, runtimes, readList),
+  license: (column, { id, licenses }) => column.putText(id, licenses, readList),
+  apiVersion: (column, { id, group, versions }) =>
+    column.putText(id, `${group} ${versions}`, () =>
+      readList(versions).map((version) => `${group}/${version}`),
+    ),
+  pinned: (column, { id, pinned }) => column.put(id, [trueOrFalse(pinned)]),
+  network: (column, { id, network }) => column.put(id, [trueOrFalse(network)]),
+  storage: (column, { id, storage }) => column.put(id, [trueOrFalse(storage)]),
+  signedBy: (column, { id, signatures }) => column.putText(id, signatures, signersOf),
+  catalog: (column, { id }, catalogs) => column.putText(id, catalogs.join(' '), () => catalogs),
+};
 
 /** Facets that are counted together, because many functions have the same values in all of them. */
-const TOGETHER: readonly (readonly Facet[])[] = [
+const TOGETHER: readonly (readonly FacetName[])[] = [
   ['runtime', 'license', 'pinned', 'network', 'storage', 'signedBy', 'catalog'],
   ['group', 'publisher', 'apiVersion'],
 ];
 /** Facets that are counted one by one. */
-export const ALONE: readonly Facet[] = FACETS.filter((facet) => !TOGETHER.flat().includes(facet));
+export const ALONE: readonly FacetName[] = FACET_NAMES.filter((facet) => !TOGETHER.flat().includes(facet));
 
 /** New functions that are inserted one by one; more are sorted with all others. */
 const MAX_INSERTIONS = 50;
@@ -36,8 +41,8 @@ const MAX_INSERTIONS = 50;
 export interface SearchColumns {
   /** Changes with every update. */
   state: number;
-  facets: Record<Facet, FacetColumn>;
-  together: readonly FacetTuples<Facet>[];
+  facets: Record<FacetName, FacetColumn>;
+  together: readonly FacetTuples<FacetName>[];
   /** OCI repositories of what the functions run; not counted. */
   images: FacetColumn;
   /** Ids of the functions by group and kind in code unit order. */
@@ -87,10 +92,7 @@ interface NamedId extends Name {
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
   state = 0;
-  readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
-    Facet,
-    FacetColumn
-  >;
+  readonly facets = mapFacets(() => new FacetColumn());
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   order = new Uint32Array();
@@ -111,22 +113,10 @@ export class Columns implements SearchColumns {
   }
 
   put(row: FunctionRow, catalogs: readonly string[]): void {
-    const { id, group, kind, publisher } = row;
-    const { facets } = this;
-    facets.tag.putText(id, row.tags, readList);
-    facets.kind.put(id, [kind]);
+    const { id, group, kind } = row;
+    for (const name of FACET_NAMES) VALUES[name](this.facets[name], row, catalogs);
     this.#addSpelling(kind);
-    facets.group.put(id, [group]);
-    facets.publisher.put(id, [publisher]);
-    facets.runtime.putText(id, row.runtimes, readList);
-    facets.license.putText(id, row.licenses, readList);
-    facets.apiVersion.putText(id, `${group} ${row.versions}`, () =>
-      readList(row.versions).map((version) => `${group}/${version}`),
-    );
-    for (const fact of FACTS) facets[fact].put(id, [row[fact] === 1 ? 'true' : 'false']);
     this.images.putText(id, row.images, readList);
-    facets.signedBy.putText(id, row.signatures, signersOf);
-    facets.catalog.putText(id, catalogs.join(' '), () => catalogs);
     for (const tuples of this.together) tuples.put(id);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
@@ -224,6 +214,10 @@ function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
   const more = new Uint8Array(Math.max(id + 1, flags.length * 2));
   more.set(flags);
   return more;
+}
+
+function trueOrFalse(flag: number): 'true' | 'false' {
+  return flag === 1 ? 'true' : 'false';
 }
 
 function readList(text: string): string[] {

@@ -1,9 +1,10 @@
 import type { SearchPage } from '@krmhub/catalog';
-import { ALONE, FACETS, type Facet, type SearchColumns } from './columns.js';
+import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
+import { ALONE, type SearchColumns } from './columns.js';
 import { countNumbers } from './facet-tuples.js';
 
 /** For each filtered facet: 1 for each set of values that passes. */
-export type Filters = Partial<Record<Facet, Uint8Array>>;
+export type Filters = Partial<Record<FacetName, Uint8Array>>;
 
 export interface Scan {
   /** Ids of the candidates that pass every filter, in their order. */
@@ -11,7 +12,7 @@ export interface Scan {
   facets: SearchPage['facets'];
 }
 
-type FacetCounts = SearchPage['facets'][Facet];
+type FacetCounts = SearchPage['facets'][FacetName];
 
 /**
  * Scans the candidates once. Those that pass all filters are hits. Those that fail exactly one count for the facet of
@@ -22,22 +23,22 @@ export function scan(
   columns: SearchColumns,
   candidates: Uint32Array,
   filters: Filters,
-  ofAll?: (facet: Facet) => FacetCounts,
+  ofAll?: (facet: FacetName) => FacetCounts,
 ): Scan {
-  const given = FACETS.filter((facet) => filters[facet] !== undefined);
+  const given = FACET_NAMES.filter((facet) => filters[facet] !== undefined);
   const [only, ...others] = given;
   const known = ofAll !== undefined && only !== undefined && others.length === 0 ? only : undefined;
-  const emptyCounts = (facet: Facet) => new Uint32Array(columns.facets[facet].sets);
+  const emptyCounts = (facet: FacetName) => new Uint32Array(columns.facets[facet].sets);
   const counts = new Map(
     given
       .filter((facet) => facet !== known)
-      .map((facet): [Facet, Uint32Array] => [facet, emptyCounts(facet)]),
+      .map((facet): [FacetName, Uint32Array] => [facet, emptyCounts(facet)]),
   );
   const passing =
     known === undefined
       ? passingAll(columns, candidates, { given, filters, counts })
       : passingOne(candidates, filters[known]!, columns.facets[known].numbers);
-  for (const facet of FACETS) {
+  for (const facet of FACET_NAMES) {
     if (facet === known || counts.has(facet) || isCountedByValue(facet, passing, columns)) continue;
     counts.set(facet, emptyCounts(facet));
   }
@@ -47,25 +48,27 @@ export function scan(
     const ofFacet = counts.get(facet);
     if (ofFacet !== undefined) countNumbers(passing, columns.facets[facet].numbers, ofFacet);
   }
-  const countsOf = (facet: Facet): FacetCounts => {
+  const countsOf = (facet: FacetName): FacetCounts => {
     if (facet === known) return ofAll!(facet);
     const column = columns.facets[facet];
     const ofFacet = counts.get(facet);
     return ofFacet === undefined ? column.mostFrequentOf(passing) : column.mostFrequent(ofFacet);
   };
-  const facets = Object.fromEntries(FACETS.map((facet) => [facet, countsOf(facet)])) as SearchPage['facets'];
+  const facets = Object.fromEntries(
+    FACET_NAMES.map((facet) => [facet, countsOf(facet)]),
+  ) as SearchPage['facets'];
   return { hits: passing, facets };
 }
 
 /** Sets for each function from which on the values of the functions are counted, not the functions of each set. */
 const SETS_FOR_EACH = 8;
 
-function isCountedByValue(facet: Facet, ids: Uint32Array, { facets }: SearchColumns): boolean {
+function isCountedByValue(facet: FacetName, ids: Uint32Array, { facets }: SearchColumns): boolean {
   return ALONE.includes(facet) && facets[facet].sets > SETS_FOR_EACH * ids.length;
 }
 
 /** Returns the counts of a facet over these functions. */
-export function countFacet(columns: SearchColumns, ids: Uint32Array, facet: Facet): FacetCounts {
+export function countFacet(columns: SearchColumns, ids: Uint32Array, facet: FacetName): FacetCounts {
   const { numbers, sets } = columns.facets[facet];
   const counts = new Uint32Array(sets);
   countNumbers(ids, numbers, counts);
@@ -90,7 +93,7 @@ function passingAll(
     given,
     filters,
     counts,
-  }: { given: readonly Facet[]; filters: Filters; counts: ReadonlyMap<Facet, Uint32Array> },
+  }: { given: readonly FacetName[]; filters: Filters; counts: ReadonlyMap<FacetName, Uint32Array> },
 ): Uint32Array {
   if (given.length === 0) return candidates;
   // One bit for each filter that a candidate fails. One filter after the other, and without branches: so few arrays fit

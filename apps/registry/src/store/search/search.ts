@@ -10,6 +10,7 @@
  */
 
 import type {
+  FacetCount,
   FunctionStore,
   SearchPage,
   SearchQuery,
@@ -19,10 +20,11 @@ import type {
 } from '@krmhub/catalog';
 import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
+import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import { upstreamEntryRows } from '../records/snapshots/served-entries.js';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
-import { FACETS, type Facet, type SearchColumns } from './columns.js';
+import type { SearchColumns } from './columns.js';
 import { type Position, type Reading, readCursor, writeCursor } from './cursor.js';
 import { type TextHits, TIER, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
@@ -94,9 +96,9 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   let cached = {
     state: 0,
     pages: new Map<string, SearchPage>(),
-    facets: new Map<Facet, SearchPage['facets'][Facet]>(),
+    facets: new Map<FacetName, FacetCount[]>(),
   };
-  const countsOfAll = (columns: SearchColumns) => (facet: Facet) => {
+  const countsOfAll = (columns: SearchColumns) => (facet: FacetName) => {
     const known = cached.facets.get(facet) ?? countFacet(columns, columns.order, facet);
     cached.facets.set(facet, known);
     return known;
@@ -104,11 +106,11 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
-    for (const facet of FACETS) {
+    for (const facet of FACET_NAMES) {
       const given = query[facet] ?? [];
       if (given.length === 0) continue;
       const values = facet === 'kind' ? given.flatMap((kind) => columns.spellings(kind)) : given;
-      filters[facet] = columns.facets[facet].matching(values, facet === 'tag' ? 'all' : 'any');
+      filters[facet] = columns.facets[facet].matching(values, describeFacet(facet).match);
     }
     return filters;
   };
@@ -150,7 +152,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const { words, name } = readSearchText(corrected?.corrected ?? given);
     const sought = given === '' || reading === 'image' ? undefined : textQuery(words);
     if (given !== '' && reading !== 'image' && sought === undefined) {
-      return { total: 0, items: [], facets: noFacets() };
+      return { total: 0, items: [], facets: mapFacets(() => []) };
     }
 
     const columns = currentColumns();
@@ -203,7 +205,7 @@ function isUnfiltered(query: SearchQuery): boolean {
   return (
     query.cursor === undefined &&
     (query.text ?? '').trim() === '' &&
-    FACETS.every((facet) => (query[facet] ?? []).length === 0)
+    FACET_NAMES.every((facet) => (query[facet] ?? []).length === 0)
   );
 }
 
@@ -273,10 +275,4 @@ function foundFunction(
     ...(row.replacement === null ? {} : { replacement: JSON.parse(row.replacement) as Replacement }),
     ...(release === null ? { from: originsOf(group, kind) } : {}),
   };
-}
-
-function noFacets(): SearchPage['facets'] {
-  return Object.fromEntries(
-    FACETS.map((facet): [Facet, []] => [facet, []]),
-  ) as unknown as SearchPage['facets'];
 }

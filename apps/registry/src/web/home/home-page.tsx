@@ -1,4 +1,5 @@
-import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
+import type { SearchItem, SearchResult } from '@krmhub/api/model';
+import type { FacetName } from '@krmhub/schema/facets';
 import { CATALOGS, catalogPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken, hashSecret } from '../../http/auth/tokens.js';
 import { signedIn } from '../../testing/operator-session.js';

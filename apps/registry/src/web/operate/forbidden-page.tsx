@@ -1,4 +1,4 @@
-import type { TokenScope } from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { KrmhubError } from '@krmhub/schema';
 import { Text } from '../parts/text.js';
 

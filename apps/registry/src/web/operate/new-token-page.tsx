@@ -1,4 +1,5 @@
-import { type CreatedToken, TOKEN_SCOPES, type TokenScope } from '@krmhub/api/model';
+import type { CreatedToken } from '@krmhub/api/model';
+import { describeScope, TOKEN_SCOPES } from '@krmhub/api/token-scopes';
 import type { PropsWithChildren } from 'hono/jsx';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
@@ -10,13 +11,6 @@ import { ActionForm } from './action-form.js';
 import { Field, type FieldProblems, fieldAttributes, Problem, ProblemSummary } from './field.js';
 import type { TokenField, TokenInput } from './token-form.js';
 import { TokenRights } from './tokens-page.js';
-
-const MEANINGS: Readonly<Record<TokenScope, string>> = {
-  publish: 'publish releases of functions, and attach signatures to them',
-  yank: 'yank, unyank, and deprecate releases',
-  push: 'push artifacts to repositories outside functions/',
-  admin: 'administer the registry: tokens, recipes, policies, takedowns',
-};
 
 const LABELS: Readonly<Record<TokenField, string>> = {
   name: 'Name',
@@ -65,7 +59,7 @@ export function NewTokenPage({
                   : {})}
               />
               <span>
-                <b>{scope}</b> <span class="quiet">{MEANINGS[scope]}</span>
+                <b>{scope}</b> <span class="quiet">{describeScope(scope).meaning}</span>
               </span>
             </label>
           ))}

@@ -12,7 +12,7 @@ import type { Site } from '../site.js';
  */
 
 import type { RouteConfig, z } from '@hono/zod-openapi';
-import type { TokenScope } from '@krmhub/api/model';
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { KrmhubError } from '@krmhub/schema';
 import { authenticateHash, authenticateSecret, refuseLacking } from '../../http/auth/authorize.js';
 import { hashSecret } from '../../http/auth/tokens.js';

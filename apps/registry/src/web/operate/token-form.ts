@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { CreateTokenRequest } from '@krmhub/api/model';
+import { isLimitedBy } from '@krmhub/api/token-scopes';
 import { KrmhubError } from '@krmhub/schema';
 import { InvalidTokenRequest } from '../../http/auth/issue-token.js';
 import type { FieldProblems } from './field.js';
@@ -48,11 +49,8 @@ export function wantedToken(
   const result = CreateTokenRequest.safeParse({
     name: name.trim(),
     scopes,
-    groups: globs(
-      typed.groups,
-      scopes.some((scope) => scope === 'publish' || scope === 'yank'),
-    ),
-    repositories: globs(typed.repositories, scopes.includes('push')),
+    groups: globs(typed.groups, isLimitedBy(scopes, 'groups')),
+    repositories: globs(typed.repositories, isLimitedBy(scopes, 'repositories')),
     expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
   });
   if (result.success) return { wanted: result.data };

@@ -1,4 +1,5 @@
 import type { Token } from '@krmhub/api/model';
+import { isLimitedBy } from '@krmhub/api/token-scopes';
 import { NEW_TOKEN, operateEventsPath, revokeTokenPath, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
@@ -82,7 +83,7 @@ function TokenItem({ token }: { token: TokenWithState }) {
 }
 
 export function TokenRights({ token: { scopes, groups, repositories } }: { token: Token }) {
-  const ofGroups = scopes.some((scope) => scope !== 'push');
+  const ofGroups = isLimitedBy(scopes, 'groups') || isLimitedBy(scopes, 'none');
   return (
     <p>
       {scopes.join(', ')}
@@ -92,7 +93,7 @@ export function TokenRights({ token: { scopes, groups, repositories } }: { token
           for <Text value={named(groups, 'every group')} />
         </>
       ) : null}
-      {scopes.includes('push') ? (
+      {isLimitedBy(scopes, 'repositories') ? (
         <>
           ; pushes to <Text value={named(repositories, 'every repository')} />
         </>

@@ -1,25 +1,30 @@
-import type { FacetName, SearchResult } from '@krmhub/api/model';
+import type { SearchResult } from '@krmhub/api/model';
 import { SEARCH_ORDERS, type SearchOrder } from '@krmhub/api/parameters';
+import { describeFacet, FACET_NAMES, type FacetName, isYesOrNo } from '@krmhub/schema/facets';
 import { type SearchLink, searchPath } from '../addresses.js';
 
 /** The parameters of the search page, without a default order. */
 export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder | undefined };
 
+/** What most people choose by comes first. */
+const FIRST: readonly FacetName[] = [
+  'tag',
+  'runtime',
+  'pinned',
+  'network',
+  'storage',
+  'group',
+  'publisher',
+  'license',
+  'signedBy',
+  'catalog',
+];
+
 /** Facets, in display order. */
-export const FACETS = [
-  { name: 'tag', title: 'Tag' },
-  { name: 'runtime', title: 'Runtime' },
-  { name: 'pinned', title: 'Pinned by digest' },
-  { name: 'network', title: 'May use the network' },
-  { name: 'storage', title: 'May access files' },
-  { name: 'group', title: 'Group' },
-  { name: 'publisher', title: 'Publisher' },
-  { name: 'license', title: 'License' },
-  { name: 'signedBy', title: 'Signed by' },
-  { name: 'catalog', title: 'Catalog' },
-  { name: 'kind', title: 'Kind' },
-  { name: 'apiVersion', title: 'API version' },
-] as const satisfies readonly { name: FacetName; title: string }[];
+export const FACETS = [...new Set([...FIRST, ...FACET_NAMES])].map((name) => ({
+  name,
+  ...describeFacet(name),
+}));
 
 /** Maximum number of visible values of a facet. */
 const MAX_FACET_VALUES = 6;
@@ -82,11 +87,7 @@ function facetValue(search: Search, name: FacetName, value: string, count: numbe
 
 /** Facts of a release are `true` or `false`. */
 export function facetText(name: FacetName, value: string): string {
-  return name === 'pinned' || name === 'network' || name === 'storage'
-    ? value === 'true'
-      ? 'yes'
-      : 'no'
-    : value;
+  return isYesOrNo(name) ? (value === 'true' ? 'yes' : 'no') : value;
 }
 
 /** Most kinds exist in one group only, so they are not useful as a filter; API versions are useful in links only. */

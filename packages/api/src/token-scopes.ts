@@ -1,0 +1,31 @@
+/** The scopes of tokens: one table, from which the API, the command line, and the pages of operators are made. */
+
+interface ScopeDescription {
+  /** What a token with this scope can do. */
+  meaning: string;
+  /** What limits it to a part of the registry. */
+  limit: 'groups' | 'repositories' | 'none';
+}
+
+const SCOPES = {
+  publish: { meaning: 'publish releases of functions, and attach signatures to them', limit: 'groups' },
+  yank: { meaning: 'yank, unyank, and deprecate releases', limit: 'groups' },
+  push: { meaning: 'push artifacts to repositories outside functions/', limit: 'repositories' },
+  admin: { meaning: 'administer the registry: tokens, recipes, policies, takedowns', limit: 'none' },
+} as const satisfies Record<string, ScopeDescription>;
+
+export type TokenScope = keyof typeof SCOPES;
+export const TOKEN_SCOPES = Object.keys(SCOPES) as readonly TokenScope[];
+
+export function isTokenScope(text: string): text is TokenScope {
+  return Object.hasOwn(SCOPES, text);
+}
+
+export function describeScope(scope: TokenScope): ScopeDescription {
+  return SCOPES[scope];
+}
+
+/** Returns whether a token has a scope that its groups, or its repositories, limit. Ignores unknown scopes. */
+export function isLimitedBy(scopes: readonly string[], limit: ScopeDescription['limit']): boolean {
+  return scopes.some((scope) => isTokenScope(scope) && SCOPES[scope].limit === limit);
+}
