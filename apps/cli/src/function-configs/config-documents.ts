@@ -2,22 +2,8 @@ import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { type Diagnostic, formatPath, type Path, type Position, type Range } from '@krmhub/schema/diagnostic';
 import { field } from '@krmhub/schema/json/access';
-import { readYaml, type YamlDocument } from '@krmhub/schema/yaml';
+import { readYaml, VALUE_CODES, type YamlDocument } from '@krmhub/schema/yaml';
 import { LAYER_LIMITS } from './limits.js';
-
-/**
- * Problems that concern only the value that they are at. A manifest may have them where nothing is read for functions:
- * kustomize accepts `mode: 0644`.
- */
-const LOCAL_CODES = new Set([
-  'yaml/ambiguous-scalar',
-  'yaml/integer-precision',
-  'yaml/not-finite',
-  'yaml/non-string-key',
-  'yaml/duplicate-key',
-  'yaml/merge-key',
-  'yaml/tag',
-]);
 
 /** For kustomize, a name such as `yes` or `0123` is text. */
 const NAME_PATH = /(?:^|\.)metadata\.name$/;
@@ -41,7 +27,8 @@ export function readDocuments(
       severity === 'error' &&
       code !== 'yaml/empty' &&
       !(code === 'yaml/ambiguous-scalar' && NAME_PATH.test(path)) &&
-      (!LOCAL_CODES.has(code) || isRead(path)),
+      // A manifest may have these where nothing is read for functions: kustomize accepts `mode: 0644`.
+      (!VALUE_CODES.has(code) || isRead(path)),
   );
   return { documents, problems };
 }

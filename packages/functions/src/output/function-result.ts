@@ -1,4 +1,5 @@
 import type { JsonValue } from '@krmhub/schema/definition';
+import { readYaml, VALUE_CODES } from '@krmhub/schema/yaml';
 import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
 
 export const RESULT_SEVERITIES = ['error', 'warning', 'info'] as const;
@@ -45,14 +46,31 @@ function addResults(results: FunctionResult[], list: JsonValue, where: string): 
 
 /** Reads the lines of a ResourceList from `results:` on. */
 export function readResultsText(text: string, maxBytes: number): ReadResults {
-  const { documents, diagnostics } = readMachineYaml(Buffer.from(text), {
-    file: 'results',
-    limits: { maxCatalogBytes: maxBytes },
-  });
-  const problem = diagnostics.find(({ severity }) => severity === 'error');
-  if (problem !== undefined) return { ok: false, reason: `cannot read \`results\`: ${problem.message}` };
-  const [document] = documents;
+  const read = readOutputYaml(text, maxBytes);
+  if ('reason' in read) return { ok: false, reason: `cannot read \`results\`: ${read.reason}` };
+  const [document] = read.documents;
   return readResults(isMapping(document) ? document.results : undefined);
+}
+
+/**
+ * Reads YAML as a function wrote it. Values that parsers read differently are read as YAML 1.2: libraries of functions
+ * write words such as `y` and `on` without quotes.
+ */
+export function readOutputYaml(
+  text: string,
+  maxBytes: number,
+): { documents: JsonValue[] } | { reason: string } {
+  const bytes = Buffer.from(text);
+  const fast = readMachineYaml(bytes, { file: 'output', limits: { maxCatalogBytes: maxBytes } });
+  if (!fast.diagnostics.some(({ severity }) => severity === 'error')) return { documents: fast.documents };
+  const { documents, diagnostics } = readYaml(bytes, {
+    file: 'output',
+    limits: { maxSourceBytes: maxBytes, maxDiagnostics: Number.POSITIVE_INFINITY },
+  });
+  const problem = diagnostics.find(({ code, severity }) => severity === 'error' && !VALUE_CODES.has(code));
+  return problem === undefined
+    ? { documents: documents.map(({ value }) => value) }
+    : { reason: problem.message };
 }
 
 type Mapping = { [key: string]: JsonValue };

@@ -91,6 +91,35 @@ describe('output that is a ResourceList', () => {
     });
   });
 
+  it('has results with values that parsers read differently, as libraries for YAML 1.2 write them', () => {
+    const results = `
+- {message: y, resourceRef: {kind: ConfigMap, name: off, namespace: n}, tags: {y: yes, 1: a}}
+- message: mode
+  field: {path: mode, currentValue: 0644, proposedValue: on}
+- message: m
+  field: {path: data, currentValue: !!binary YWJj}
+${'- message: no\n'.repeat(300)}`;
+    const expected = {
+      results: {
+        ok: true,
+        results: [
+          {
+            message: 'y',
+            resourceRef: { kind: 'ConfigMap', name: 'off', namespace: 'n' },
+            tags: { y: 'yes', 1: 'a' },
+          },
+          { message: 'mode', field: { path: 'mode', currentValue: 644, proposedValue: 'on' } },
+          { message: 'm', field: { path: 'data', currentValue: 'YWJj' } },
+          ...Array.from({ length: 300 }, () => ({ message: 'no' })),
+        ],
+      },
+    };
+    expect(read(`${HEAD}items: []\nresults:${results}`)).toMatchObject(expected);
+    // In flow style, all of the list is read.
+    const flow = '{kind: ResourceList, items: [{a: y, b: 12345678901234567890}], results: [{message: n}]}';
+    expect(read(flow)).toMatchObject({ results: { ok: true, results: [{ message: 'n' }] } });
+  });
+
   it('has results of functions of 2020: groups, and other names of fields', () => {
     const groups = `results:
 - name: kubeval

@@ -1,7 +1,6 @@
 import type { JsonValue } from '@krmhub/schema/definition';
 import { quote } from '@krmhub/schema/diagnostics/quote';
-import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
-import { type ReadResults, readResults, readResultsText } from './function-result.js';
+import { type ReadResults, readOutputYaml, readResults, readResultsText } from './function-result.js';
 
 /**
  * What a function wrote. `what` names output that is not a ResourceList, to follow the word "is".
@@ -136,12 +135,7 @@ function parse(text: string, maxBytes: number): { documents: JsonValue[] } | { r
   try {
     return { documents: [JSON.parse(text) as JsonValue] };
   } catch {
-    const { documents, diagnostics } = readMachineYaml(Buffer.from(text), {
-      file: 'output',
-      limits: { maxCatalogBytes: maxBytes },
-    });
-    const problem = diagnostics.find(({ severity }) => severity === 'error');
-    return problem === undefined ? { documents } : { reason: problem.message };
+    return readOutputYaml(text, maxBytes);
   }
 }
 

@@ -118,3 +118,17 @@ export const YAML_CODES = {
 } as const satisfies Record<string, CodeEntry>;
 
 export type YamlCode = keyof typeof YAML_CODES;
+
+/**
+ * Problems that concern only the value that they are at: parsers read it differently, or not at all. What another tool
+ * wrote for itself may have them.
+ */
+export const VALUE_CODES: ReadonlySet<string> = new Set<YamlCode>([
+  'yaml/ambiguous-scalar',
+  'yaml/duplicate-key',
+  'yaml/integer-precision',
+  'yaml/merge-key',
+  'yaml/non-string-key',
+  'yaml/not-finite',
+  'yaml/tag',
+]);

@@ -1,6 +1,6 @@
 /** The only module that parses YAML and JSON text. */
 
-export { type CodeEntry, YAML_CODES, type YamlCode } from './codes.js';
+export { type CodeEntry, VALUE_CODES, YAML_CODES, type YamlCode } from './codes.js';
 export { exactIntegers } from './exact-integers.js';
 export type { ReadOptions } from './open-text.js';
 export { NotClean, readCleanYaml } from './read-clean-yaml.js';
