@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { textWidth } from '../io/text.js';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
@@ -85,6 +86,26 @@ it('reports what it cannot compare', async () => {
   expect([catalog.exitCode, catalog.err()]).toEqual([2, expect.stringContaining('krmhub convert')]);
   const wrong = await run(['1.0.0.yaml', '-'], { stdin: 'kind: KRMFunctionDefinition\nspec: 1\n' });
   expect([wrong.exitCode, wrong.err()]).toEqual([1, expect.stringContaining('<stdin>')]);
+});
+
+it('compares a script beside a definition with that of a release', async () => {
+  const cwd = await mkdtemp(path.join(tmpdir(), 'krmhub-diff-test-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  const options = { cwd, env: registry.env };
+  expect((await runTest(['init', 'example.com/SetOwner', '--runtime', 'starlark'], options)).exitCode).toBe(
+    0,
+  );
+  const file = path.join(cwd, 'set-owner/definition.yaml');
+  await writeFile(file, (await readFile(file, 'utf8')).replaceAll('# CHANGE:', '#'));
+  const publish = ['publish', 'set-owner/definition.yaml', '--release', '0.1.0'];
+  expect((await runTest(publish, options)).exitCode).toBe(0);
+  const args = ['example.com/SetOwner@0.1.0', 'set-owner/definition.yaml'];
+  const same = await run(args, { cwd });
+  expect([same.exitCode, same.out(), same.err()]).toEqual([0, '', 'no differences\n']);
+  await appendFile(path.join(cwd, 'set-owner/main.star'), '\n# changed\n');
+  const changed = await run(args, { cwd });
+  expect(changed.out()).toMatch(/^\S+\t\S+\tv1alpha1\tspec\.versions\[0\]\.runtime\.starlark\tthe script /);
+  expect(changed.out().split('\n')).toHaveLength(2);
 });
 
 it('explains how to add the release to a function', async () => {

@@ -2,6 +2,8 @@ import type { Change } from '@krmhub/catalog';
 import type { FunctionDefinition } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
+import { OCI_SCHEME } from '../documents/document-files.js';
+import { STDIN_NAME } from '../files/read-file.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
@@ -65,7 +67,7 @@ async function load(
   text: string,
   options: DiffOptions,
 ): Promise<{ side: Side; definition: FunctionDefinition }> {
-  if (!isReference(text)) return loadFile(io, text);
+  if (!isReference(text)) return loadFile(io, text, options);
   const named = parseReleaseReference(text);
   const { connect } = await import('../registry/connection.js');
   const client = await connect(io, options.registry);
@@ -76,9 +78,19 @@ async function load(
   return { side, definition: found.definition };
 }
 
-async function loadFile(io: Io, name: string): Promise<{ side: Side; definition: FunctionDefinition }> {
+/** A script beside the definition is compared by the reference that a publish gives it. */
+async function loadFile(
+  io: Io,
+  name: string,
+  { registry }: DiffOptions,
+): Promise<{ side: Side; definition: FunctionDefinition }> {
   const { readDefinitions } = await import('../documents/read-definitions.js');
-  const { diagnostics, sources, definitions } = await readDefinitions(io, [name]).catch((error: unknown) => {
+  const { diagnostics, sources, definitions } = await readDefinitions(io, [name], async (source) => {
+    if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
+    const { publishedScripts } = await import('./publish/published-scripts.js');
+    const filled = await publishedScripts(io, source, registry === undefined ? {} : { registry });
+    return { ...source, bytes: filled.bytes };
+  }).catch((error: unknown) => {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
     throw new KrmhubError('not-found', error.message, {
       hint: `Add the release (${name}@RELEASE). List the releases: krmhub show ${name}`,
