@@ -28,8 +28,8 @@ export const HELP = `Measures krmhub against peers in the same run and shows the
   npm run bench                              1,000 and 10,000 functions
   npm run bench -- --full                    100,000 too; takes an hour or more
   npm run bench -- --only search,http --sizes 1000
-  npm run bench -- --json results.json --write docs/internals/performance.md
-  npm run bench -- --from a.json,b.json --write docs/internals/performance.md
+  npm run bench -- --json results.json --write bench/performance.md
+  npm run bench -- --from a.json,b.json --write bench/performance.md
 
   --only ROWS        rows to measure, with commas
   --sizes COUNTS     functions in the registry, with commas

@@ -46,7 +46,7 @@ describe('bench', () => {
   it('measures every row, and writes the table into a document', async () => {
     const { folder, remove } = temporaryFolder();
     try {
-      copyFileSync(path.join(root, 'docs/internals/performance.md'), path.join(folder, 'performance.md'));
+      copyFileSync(path.join(root, 'bench/performance.md'), path.join(folder, 'performance.md'));
       const files = ['--folder', 'kept', '--json', 'results.json', '--write', 'performance.md'];
       const { code, stdout, stderr } = await bench(['--quick', '--load', 'node', ...files], folder);
       expect(code, stderr).toBe(0);
@@ -121,7 +121,7 @@ describe('bench', () => {
   it('replaces the tables of the rows that it measured', async () => {
     const { folder, remove } = temporaryFolder();
     try {
-      copyFileSync(path.join(root, 'docs/internals/performance.md'), path.join(folder, 'performance.md'));
+      copyFileSync(path.join(root, 'bench/performance.md'), path.join(folder, 'performance.md'));
       const before = readFileSync(path.join(folder, 'performance.md'), 'utf8');
       const end = '<!-- bench:end -->';
       const removed = `### a row that does not exist any more\n\n| a figure |\n\n${end}`;

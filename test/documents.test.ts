@@ -18,6 +18,7 @@ const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'ARCHITECTURE.md',
+  'bench/performance.md',
   ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(
     (name) => `docs/${name}`,
   ),
@@ -222,6 +223,15 @@ describe('ARCHITECTURE.md', () => {
     // The lines of a table are not words.
     const words = text.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word));
     expect(words.length).toBeLessThanOrEqual(1_500);
+  });
+});
+
+describe('docs/glossary.md', () => {
+  it('has few terms, each once', () => {
+    const rows = readFileSync(path.join(root, 'docs/glossary.md'), 'utf8').matchAll(/^\| (.+?) \| .+ \|$/gm);
+    const terms = [...rows].map(([, term]) => term!).filter((term) => term !== 'term');
+    expect(new Set(terms).size).toBe(terms.length);
+    expect(terms.length).toBeLessThanOrEqual(40);
   });
 });
 
