@@ -23,6 +23,7 @@ it('folds the text of functions that were stored before', async () => {
     INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher)
     VALUES (1, 'Resize', 'a ﬁt', 'Setzt die Größe.', 'example.com', 'Straßenamt'),
       (2, 'set node labels', '', 'Plain.', 'example.com', 'Example Co');
+    DROP TABLE takedown_pin; DROP TABLE release_pin;
     ALTER TABLE takedown DROP COLUMN scripts;
     DELETE FROM __drizzle_migrations WHERE created_at >= 1769299200000`);
   earlier.close();

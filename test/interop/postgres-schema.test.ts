@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { runtimePins } from '@krmhub/catalog';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
@@ -21,7 +23,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 7 },
+      { migrations: 8 },
     ]);
   });
 
@@ -33,13 +35,54 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     expect(await postgresSchema(url)).toEqual(inSqlite);
   });
 
+  it('read what the runtimes of stored releases name as the program does', async () => {
+    const url = await server.createDatabase();
+    await migratePostgres(url);
+    const digits = (character: string) => character.repeat(64);
+    const runtimes = [
+      { container: { image: 'example.com/fn:v1', sha256: digits('a') } },
+      { container: { image: `example.com/fn:v1@sha256:${digits('b')}`, sha256: digits('b') } },
+      { container: { image: 'example.com/fn:v1' } },
+      { exec: { platforms: [{ sha256: digits('c') }, { sha256: digits('d') }, { uri: 'a' }] } },
+      { starlark: `oci://localhost:8080/scripts/fn:v1@sha256:${digits('e')}` },
+      { starlark: `https://example.com/fn.star#sha256=${digits('f')}` },
+      { starlark: 'oci://localhost:8080/scripts/fn:v1' },
+      { starlark: 'oci://localhost/scripts/fn' },
+      { starlark: 'oci://example.com/scripts/fn' },
+      { starlark: 'oci://scripts/fn:v1' },
+      { starlark: 'https://example.com/fn.star' },
+      { container: { image: 'example.com/fn' }, starlark: `https://example.com/#sha256=${digits('1')}` },
+    ];
+    const definitions = [...runtimes.map((one) => [one]), runtimes].map((all) => ({
+      versions: all.map((runtime) => ({ runtime })),
+    }));
+    for (const [at, definition] of definitions.entries()) {
+      await query(
+        url,
+        `SET session_replication_role = replica; -- without its function
+         INSERT INTO release (id, function_id, release, digest, size, media_type, versions, tags, publisher, runtimes,
+           licenses, published_at, published_by, definition)
+         VALUES (${at}, 1, '${at}.0.0', '', 1, '', '[]', '[]', '', '[]', '[]', '', '', '${JSON.stringify(definition)}')`,
+      );
+    }
+    const file = new URL('../../migrations/postgres/0007_runtime_pins.sql', import.meta.url);
+    const migration = readFileSync(file, 'utf8');
+    await query(url, migration.slice(migration.indexOf('INSERT INTO')));
+    const rows = await query<{ release: string; pin: string }>(url, 'SELECT release, pin FROM release_pin');
+    for (const [at, definition] of definitions.entries()) {
+      const pins = rows.filter(({ release }) => Number(release) === at).map(({ pin }) => pin);
+      const expected = runtimePins(definition as unknown as Parameters<typeof runtimePins>[0]);
+      expect(pins.sort(), JSON.stringify(definition)).toEqual(expected.sort());
+    }
+  });
+
   it('refuse a database that is newer, or of another program', async () => {
     const newer = await server.createDatabase();
     await migratePostgres(newer);
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 8 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 9 migrations are unknown',
     });
     const foreign = await server.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');

@@ -61,6 +61,25 @@ describe('takedown', () => {
     expect(again.err()).toMatch(/was taken down (?:now|\d+[sm] ago) by .*: malware/);
   });
 
+  it('names the release that keeps a script, in a dry run too', async () => {
+    const runOne = async (...args: string[]) => {
+      const io = await runTest(args, { env: registry.env, cwd: functions });
+      expect(io.exitCode, io.err()).toBe(0);
+      return io.err();
+    };
+    await runOne('init', `${group}/SetOwner`, '--runtime', 'starlark');
+    const definition = path.join(functions, 'set-owner/definition.yaml');
+    const text = (await readFile(definition, 'utf8')).replaceAll('# CHANGE:', '#');
+    await writeFile(definition, text);
+    await runOne('publish', 'set-owner/definition.yaml', '--release', '1.0.0');
+    await writeFile(definition, text.replace(/description: .*/, 'description: Sets the owner again.'));
+    await runOne('publish', 'set-owner/definition.yaml', '--release', '1.0.1');
+    const args = ['takedown', `${group}/SetOwner@1.0.0`, '--reason', 'x', '--yes'];
+    const kept = new RegExp(`script, because it is also used by ${group}/SetOwner@1\\.0\\.1\\n {4}sha256:`);
+    expect(await runOne(...args, '--dry-run')).toMatch(new RegExp(`would keep the ${kept.source}`));
+    expect(await runOne(...args)).toMatch(new RegExp(`kept the ${kept.source}`));
+  });
+
   it('asks first, and names everything that goes', async () => {
     const copy = path.join(functions, 'copy.yaml');
     await cp(path.join(functions, '2.0.0.yaml'), copy);

@@ -5,6 +5,7 @@ import { ARTIFACT_MEDIA_TYPES, computeDigest, MEDIA_TYPES, type OciDigest } from
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { descriptor, EMPTY_DESCRIPTOR, manifestDigest, readError, testClient } from '../testing/oci.js';
 import {
+  definitionText,
   openTestRegistry,
   releasePath,
   type TestDefinition,
@@ -246,5 +247,58 @@ describe('a takedown of a release with a Starlark script', () => {
     expect((await takeDown(bad)).scripts).toEqual([]);
     expect((await read('manifests', manifestDigest(other), 'team/app')).status).toBe(200);
     expect((await read('blobs', image, 'team/app')).status).toBe(200);
+  });
+
+  it('is deleted if the definition names it by its tag, and not accepted again', async () => {
+    expect((await client.put(REPOSITORY, 'v1', manifest(SCRIPT))).status).toBe(201);
+    await takeDown(release('SetOwner', SCRIPT), '?dryRun=true');
+    const script = `oci://localhost:8080/${REPOSITORY}:v1`;
+    expect((await registry.publish({ kind: 'ByTag', release: '1.0.0', script })).status).toBe(201);
+    // The tag is a use: it names the same manifest.
+    const byTag = [{ group: 'example.com', kind: 'ByTag', release: '1.0.0' }];
+    expect((await takeDown(release('SetOwner', SCRIPT))).scripts).toEqual([{ digest, keptBy: byTag }]);
+    const preview = await takeDown({ kind: 'ByTag', release: '1.0.0' }, '?dryRun=true');
+    expect(preview).toMatchObject({ scripts: [{ digest, keptBy: [] }], repositories: [COPY, REPOSITORY] });
+    await takeDown({ kind: 'ByTag', release: '1.0.0' });
+    expect((await client.request('GET', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
+    for (const repository of [REPOSITORY, COPY]) {
+      expect((await read('manifests', digest, repository)).status).toBe(410);
+      expect((await read('blobs', file, repository)).status).toBe(410);
+    }
+    expect(await readError(await client.put(COPY, 'v2', manifest(SCRIPT)))).toMatchObject({ status: 410 });
+  });
+
+  it('is not kept by a release that only mentions its digest', async () => {
+    const mention = { kind: 'Mention', release: '1.0.0', description: `Not ${digest}, ${file}.` };
+    expect((await registry.publish(mention)).status).toBe(201);
+    expect((await takeDown(release('SetOwner', SCRIPT))).scripts).toEqual([{ digest, keptBy: [] }]);
+    expect((await read('manifests', digest)).status).toBe(410);
+  });
+
+  it('is kept by a release with its file as the README, which is named', async () => {
+    const form = new FormData();
+    form.set('definition', new Blob([definitionText({ kind: 'Reader', release: '1.0.0' })]));
+    form.set('readme', new Blob([SCRIPT]));
+    const published = await registry.request(releasePath({ kind: 'Reader', release: '1.0.0' }), {
+      method: 'PUT',
+      body: form,
+      headers: { Authorization: authorization },
+    });
+    expect(published.status, await published.text()).toBe(201);
+    const keptBy = [{ group: 'example.com', kind: 'Reader', release: '1.0.0' }];
+    expect((await takeDown(release('SetOwner', SCRIPT), '?dryRun=true')).scripts).toEqual([
+      { digest, keptBy },
+    ]);
+    expect((await takeDown(release('SetOwner', SCRIPT))).scripts).toEqual([{ digest, keptBy }]);
+  });
+
+  it('is deleted if the definition names its file at another address', async () => {
+    const script = `https://example.com/set-owner.star#sha256=${file.slice('sha256:'.length)}`;
+    expect((await registry.publish({ kind: 'Elsewhere', release: '1.0.0', script })).status).toBe(201);
+    const keptBy = [{ group: 'example.com', kind: 'Elsewhere', release: '1.0.0' }];
+    expect((await takeDown(release('SetOwner', SCRIPT))).scripts).toEqual([{ digest, keptBy }]);
+    const last = await takeDown({ kind: 'Elsewhere', release: '1.0.0' });
+    expect(last.scripts).toEqual([{ digest: file, keptBy: [] }]);
+    expect((await read('manifests', digest)).status).toBe(410);
   });
 });

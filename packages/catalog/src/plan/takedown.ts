@@ -1,9 +1,9 @@
-import { type Digest, type FunctionDefinition, isDigest, KrmhubError, type Takedown } from '@krmhub/schema';
+import { type Digest, isDigest, KrmhubError, type Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
 import { mergeSigners, releaseSigners } from './pinned-signers.js';
+import { runtimePins, scriptPins } from './runtime-pins.js';
 
 export interface TakedownInput {
   /** The current function; undefined if it does not exist. */
@@ -13,7 +13,7 @@ export interface TakedownInput {
    * of an earlier takedown can name more.
    */
   takedown: Takedown;
-  /** The definition of the release, which names its scripts; undefined if the release does not exist. */
+  /** The definition of the release, which names what it runs; undefined if the release does not exist. */
   definition?: ReleaseRecord['definition'] | undefined;
   /** ID of the token of the request. */
   token?: string;
@@ -59,11 +59,14 @@ export function planTakedown({
   const same = (current?.releases ?? []).filter(
     ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
   );
-  const { signers: recorded = [], scripts: recordedScripts = [], ...rest } = takedown;
+  const { signers: recorded = [], scripts: recordedScripts = [], ...named } = takedown;
+  const { runtimeDigests: recordedDigests = [], ...rest } = named;
   const scripts = [
-    ...new Set([...recordedScripts, ...(definition === undefined ? [] : scriptDigests(definition))]),
+    ...new Set([...recordedScripts, ...(definition === undefined ? [] : scriptPins(definition))]),
   ];
-  const named = [
+  const pins = definition === undefined ? [] : runtimePins(definition);
+  const runtimeDigests = [...new Set([...recordedDigests, ...pins.filter(isDigest)])];
+  const releases = [
     {
       release: takedown.release,
       signers: mergeSigners(recorded, standing === undefined ? [] : releaseSigners(standing)),
@@ -73,29 +76,21 @@ export function planTakedown({
   return {
     ...name,
     expectedRevision: current?.revision ?? 0,
-    takedowns: named.map(({ release, signers }) => ({
+    takedowns: releases.map(({ release, signers }) => ({
       ...rest,
       ...name,
       release,
       ...defined({
         signers: signers.length === 0 ? undefined : signers,
-        scripts: scripts.length === 0 ? undefined : scripts,
+        runtimeDigests: runtimeDigests.length === 0 ? undefined : runtimeDigests,
       }),
     })),
     ...defined({
+      scripts: scripts.length === 0 ? undefined : scripts,
       token,
       search: displayed === undefined ? undefined : searchDocument(name, left, displayed),
     }),
   };
-}
-
-/** Returns the digests of the manifests of the scripts that a definition names in OCI registries. */
-export function scriptDigests({ versions }: Pick<FunctionDefinition, 'versions'>): Digest[] {
-  return versions.flatMap(({ runtime: { starlark } }) => {
-    if (starlark?.startsWith('oci://') !== true) return [];
-    const digest = `sha256:${readScriptReference(starlark).digest}`;
-    return isDigest(digest) ? [digest] : [];
-  });
 }
 
 /** Returns an error if the name or the bytes of a release were taken down; otherwise undefined. */

@@ -12,6 +12,7 @@ import type {
   Takedown,
   TakenDownSigner,
 } from '@krmhub/schema';
+import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
 import type { TestSummary } from './test-summary.js';
 
@@ -237,8 +238,10 @@ export interface FunctionChange extends FunctionName {
 export interface FunctionTakedown extends FunctionName {
   /** The revision of the plan; 0 for a new function. */
   expectedRevision: number;
-  /** Every release of the function with these bytes. */
+  /** Every release of the function with these bytes; without their `scripts`. */
   takedowns: Takedown[];
+  /** What their definitions and a record name as scripts, as candidates. Absent for nothing. */
+  scripts?: readonly RuntimePin[];
   /** ID of the token of the request. */
   token?: string;
   /** The search document afterwards. Absent if no release remains. */
@@ -253,7 +256,10 @@ export interface TakedownResult {
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
   /** Blobs of definitions and READMEs, and the releases that still use them. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
-  /** Starlark scripts of the definitions in repositories, by the digest of the manifest, and the releases that still use them. */
+  /**
+   * Starlark scripts of the definitions in repositories, by the digest of the manifest, and the releases that still use
+   * them.
+   */
   scripts: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
   /** Artifact repositories with copies, which lose the manifests that reference them. */
   repositories: string[];

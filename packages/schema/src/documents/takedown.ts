@@ -26,4 +26,9 @@ export interface Takedown {
    * and in tombstones of older versions.
    */
   scripts?: Digest[];
+  /**
+   * Digests by which its definition named images, executables, and scripts. Absent for none, and in tombstones of older
+   * versions.
+   */
+  runtimeDigests?: Digest[];
 }

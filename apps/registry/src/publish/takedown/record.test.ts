@@ -55,6 +55,16 @@ describe('the takedown record', () => {
     ]);
   });
 
+  it('keeps the digests that were deleted, and those that its runtimes named', async () => {
+    const digests = { scripts: [sha256('script')], runtimeDigests: [sha256('image'), sha256('program')] };
+    await openTakedownRecord(file).add([{ ...takedown('1.0.0'), ...digests }]);
+    expect(await openTakedownRecord(file).read()).toEqual([{ ...takedown('1.0.0'), ...digests }]);
+    for (const name of ['scripts', 'runtimeDigests']) {
+      const line = JSON.stringify({ type: 'release.taken-down', ...takedown('1.0.0'), [name]: ['none'] });
+      expect(() => parse(line)).toThrow('lines 1');
+    }
+  });
+
   it('names a line with invalid signers', () => {
     const line = (signers: unknown) =>
       JSON.stringify({ type: 'release.taken-down', ...takedown('1.0.0'), signers });

@@ -106,8 +106,9 @@ export function takedownName({ group, kind, release }: Takedown): string {
   return `${group}/${kind.toLowerCase()}@${release}`;
 }
 
-function recordLine({ group, kind, release, digest, at, by, reason, signers, scripts }: Takedown): string {
-  const takedown = { at, by, group, kind, release, digest, reason, signers, scripts };
+function recordLine({ group, kind, release, digest, at, by, reason, ...more }: Takedown): string {
+  const { signers, scripts, runtimeDigests } = more;
+  const takedown = { at, by, group, kind, release, digest, reason, signers, scripts, runtimeDigests };
   return `${JSON.stringify({ type: 'release.taken-down', ...takedown })}\n`;
 }
 
@@ -119,22 +120,20 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
     return 'invalid';
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
-  const { type, group, kind, release, digest, at, by, reason, signers, scripts } = value as Record<
-    string,
-    unknown
-  >;
+  const { type, group, kind, release, digest, at, by, reason, ...more } = value as Record<string, unknown>;
+  const { signers, scripts, runtimeDigests } = more;
   if (typeof type !== 'string') return 'invalid';
   if (type !== 'release.taken-down') return 'other';
   const texts = [group, kind, release, digest, at, by, reason];
   if (!texts.every((text): text is string => typeof text === 'string' && text !== '')) return 'invalid';
   const named = readSigners(signers);
   if (named === undefined) return 'invalid';
-  const isList = Array.isArray(scripts) && scripts.every((one) => typeof one === 'string' && isDigest(one));
-  if (scripts !== undefined && !isList) return 'invalid';
+  if (!isDigestList(scripts) || !isDigestList(runtimeDigests)) return 'invalid';
   const takedown = {
     ...{ group, kind, release, digest, at, by, reason },
     ...(named.length === 0 ? {} : { signers: named }),
     ...(scripts === undefined ? {} : { scripts }),
+    ...(runtimeDigests === undefined ? {} : { runtimeDigests }),
   } as Takedown;
   const isValid =
     isGroup(takedown.group) &&
@@ -143,6 +142,12 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
     isDigest(takedown.digest) &&
     isTime(takedown.at);
   return isValid ? takedown : 'invalid';
+}
+
+/** Reports whether a value is a list of digests, or absent. */
+function isDigestList(value: unknown): boolean {
+  if (value === undefined) return true;
+  return Array.isArray(value) && value.every((one) => typeof one === 'string' && isDigest(one));
 }
 
 /** Returns the signers of a line; undefined if they are invalid. Lines of older versions have none. */

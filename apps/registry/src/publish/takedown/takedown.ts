@@ -152,8 +152,7 @@ async function commit(
     try {
       const reach = await store.commitTakedown(plan, { dryRun });
       if (!dryRun) newest.clear();
-      // Candidates; `reach` has the scripts that were deleted.
-      const takedowns = plan.takedowns.map(({ scripts: _, ...one }) => one);
+      const takedowns = plan.takedowns.map(({ runtimeDigests: _, ...one }) => one);
       return { takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;

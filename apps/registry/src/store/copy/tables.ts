@@ -1,6 +1,7 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
 import { releaseFiles } from '../records/schema/release-files.js';
+import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
 import { catalogSources, unusedEntries, upstreamEntries } from '../records/schema/sources.js';
@@ -21,10 +22,12 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.functions,
   schema.releases,
   schema.releaseBundles,
+  releasePins,
   releaseFiles,
   schema.events,
   schema.policies,
   schema.takedowns,
+  takedownPins,
   schema.tokens,
   schema.catalogs,
   schema.snapshots,

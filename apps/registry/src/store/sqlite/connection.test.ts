@@ -11,6 +11,7 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as artifacts from '../records/schema/artifacts.js';
 import * as releaseFiles from '../records/schema/release-files.js';
+import * as runtimePins from '../records/schema/runtime-pins.js';
 import * as catalogs from '../records/schema/schema.js';
 import * as segments from '../records/schema/segments.js';
 import * as sessions from '../records/schema/sessions.js';
@@ -46,6 +47,7 @@ describe('migrations', () => {
     const tables = Object.values({
       ...catalogs,
       ...releaseFiles,
+      ...runtimePins,
       ...sessions,
       ...uploads,
       ...artifacts,
@@ -118,7 +120,7 @@ describe('migrations', () => {
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
     client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
     client.exec('DROP TABLE oci_blob_bytes');
-    client.exec('ALTER TABLE takedown DROP COLUMN scripts');
+    client.exec('DROP TABLE takedown_pin; DROP TABLE release_pin; ALTER TABLE takedown DROP COLUMN scripts');
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
@@ -173,6 +175,9 @@ describe('migrations', () => {
       later.client.prepare(`SELECT network, storage, pinned, images FROM "${table}"`).raw().all();
     expect(facts('function')).toEqual([[1, 0, 1, '["registry.example.com/fn"]']]);
     expect(facts('upstream_function')).toEqual([[1, 1, 0, '["registry.example.com/fn"]']]);
+    expect(later.client.prepare('SELECT release, pin FROM release_pin').raw().all()).toEqual([
+      [2, `sha256:${'a1'.repeat(32)}`],
+    ]);
     later.close();
   });
 

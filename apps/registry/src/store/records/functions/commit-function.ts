@@ -2,6 +2,7 @@ import {
   type FunctionChange,
   type ReleaseRecord,
   RevisionConflict,
+  runtimePins,
   tombstoneConflict,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -44,6 +45,11 @@ const stateOf = text<State>(
 );
 const insertFunction = inserter(functions);
 const insertRelease = inserter(releases);
+const insertPins = text<never>({
+  sqlite: 'INSERT INTO release_pin (release, pin) SELECT :release, value FROM json_each(:pins)',
+  postgres:
+    'INSERT INTO release_pin (release, pin) SELECT :release::bigint, json_array_elements_text(:pins::json)',
+});
 
 /** Stores a function and its release, with everything that belongs to them. */
 export function commitFunction(
@@ -129,7 +135,12 @@ function* releaseChanges(
   const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
   if (action === 'insert') {
     const id = (lastRelease ?? 0) + 1;
-    return [insertRelease.later({ ...columns, id, functionId }), ...bundlesChange(id, release)];
+    const pins = runtimePins(release.definition);
+    return [
+      insertRelease.later({ ...columns, id, functionId }),
+      ...(pins.length === 0 ? [] : [insertPins.later({ release: id, pins: JSON.stringify(pins) })]),
+      ...bundlesChange(id, release),
+    ];
   }
   // Only the lifecycle and the bundles change: the bytes of a release never do.
   const changed = yield* query((db) =>

@@ -16,7 +16,7 @@ import { appendEvent } from '../events/append-event.js';
 import { findFunction, type NameRow } from '../functions/functions.js';
 import { removeUnnamedFile } from '../functions/release-files.js';
 import { catalogs, functions, releases, takedowns } from '../schema/schema.js';
-import { lastRevision } from './takedown-rows.js';
+import { insertTakedownPins, lastRevision } from './takedown-rows.js';
 import { withdrawArtifacts } from './withdraw-artifacts.js';
 import { withdrawEntries } from './withdraw-entries.js';
 import { withdrawScripts } from './withdraw-scripts.js';
@@ -92,10 +92,9 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
     events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
   }
   const touched = new Set<string>();
-  const named = new Set(change.takedowns.flatMap(({ scripts = [] }) => scripts));
-  const { scripts, removed } = yield* withdrawScripts(named, touched);
-  for (const takedown of change.takedowns) {
-    yield* addTombstone({
+  const { scripts, removed } = yield* withdrawScripts(change.scripts ?? [], touched);
+  for (const { runtimeDigests = [], ...takedown } of change.takedowns) {
+    const id = yield* addTombstone({
       ...takedown,
       kindFolded: kind.toLowerCase(),
       readme: readmes.get(takedown.release) ?? null,
@@ -104,6 +103,7 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
       finished: false,
       scripts: removed.length === 0 ? null : removed,
     });
+    yield* insertTakedownPins(id, runtimeDigests);
   }
   for (const digest of digests) yield* removeUnnamedFile(digest);
   if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
@@ -135,9 +135,9 @@ function* removeRelease(
   throw new KrmhubError('conflict', `release ${release} does not have the digest ${digest}`);
 }
 
-function* addTombstone(row: Omit<typeof takedowns.$inferInsert, 'id'>): Work<void> {
+function* addTombstone(row: Omit<typeof takedowns.$inferInsert, 'id'>): Work<number> {
   try {
-    yield* insertTombstone(row);
+    return yield* insertTombstone(row);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw new KrmhubError('conflict', `${row.group}/${row.kind}@${row.release} is already taken down`);

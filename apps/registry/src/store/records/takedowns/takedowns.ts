@@ -6,7 +6,7 @@ import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
-import { functionTakedowns, takedown } from './takedown-rows.js';
+import { functionTakedowns, takedown, withRuntimeDigests } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
   FunctionStore,
@@ -59,7 +59,7 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
     takedowns: (group, kind) => readOne(() => functionTakedowns(group, kind)),
     allTakedowns: () =>
       read(function* () {
-        return (yield* all.all()).map(takedown);
+        return yield* withRuntimeDigests(yield* all.all());
       }),
     takedownOfScript: (digest) =>
       readOne(function* () {
@@ -84,7 +84,7 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
         for (const digest of new Set(digests)) {
           if ((yield* naming.first({ digest })) === undefined) blobs.push(digest);
         }
-        return { takedowns: rows.map(takedown), blobs };
+        return { takedowns: yield* withRuntimeDigests(rows), blobs };
       }),
     async finishTakedowns() {
       const last = await read(function* () {

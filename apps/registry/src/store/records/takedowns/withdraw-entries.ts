@@ -52,8 +52,8 @@ export function* withdrawEntries({
   takedowns,
 }: FunctionTakedown): Work<TakedownResult['withdrawn']> {
   const digests = JSON.stringify(takedowns.map(({ digest }) => digest));
-  // The tombstone has the signers of the release.
-  const { signers: _, ...reported } = takedowns[0]!;
+  // The tombstone has the rest.
+  const { signers: _signers, runtimeDigests: _digests, ...reported } = takedowns[0]!;
   const takedown = JSON.stringify(reported);
   const rows = yield* holding.all({ group, kind, digests });
   const withdrawn: TakedownResult['withdrawn'] = [];

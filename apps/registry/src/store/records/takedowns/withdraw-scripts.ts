@@ -3,7 +3,7 @@
  * definition names, also if the artifact has no type of its own, is an index, or names its layer by another digest.
  * Nothing else in such an artifact is taken down with it, because its publisher could name the files of others.
  */
-import type { TakedownResult } from '@krmhub/catalog';
+import type { RuntimePin, TakedownResult } from '@krmhub/catalog';
 import {
   EMPTY_DIGEST,
   getArtifactType,
@@ -13,7 +13,7 @@ import {
   readManifest,
 } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
-import { text, type Work } from '../../sql/statement.js';
+import { inList, text, type Work } from '../../sql/statement.js';
 import { forget, removeWithFiles } from './withdraw-artifacts.js';
 
 const manifestOf = text<{ mediaType: string; bytes: Buffer }>(
@@ -28,34 +28,67 @@ const manifestsWith = text<{ digest: OciDigest }>(
 );
 const fileOf = text<{ file: Digest }>('SELECT file FROM oci_blob WHERE digest = :digest LIMIT 1');
 const digestsOf = text<{ digest: OciDigest }>('SELECT DISTINCT digest FROM oci_blob WHERE file = :file');
-const usersOf = text<{ group: string; kind: string; release: string }>(
-  `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
-   WHERE release.digest = :digest OR readme = :digest OR definition LIKE '%' || :digest || '%'
-   ORDER BY group_name, kind, release.id`,
+const taggedManifest = text<{ digest: OciDigest }>(
+  `SELECT digest FROM oci_tag JOIN oci_manifest ON oci_manifest.id = oci_tag.manifest
+   WHERE oci_tag.repository = :repository AND tag = :tag`,
+);
+const tagsOf = text<{ pin: RuntimePin }>(
+  inList(
+    (digests) =>
+      `SELECT oci_tag.repository || ':' || tag AS pin FROM oci_manifest
+       JOIN oci_tag ON oci_tag.manifest = oci_manifest.id WHERE digest IN ${digests}`,
+    ':digests',
+  ),
+);
+const runningOf = text<User>(
+  inList(
+    (pins) =>
+      `SELECT DISTINCT group_name AS "group", kind, release.release, release.id FROM release_pin
+       JOIN release ON release.id = release_pin.release JOIN function ON function.id = function_id
+       WHERE pin IN ${pins} ORDER BY group_name, kind, release.id`,
+    ':pins',
+  ),
+);
+/** A README or definition can have the bytes of a script. */
+const equalTo = text<User>(
+  inList(
+    (digests) =>
+      `SELECT group_name AS "group", kind, release.release, release.id FROM release
+       JOIN function ON function.id = function_id
+       WHERE release.digest IN ${digests} OR readme IN ${digests} ORDER BY group_name, kind, release.id`,
+    ':digests',
+  ),
 );
 
+interface User {
+  group: string;
+  kind: string;
+  release: string;
+  id: number;
+}
+
 /**
- * Removes the Starlark scripts of releases from every repository, unless another release uses them. `scripts` has
- * digests of their manifests; a takedown that is repeated also has those of their files. Returns each script of this
- * registry, and everything that is not accepted again.
+ * Removes the Starlark scripts of releases from every repository, unless another release uses them. `pins` has digests
+ * of their manifests and files, and their tags. Returns each script of this registry, and everything that is not accepted
+ * again.
  */
 export function* withdrawScripts(
-  scripts: ReadonlySet<Digest>,
+  pins: readonly RuntimePin[],
   touched: Set<string>,
 ): Work<{ scripts: TakedownResult['scripts']; removed: Digest[] }> {
-  const found: TakedownResult['scripts'] = [];
+  const found = new Map<Digest, TakedownResult['scripts'][number]>();
   const removed = new Set<Digest>();
-  for (const script of scripts) {
+  for (const pin of pins) {
+    const script = isDigest(pin) ? pin : yield* readTag(pin);
+    if (script === undefined || found.has(script)) continue;
     const { artifacts, files } = yield* findScript(script);
     if (files.size === 0) continue;
     // Another release can have the same script in another manifest.
     const holders = yield* findHolders(files);
     const used = new Set<OciDigest>([script, ...artifacts, ...files, ...holders]);
-    const keptBy: TakedownResult['scripts'][number]['keptBy'] = [];
-    for (const digest of used) keptBy.push(...(yield* usersOf.all({ digest })));
-    const names = new Map(keptBy.map((one) => [`${one.group}/${one.kind}@${one.release}`, one]));
-    found.push({ digest: script, keptBy: [...names.values()] });
-    if (names.size > 0) continue;
+    const keptBy = yield* findUsers([...used]);
+    found.set(script, { digest: script, keptBy });
+    if (keptBy.length > 0) continue;
     for (const digest of artifacts) {
       for (const { id, repository } of yield* copiesOf.all({ digest })) {
         touched.add(repository);
@@ -67,7 +100,24 @@ export function* withdrawScripts(
       if (isDigest(digest)) removed.add(digest);
     }
   }
-  return { scripts: found, removed: [...removed] };
+  return { scripts: [...found.values()], removed: [...removed] };
+}
+
+function* readTag(pin: RuntimePin): Work<Digest | undefined> {
+  const colon = pin.lastIndexOf(':');
+  const name = { repository: pin.slice(0, colon), tag: pin.slice(colon + 1) };
+  const digest = (yield* taggedManifest.first(name))?.digest;
+  return digest !== undefined && isDigest(digest) ? digest : undefined;
+}
+
+/** Returns the releases of which a runtime names a script by a digest or a tag, and those with the same bytes as a file. */
+function* findUsers(used: readonly OciDigest[]): Work<TakedownResult['scripts'][number]['keptBy']> {
+  const digests = JSON.stringify(used);
+  const tags = (yield* tagsOf.all({ digests })).map(({ pin }) => pin);
+  const users = new Map<number, TakedownResult['scripts'][number]['keptBy'][number]>();
+  const running = yield* runningOf.all({ pins: JSON.stringify([...used, ...tags]) });
+  for (const { id, ...name } of [...running, ...(yield* equalTo.all({ digests }))]) users.set(id, name);
+  return [...users.values()];
 }
 
 /** Returns the manifests of a script, and its files; none if a client would not run it. */
