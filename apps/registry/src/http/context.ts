@@ -44,6 +44,8 @@ export interface RequestVariables {
   client: string;
   /** ID of the token of the request, after it was checked. */
   tokenId?: string;
+  /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */
+  recheckToken?: () => Promise<void>;
   /** Memory of the body of the request. */
   bodyLease?: BodyLease;
   limits: RequestLimiter;

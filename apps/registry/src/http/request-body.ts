@@ -75,6 +75,7 @@ export async function readBody(
       if (pieces === undefined) {
         const whole = bytes.slice(0, length);
         lease.resize(length);
+        await recheckToken(c);
         return whole;
       }
       for (const piece of pieces) {
@@ -104,12 +105,23 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Ui
       const pieces = await reader.read().catch((cause: unknown) => {
         throw new KrmhubError('invalid-request', 'the body is incomplete', { cause });
       });
-      if (pieces === undefined) return;
+      if (pieces === undefined) {
+        await recheckToken(c);
+        return;
+      }
       yield pieces;
     }
   } finally {
     reader.cancel();
   }
+}
+
+/**
+ * The token was checked before the body, which can take as long as the client likes: what arrives after the token was
+ * revoked is not accepted.
+ */
+async function recheckToken(c: RegistryContext): Promise<void> {
+  await c.get('recheckToken')?.();
 }
 
 /** Discards some of a body before a refusal, as `discard` does. */

@@ -63,9 +63,11 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
     const { name: by } = await authorize(c, deps, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await deps.functionLocks.run(functionLockKey(params), () =>
-      publishOrAttach(deps, params, submission, { by, ...query }),
-    );
+    const result = await deps.functionLocks.run(functionLockKey(params), async () => {
+      // Others may have published the function for long.
+      await c.get('recheckToken')?.();
+      return publishOrAttach(deps, params, submission, { by, ...query });
+    });
     if (query.wait && !query.dryRun) {
       const { release } = result;
       // Other catalogs may take long to build.

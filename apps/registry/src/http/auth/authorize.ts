@@ -64,13 +64,20 @@ export async function authenticateHash(
     return new KrmhubError('unauthorized', message, { hint });
   };
   // The database compares hashes, so its timing reveals nothing about a stored secret.
-  const token = await store.tokenByHash(hash);
-  if (token === undefined) throw refuse('unknown token');
+  const find = async () => {
+    const token = await store.tokenByHash(hash);
+    if (token === undefined) throw refuse('unknown token');
+    const problem = tokenProblem(token, clock().toISOString());
+    if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
+    return token;
+  };
+  const token = await find();
   const now = clock();
-  const problem = tokenProblem(token, now.toISOString());
-  if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
   limits.recordLogin(c, hash, true);
   c.set('tokenId', token.id);
+  c.set('recheckToken', async () => {
+    await find();
+  });
   limits.countWrite(c, token);
   await recordUse(token, now, store, log);
   return token;

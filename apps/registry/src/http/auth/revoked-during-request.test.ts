@@ -1,0 +1,64 @@
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../../testing/test-registry.js';
+
+/** A token is checked before the body of a request, which a client can send as slowly as it likes. */
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+});
+afterEach(() => registry.close());
+
+const set = { kind: 'SetLabels', release: '1.0.0' };
+const blob = 'a pushed blob';
+const manifest = JSON.stringify({
+  schemaVersion: 2,
+  mediaType: 'application/vnd.oci.image.index.v1+json',
+  manifests: [],
+});
+const admin = JSON.stringify({ name: 'second', scopes: ['admin'], groups: ['*'], repositories: ['*'] });
+const recipe =
+  'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata:\n  name: platform\nspec: {}\n';
+
+const WRITES = [
+  ['a new token', 'POST', '/api/v1/tokens', 'application/json', admin],
+  ['a release', 'PUT', releasePath(set), 'application/yaml', definitionText(set)],
+  ['a recipe', 'PUT', '/api/v1/catalogs/platform', 'application/yaml', recipe],
+  ['policies', 'PUT', '/api/v1/policies', 'application/yaml', 'policies: []\n'],
+  ['a blob', 'POST', `/v2/team/app/blobs/uploads/?digest=${sha256(Buffer.from(blob))}`, 'text/plain', blob],
+  ['a manifest', 'PUT', '/v2/team/app/manifests/1', 'application/vnd.oci.image.index.v1+json', manifest],
+] as const;
+
+describe('a token that is revoked while the body of a request arrives', () => {
+  it.each(WRITES)('does not write %s', async (_, method, target, type, text) => {
+    const { id, secret } = await registry.token({ repositories: ['team/*'] });
+    const { secret: other } = await registry.token({ name: 'operator' });
+    const before = await registry.parts.store.lastEvent();
+    // The registry asks for it when it has checked the token.
+    const body = new ReadableStream(
+      {
+        async pull(controller) {
+          const headers = { Authorization: `Bearer ${other}` };
+          const revoked = await registry.request(`/api/v1/tokens/${id}`, { method: 'DELETE', headers });
+          expect(revoked.status).toBe(200);
+          controller.enqueue(Buffer.from(text));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': type };
+    const refused = await registry.request(target, { method, headers, body, duplex: 'half' } as RequestInit);
+    expect(refused.status).toBe(401);
+    expect(await refused.text()).toContain('is revoked');
+    expect(await registry.parts.store.lastEvent()).toBe(before);
+    expect((await registry.parts.store.tokens()).map(({ name }) => name)).not.toContain('second');
+    expect(await registry.parts.store.repositories('', 10)).not.toContain('team/app');
+  });
+});
