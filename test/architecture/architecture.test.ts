@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { conditionalSpreads } from './conditional-spreads.js';
 import { findCycles, forbiddenImports, importedFile, importsOf, moduleOf } from './imports.js';
-import { MAX_ROOT_FILES, MODULES } from './modules.js';
+import { MAX_ROOT_FILES, MODULES, STORE_BORDERS } from './modules.js';
 
 /**
  * Checks the packages and modules of ARCHITECTURE.md. npm hoists undeclared dependencies, so only this test and the
@@ -221,6 +221,18 @@ describe('architecture', () => {
       expect(Object.keys(allowed).sort()).toEqual([...new Set(own.map(({ file }) => moduleOf(file)))].sort());
     },
   );
+
+  it.each(STORE_BORDERS)('keeps store/$from apart from other databases', ({ from, notTo }) => {
+    const store = 'apps/registry/src/store';
+    const own = production.filter(({ file }) => file.startsWith(`${store}/${from}/`));
+    expect(own.length).toBeGreaterThan(0);
+    const breaches = own.flatMap(({ file, imports }) =>
+      localImports(file, imports)
+        .filter((target) => notTo.some((folder) => target.startsWith(`${store}/${folder}/`)))
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(breaches).toEqual([]);
+  });
 
   it.each(Object.keys(MODULES))('has few files directly in src of %s', (workspace) => {
     const beside = production.filter(({ file }) => path.posix.dirname(file) === `${workspace}/src`);

@@ -184,5 +184,15 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
   },
 };
 
+/**
+ * Folders of the registry's store that do not import others of it: a statement of both databases knows neither, and no
+ * database knows the other.
+ */
+export const STORE_BORDERS: readonly { from: string; notTo: readonly string[] }[] = [
+  { from: 'records', notTo: ['sqlite', 'postgres'] },
+  { from: 'sqlite', notTo: ['postgres'] },
+  { from: 'postgres', notTo: ['sqlite'] },
+];
+
 /** How many files a package may have directly in `src`. */
 export const MAX_ROOT_FILES = 6;

@@ -10,7 +10,7 @@ import { builtEntry } from '../workers/isolation/built-entry.js';
 import { Planner } from './planner.js';
 
 /** The built file: a process cannot read TypeScript. */
-const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
+const frames = path.join(path.dirname(builtEntry('plan-process')), '../workers/isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
 let planner: Planner;
 let scripts = 0;

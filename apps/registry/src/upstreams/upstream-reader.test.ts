@@ -9,7 +9,7 @@ import { builtEntry } from '../workers/isolation/built-entry.js';
 import { type ReadRequest, UpstreamReader } from './upstream-reader.js';
 
 /** The built module: a process cannot run TypeScript. */
-const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
+const frames = path.join(path.dirname(builtEntry('plan-process')), '../workers/isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;

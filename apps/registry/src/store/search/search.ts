@@ -21,7 +21,6 @@ import type {
 import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
-import { upstreamEntryRows } from '../records/snapshots/served-entries.js';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import type { SearchColumns } from './columns.js';
@@ -34,6 +33,7 @@ import { countFacet, type Filters, firstBy, scan } from './scan.js';
 import { readSearchText } from './search-text.js';
 import { spelling } from './spelling.js';
 import { textQuery } from './text.js';
+import { upstreamOrigins } from './upstream-origins.js';
 
 const MAX_LIMIT = 100;
 /** Number of cached first pages without a query, for each order and length. */
@@ -87,7 +87,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
       )
       .pluck(),
   );
-  const originsOf = upstreamEntryRows(connection);
+  const originsOf = upstreamOrigins(connection);
 
   /**
    * First pages without a query, and counts of a facet over all functions: many clients start there. Valid for one

@@ -1,10 +1,8 @@
-import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
+import type { ServedEntry, SnapshotStore } from '@krmhub/catalog';
 import type { EntryVersion } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
 import type { Sql } from '../../sql/sql.js';
 import { text } from '../../sql/statement.js';
-import type { Connection } from '../../sqlite/connection.js';
-import { prepared } from '../../sqlite/prepared.js';
 
 /** SQL for each database. */
 interface Both {
@@ -37,11 +35,6 @@ function ofFunction(columns: (versions: string) => string): Both {
   return { sqlite: sql('sqlite'), postgres: sql('postgres') };
 }
 
-interface Name {
-  group: string;
-  kindFolded: string;
-}
-
 /** SQL of the entries of an upstream function in the newest snapshots; the first is displayed. */
 export const UPSTREAM_ENTRIES = ofFunction(() => 'entry');
 
@@ -56,19 +49,8 @@ const served = text<ServedRow>(
        (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial`,
   ),
 );
-const ORIGINS = ofFunction((versions) => `catalog, ${versions} AS versions`);
-
-/** Returns the catalogs and sources of an upstream function, each pair once. Call it in a transaction. */
-export function upstreamEntryRows({
-  client,
-}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
-  const all = prepared(() => client.prepare<Name, { catalog: string; versions: string }>(ORIGINS.sqlite));
-  return (group, kind) =>
-    all.all({ group, kindFolded: kind.toLowerCase() }).flatMap(({ catalog, versions }) => {
-      const upstream = readVersions(versions).filter(({ release }) => release === undefined);
-      return [...new Set(upstream.map(({ source }) => source))].map((source) => ({ catalog, source }));
-    });
-}
+/** SQL of the catalogs and versions of an upstream function. */
+export const UPSTREAM_VERSIONS = ofFunction((versions) => `catalog, ${versions} AS versions`);
 
 export function servedEntries({ read }: Pick<Sql, 'read'>): SnapshotStore['servedEntries'] {
   return (group, kind) =>
@@ -78,6 +60,6 @@ export function servedEntries({ read }: Pick<Sql, 'read'>): SnapshotStore['serve
     });
 }
 
-function readVersions(json: string): EntryVersion[] {
+export function readVersions(json: string): EntryVersion[] {
   return JSON.parse(json) as EntryVersion[];
 }
