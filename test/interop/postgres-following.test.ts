@@ -214,14 +214,16 @@ spec:
     } finally {
       await upstream.close();
     }
-    await expect(other.parts.refresher.refreshNow('mixed', 'missing')).rejects.toMatchObject({
+    await expect(
+      other.parts.refresher.refreshNow({ catalog: 'mixed', source: 'missing' }),
+    ).rejects.toMatchObject({
       code: 'not-found',
       message: 'source mixed/missing not found',
     });
     // Something broke the catalog: the leader fails, and the other process says why.
     await query(url, `UPDATE catalog SET recipe = 'broken' WHERE name = 'mixed'`);
     await query(url, `UPDATE catalog SET through_event = through_event - 1 WHERE name = 'mixed'`);
-    await expect(other.parts.snapshotBuilder.buildNow('mixed')).rejects.toMatchObject({
+    await expect(other.parts.snapshotBuilder.buildNow({ name: 'mixed' })).rejects.toMatchObject({
       code: 'invalid-document',
       message: 'cannot read the stored recipe of catalog mixed',
     });
@@ -235,7 +237,10 @@ spec:
     const ready = async () => (await get(other, '/readyz')).status;
     await expect.poll(ready, PATIENCE).toBe(200);
     await publish(other, 'Before');
-    const [built] = await Promise.all([other.parts.snapshotBuilder.buildNow('default'), leader.close()]);
+    const [built] = await Promise.all([
+      other.parts.snapshotBuilder.buildNow({ name: 'default' }),
+      leader.close(),
+    ]);
     expect(built).toBeUndefined();
     await publish(other, 'After');
     expect(await catalog(other)).toContain('After');

@@ -79,7 +79,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     const tombstone = await deleteCatalog(deps, name, { reason, by });
     // Search excludes its entries after this pass.
     builder.wake();
-    await builder.waitFor(await store.lastEvent());
+    await builder.waitFor({ event: await store.lastEvent() });
     return c.json(tombstone);
   });
 
@@ -88,7 +88,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     const outcome = await restoreCatalog(deps, name, { by });
     deps.refresher.wake();
     builder.wake();
-    await builder.waitFor(await store.lastEvent());
+    await builder.waitFor({ event: await store.lastEvent() });
     const result: RestoreResult = { outcome, catalog: catalogDetail(await findCatalog(store, name)) };
     return c.json(result);
   });
@@ -98,7 +98,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     await findCatalog(store, name);
     try {
       await waitUntilSynced(deps, name);
-      await builder.buildNow(name);
+      await builder.buildNow({ name });
     } catch (error) {
       // Rejects with `gone` for a catalog that was deleted meanwhile.
       await findCatalog(store, name);
@@ -114,7 +114,8 @@ async function waitUntilSynced(
   name: string,
 ): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
-  if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.sourceWaitMilliseconds))) return;
+  const milliseconds = SERVER_LIMITS.sourceWaitMilliseconds;
+  if (!unasked || (await refresher.waitFor({ catalog: name, milliseconds }))) return;
   throw new KrmhubError('unavailable', `catalog ${name}: sources are still syncing`, {
     hint: 'Try again later.',
   });

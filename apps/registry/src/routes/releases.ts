@@ -71,8 +71,8 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
     if (query.wait && !query.dryRun) {
       const { release } = result;
       // Other catalogs may take long to build.
-      const listing = await catalogsListing(store, release);
-      await deps.snapshotBuilder.waitFor(await store.lastEvent(), undefined, listing);
+      const catalogs = await catalogsListing(store, release);
+      await deps.snapshotBuilder.waitFor({ event: await store.lastEvent(), catalogs });
       result.catalogs = await snapshotsWithRelease(deps, release, release.release);
     }
     if (result.outcome !== 'created' || result.dryRun) return c.json(result);

@@ -1,6 +1,5 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
-import { builderMethods } from '../catalogs/build/shared-builder.js';
 import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
@@ -10,10 +9,9 @@ import type { Log } from '../log.js';
 import type { SigningTrust } from '../publish/trust/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
-import { copyMethods } from '../upstreams/shared-copies.js';
-import { refresherMethods } from '../upstreams/shared-refresher.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import type { Following } from '../workers/processes/following.js';
+import type { Led } from '../workers/processes/leader-calls.js';
 import type { Processes } from '../workers/processes/processes.js';
 
 /** Events after which bytes or snapshots that this process has in memory may not be served any more, or are again. */
@@ -28,15 +26,13 @@ export interface ApplyEventsDeps {
   store: RegistryStore;
   blobs: Pick<BlobStore, 'deleteCopies'>;
   artifacts: Pick<BlobStore, 'deleteCopies'>;
-  /** Of upstream catalogs. */
-  copies: Pick<BlobStore, 'get'>;
   trust: SigningTrust;
   newestSnapshots: NewestSnapshots;
   documents: CatalogDocuments;
   derived: DerivedDocuments;
   profileDocuments: ProfileDocuments;
-  ledBuilder: CatalogBuilder;
-  ledRefresher: CatalogRefresher;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  refresher: Pick<CatalogRefresher, 'wake'>;
   searchSoon?(): void;
   log: Log;
 }
@@ -47,9 +43,8 @@ export interface ApplyEventsDeps {
  */
 export async function startFollowing(
   following: Following,
-  deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'> },
+  deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'>; led: Led },
 ): Promise<KeptCatalogs> {
-  const { copies, ledBuilder, ledRefresher, processes } = deps;
   const kept = new KeptCatalogs({ ...deps, maxBytes: SERVER_LIMITS.maxDocumentCacheBytes / 2 });
   const applyEvents = eventApplier(deps);
   const apply = async (events: readonly Event[] | undefined) => {
@@ -59,12 +54,9 @@ export async function startFollowing(
   };
   // Others may have taken releases down since the last start.
   await apply(undefined);
-  following.start(apply, {
-    methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher), ...copyMethods(copies) },
-    status: () => ledBuilder.status(),
-  });
+  following.start(apply, deps.led);
   // A takedown ends when no process has the bytes in memory any more.
-  processes.beforeDrained(() => following.catchUp());
+  deps.processes.beforeDrained(() => following.catchUp());
   return kept;
 }
 
@@ -98,8 +90,7 @@ function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefi
     }
     deps.searchSoon?.();
     // A snapshot changes no catalog.
-    if (has(({ type }) => type !== 'catalog.cut')) deps.ledBuilder.wake();
-    if (has(({ type }) => type === 'catalog.applied' || type === 'catalog.restored'))
-      deps.ledRefresher.wake();
+    if (has(({ type }) => type !== 'catalog.cut')) deps.snapshotBuilder.wake();
+    if (has(({ type }) => type === 'catalog.applied' || type === 'catalog.restored')) deps.refresher.wake();
   };
 }

@@ -166,7 +166,7 @@ spec: {sources: [{name: theirs, catalog: {url: '${upstream.origin}/catalog.yaml'
 `,
   });
   expect(response.status, await response.text()).toBe(201);
-  await registry.parts.refresher.refreshNow('ours', 'theirs');
+  await registry.parts.refresher.refreshNow({ catalog: 'ours', source: 'theirs' });
   await registry.waitForCatalogs();
   await expect
     .poll(async () => (await registry.request('/catalogs/ours/catalog.yaml')).text())

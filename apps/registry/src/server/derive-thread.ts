@@ -1,5 +1,5 @@
-import { constants, platform, setPriority } from 'node:os';
-import { workerData } from 'node:worker_threads';
+/** Derives documents from the database and the blobs that another thread of this process serves. */
+
 import { WRITE_PROFILE } from '../catalogs/profiles/write-profile.js';
 import {
   CATALOG_REPORT,
@@ -21,8 +21,8 @@ import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
 import { API_REFERENCE } from '../web/reference/reference-document.js';
 import type { Derivation, DeriveDeps } from '../workers/derive/derivation.js';
-import { handleCalls, notify } from '../workers/isolation/handle-calls.js';
-import type { DeriveThreadInput } from './deriver-thread.js';
+import { type Parent, serveRole } from '../workers/isolation/serve-role.js';
+import type { DeriveRole, DeriveThreadInput } from './deriver-thread.js';
 
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,
@@ -41,21 +41,22 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   SNAPSHOT_COMPARISON,
 ];
 
-/** Derives documents from the database and the blobs that another thread of this process serves. */
-const { database, blobSource, profilesFolder, config } = workerData as DeriveThreadInput;
+await serveRole(open, { inBackground: true });
 
-// Stored bytes come before derived ones. Only on Linux this is the priority of the thread, not of the process.
-if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-
-const openPart = await blobsOfThread(blobSource);
-const store = await openThreadStore(database, notify);
-const deps: DeriveDeps = {
-  store,
-  blobs: intactFirst(store, openPart('blobs')),
-  artifacts: rowsLast(store, openPart('artifacts')),
-  profileBlobs: blobsIn(profilesFolder),
-  config,
-};
-handleCalls(
-  Object.fromEntries(DERIVATIONS.map(({ name, derive }) => [name, (input: never) => derive(deps, input)])),
-);
+async function open(
+  { database, blobSource, profilesFolder, config }: DeriveThreadInput,
+  { countStatements }: Parent,
+): Promise<DeriveRole> {
+  const openPart = await blobsOfThread(blobSource);
+  const store = await openThreadStore(database, countStatements);
+  const deps: DeriveDeps = {
+    store,
+    blobs: intactFirst(store, openPart('blobs')),
+    artifacts: rowsLast(store, openPart('artifacts')),
+    profileBlobs: blobsIn(profilesFolder),
+    config,
+  };
+  return Object.fromEntries(
+    DERIVATIONS.map(({ name, derive }) => [name, (input) => derive(deps, input as never)]),
+  ) satisfies DeriveRole;
+}

@@ -4,8 +4,8 @@ import type { Metrics } from '../metrics.js';
 import type { BlobSource } from '../store/blobs/blob-stores.js';
 import type { DatabasePlace } from '../store/database-place.js';
 import type { Derive } from '../workers/derive/derivation.js';
-import { startWorker } from '../workers/isolation/start-worker.js';
-import { Thread } from '../workers/isolation/thread.js';
+import { inThread } from '../workers/isolation/in-thread.js';
+import type { AnyRole } from '../workers/isolation/role.js';
 
 export interface DeriveThreadInput {
   database: DatabasePlace;
@@ -15,6 +15,9 @@ export interface DeriveThreadInput {
   config: PublicAddress;
 }
 
+/** What the thread does: derivations, by name. */
+export type DeriveRole = AnyRole;
+
 export interface DeriverThread {
   derive: Derive;
   close(): Promise<void>;
@@ -22,17 +25,16 @@ export interface DeriverThread {
 
 /** Derives documents in a worker thread. It starts with the first one: many registries serve only catalogs. */
 export function deriverThread(
-  workerData: DeriveThreadInput,
+  input: DeriveThreadInput,
   { log, metrics }: { log: Log; metrics: Pick<Metrics, 'countStatements'> },
 ): DeriverThread {
-  const thread = new Thread({
-    name: 'derive-thread',
-    start: () => startWorker('derive-thread', { workerData }),
+  const thread = inThread<DeriveRole>('derive-thread', {
+    input: () => input,
     log,
-    onNotice: (statements) => metrics.countStatements('requests', statements as number),
+    countStatements: (statements) => metrics.countStatements('requests', statements),
   });
   return {
-    derive: async ({ name }, input) => (await thread.call(name, input)) as never,
+    derive: async ({ name }, given) => (await thread.call(name, given)) as never,
     close: () => thread.close(),
   };
 }

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { LedBuilder } from '../catalogs/build/led-builder.js';
-import { sharedBuilder } from '../catalogs/build/shared-builder.js';
 import { SnapshotBuilder } from '../catalogs/build/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/build/snapshot-builder-thread.js';
 import { CatalogPurge } from '../catalogs/catalog-purge.js';
@@ -33,11 +32,10 @@ import { rowsLast } from '../store/pushed-rows.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
-import { LedRefresher } from '../upstreams/led-refresher.js';
+import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
 import { sharedCopies } from '../upstreams/shared-copies.js';
-import { sharedRefresher } from '../upstreams/shared-refresher.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
 import { deriveHere } from '../workers/derive/derivation.js';
@@ -189,7 +187,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       },
     };
     const startInThread: (() => void)[] = [];
-    const ledBuilder = new LedBuilder(() => {
+    const snapshotBuilder = new LedBuilder(() => {
       if (inThread === undefined) {
         const { snapshotValidDays } = config;
         return startSnapshotBuilderThread({
@@ -208,10 +206,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       });
       if (inThread.start) startInThread.push(() => builder.start());
       return builder;
-    });
-    processes.pauses(ledBuilder);
-    const snapshotBuilder = sharedBuilder(ledBuilder, leader);
+    }, leader);
+    processes.pauses(snapshotBuilder);
     const copies = await openBlobs(paths.copies);
+    const sourceCopies = sharedCopies(copies, leader);
     // Partial downloads of an earlier process are useless.
     await rm(paths.fetching, { recursive: true, force: true });
     const { trustedRoot, sourceAddresses, sourceFolder, sourceCredentials } = config;
@@ -221,7 +219,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
     };
     const syncing = { log, metrics, onChange: () => snapshotBuilder.wake() };
-    const ledRefresher = new LedRefresher(() => {
+    const syncs = ledRefresher(() => {
       if (inThread === undefined) {
         return refresherThread({
           ...syncing,
@@ -245,8 +243,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       });
       if (inThread.start) startInThread.push(() => led.start());
       return led;
-    });
-    const refresher = sharedRefresher(ledRefresher, leader);
+    }, leader);
+    const { refresher } = syncs;
     const uploads = openUploads({
       store,
       pieces: 'url' in database ? pieces : undefined,
@@ -273,10 +271,14 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     let missingCatalogs: (() => readonly string[] | undefined) | undefined;
     if (following !== undefined) {
       stopping.add(() => following.stop());
-      const stored = { store, blobs, artifacts, copies, trust };
+      const stored = { store, blobs, artifacts, trust };
       const caches = { newestSnapshots, documents, derived, profileDocuments };
-      const led = { ledBuilder, ledRefresher, log };
-      const kept = await startFollowing(following, { ...opened, ...stored, ...caches, ...led });
+      const led = {
+        methods: { ...snapshotBuilder.methods, ...syncs.methods, ...sourceCopies.methods },
+        status: () => snapshotBuilder.ownStatus(),
+      };
+      const work = { snapshotBuilder, refresher, led, log };
+      const kept = await startFollowing(following, { ...opened, ...stored, ...caches, ...work });
       stopping.add(() => kept.stop());
       missingCatalogs = () => kept.missing();
     }
@@ -297,8 +299,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           takedownRecord,
           log,
         });
-        await ledBuilder.lead();
-        ledRefresher.lead();
+        await snapshotBuilder.lead();
+        syncs.led.lead();
         isBuilding = true;
         await storeMissingArtifacts({ store, blobs, documents, log });
         await renewal.renew({ thorough: true });
@@ -306,8 +308,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       },
       async stop() {
         isBuilding = false;
-        await ledRefresher.follow();
-        await ledBuilder.follow();
+        await syncs.led.follow();
+        await snapshotBuilder.follow();
       },
     });
     return {
@@ -325,7 +327,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       snapshotBuilder,
       refresher,
       copies,
-      sourceCopies: sharedCopies(copies, leader),
+      sourceCopies,
       planner,
       /** Work of requests on this thread. */
       turns,

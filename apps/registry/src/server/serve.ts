@@ -98,7 +98,10 @@ export async function startRegistry(
     await listen(listening, { ...config, port });
     // Catalogs are up to date when the address is reported, unless this takes too long; then it continues in the
     // background.
-    await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
+    await snapshotBuilder.waitFor({
+      event: await store.lastEvent(),
+      milliseconds: SERVER_LIMITS.startMilliseconds,
+    });
     const url = urlOf(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
     const { metrics, readiness, processes, searchLag } = registry;

@@ -128,7 +128,7 @@ export async function openTestRegistry(
     },
     async waitForCatalogs() {
       snapshotBuilder.wake();
-      await snapshotBuilder.waitFor(await store.lastEvent(), PATIENCE_MS);
+      await snapshotBuilder.waitFor({ event: await store.lastEvent(), milliseconds: PATIENCE_MS });
     },
     async reopen() {
       await parts.close();

@@ -1,45 +1,33 @@
-import { KrmhubError } from '@krmhub/schema';
+/** One process of a registry syncs its sources: the leader, which the others ask. */
+
+import { SERVER_LIMITS } from '../limits.js';
+import type { Leader } from '../workers/processes/leader.js';
+import { onLeader, WhileLeading } from '../workers/processes/on-leader.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
-/** The refresher of a process: there is one while the process leads. */
-export class LedRefresher implements CatalogRefresher {
-  readonly #make: () => CatalogRefresher;
-  #refresher: CatalogRefresher | undefined;
-
-  constructor(make: () => CatalogRefresher) {
-    this.#make = make;
-  }
-
-  lead(): void {
-    this.#refresher = this.#make();
-  }
-
-  wake(): void {
-    this.#refresher?.wake();
-  }
-
-  async refreshNow(catalog: string, source: string): Promise<void> {
-    await this.#led().refreshNow(catalog, source);
-  }
-
-  async waitFor(catalog: string, milliseconds: number): Promise<boolean> {
-    return this.#led().waitFor(catalog, milliseconds);
-  }
-
-  async stop(): Promise<void> {
-    await this.#refresher?.stop();
-  }
-
-  /** Ends syncs, until the process leads again. */
-  async follow(): Promise<void> {
-    await this.stop();
-    this.#refresher = undefined;
-  }
-
-  #led(): CatalogRefresher {
-    if (this.#refresher !== undefined) return this.#refresher;
-    throw new KrmhubError('unavailable', 'another process syncs the sources of this registry', {
-      hint: 'Try again in a few seconds.',
-    });
-  }
+/** The refresher as any process has it: its own while it leads, else that of the leader. */
+export function ledRefresher(make: () => CatalogRefresher, leader: Leader) {
+  const led = new WhileLeading(make, 'another process syncs the sources of this registry');
+  const role = onLeader<Pick<CatalogRefresher, 'refreshNow' | 'waitFor'>>(
+    'refresher',
+    {
+      refreshNow: async (input) => led.needed.refreshNow(input),
+      waitFor: async (input) => led.needed.waitFor(input),
+    },
+    leader,
+  );
+  const refresher: CatalogRefresher = {
+    // The leader wakes its refresher after each recipe, of whatever process.
+    wake: () => led.known?.wake(),
+    async refreshNow(input) {
+      await role.call('refreshNow', input, SERVER_LIMITS.refreshWaitMilliseconds);
+      await role.catchUp();
+    },
+    async waitFor(input) {
+      const waited = role.call('waitFor', input, input.milliseconds);
+      return leader.isHere ? waited : waited.catch(() => false);
+    },
+    stop: () => led.stop(),
+  };
+  return { refresher, led, methods: role.methods };
 }

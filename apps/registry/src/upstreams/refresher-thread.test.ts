@@ -78,13 +78,13 @@ describe('a refresher in a thread', () => {
     upstream.files.set('/catalog.yaml', catalogText({ One: 'first' }));
     await apply(`${upstream.origin}/catalog.yaml`);
     refresher.wake();
-    expect(await refresher.waitFor('ours', 60_000)).toBe(true);
+    expect(await refresher.waitFor({ catalog: 'ours', milliseconds: 60_000 })).toBe(true);
     expect(await store.sourceEntries('ours', 'theirs')).toHaveLength(1);
     expect(changes).toBe(1);
     expect(logged).toContainEqual(
       expect.objectContaining({ catalog: 'ours', source: 'theirs', entries: 1, msg: 'source changed' }),
     );
-    await refresher.refreshNow('ours', 'theirs');
+    await refresher.refreshNow({ catalog: 'ours', source: 'theirs' });
     expect(changes).toBe(1);
     const text = await metrics.render();
     for (const outcome of ['changed', 'unchanged']) {
@@ -92,7 +92,9 @@ describe('a refresher in a thread', () => {
         `krmhub_source_refreshes_total{catalog="ours",source="theirs",outcome="${outcome}"} 1`,
       );
     }
-    await expect(refresher.refreshNow('ours', 'none')).rejects.toMatchObject({ code: 'not-found' });
+    await expect(refresher.refreshNow({ catalog: 'ours', source: 'none' })).rejects.toMatchObject({
+      code: 'not-found',
+    });
   });
 
   it('stops waiting after the timeout, and cancels its fetches on stop', async () => {
@@ -101,13 +103,15 @@ describe('a refresher in a thread', () => {
       upstream.misbehave = () => resolve();
     });
     await apply(`${upstream.origin}/slow.yaml`);
-    const refreshing = refresher.refreshNow('ours', 'theirs');
+    const refreshing = refresher.refreshNow({ catalog: 'ours', source: 'theirs' });
     refreshing.catch(() => undefined);
     await asked;
-    expect(await refresher.waitFor('ours', 50)).toBe(false);
+    expect(await refresher.waitFor({ catalog: 'ours', milliseconds: 50 })).toBe(false);
     await refresher.stop();
     await expect(refreshing).rejects.toMatchObject({ code: 'unavailable' });
-    await expect(refresher.refreshNow('ours', 'theirs')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(refresher.refreshNow({ catalog: 'ours', source: 'theirs' })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     expect((await store.source('ours', 'theirs'))?.checkedAt).toBeUndefined();
   });
 });

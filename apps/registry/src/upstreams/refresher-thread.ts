@@ -1,10 +1,10 @@
+/** The refresher in a thread of its own, so that slow upstream servers do not delay requests. */
+
 import { KrmhubError } from '@krmhub/schema';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { DatabasePlace } from '../store/database-place.js';
-import { forwardLogLine } from '../workers/isolation/forward-log.js';
-import { startWorker } from '../workers/isolation/start-worker.js';
-import { Thread } from '../workers/isolation/thread.js';
+import { inThread } from '../workers/isolation/in-thread.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import type { FetchSettings } from './source-fetcher.js';
 
@@ -16,21 +16,25 @@ export interface RefreshThreadInput {
   /** File with the trusted root of a sigstore instance; absent for the public one. */
   trustedRoot?: string;
   settings: FetchSettings;
-  logLevel: string;
 }
 
-export type RefreshNotice =
-  | { log: string }
-  | { refresh: Parameters<Metrics['refresh']> }
-  | { statements: number }
-  | { changed: true };
+/** What the thread does. */
+export interface RefreshRole extends Omit<CatalogRefresher, 'wake'> {
+  wake(): Promise<void>;
+}
+
+/** What the thread reports. */
+export interface RefreshReports {
+  refresh(measured: Parameters<Metrics['refresh']>): void;
+  changed(): void;
+}
 
 /**
  * Starts a Refresher in a worker thread, so that slow upstream servers do not delay requests. The thread starts with
  * the first call: a registry without upstream sources does not need it.
  */
 export function refresherThread(
-  options: Omit<RefreshThreadInput, 'logLevel'> & {
+  options: RefreshThreadInput & {
     log: Log;
     metrics: Pick<Metrics, 'refresh' | 'countStatements'>;
     onChange(): void;
@@ -38,32 +42,21 @@ export function refresherThread(
 ): CatalogRefresher {
   const { log, metrics, onChange, ...input } = options;
   let stopping: Promise<void> | undefined;
-  const onNotice = (notice: RefreshNotice): void => {
-    if ('log' in notice) forwardLogLine(log, notice.log);
-    else if ('refresh' in notice) metrics.refresh(...notice.refresh);
-    else if ('statements' in notice) metrics.countStatements('syncs', notice.statements);
-    else onChange();
-  };
-  const workerData: RefreshThreadInput = { ...input, logLevel: log.level };
-  const thread = new Thread({
-    name: 'refresh-thread',
-    start: () => startWorker('refresh-thread', { workerData }),
+  const thread = inThread<RefreshRole, RefreshReports>('refresh-thread', {
+    input: (): RefreshThreadInput => input,
     log,
-    onNotice: (notice) => onNotice(notice as RefreshNotice),
+    countStatements: (statements) => metrics.countStatements('syncs', statements),
+    on: { refresh: (measured) => metrics.refresh(...measured), changed: onChange },
   });
-  const call = async (method: string, given?: unknown): Promise<unknown> => {
+  const running = () => {
     if (stopping !== undefined) throw new KrmhubError('unavailable', 'the registry is shutting down');
-    return thread.call(method, given);
+    return thread;
   };
   return {
     // A failed thread is restarted, and syncs all sources that are due.
-    wake: () => void call('wake').catch(() => undefined),
-    async refreshNow(catalog, source) {
-      await call('refreshNow', { catalog, source });
-    },
-    async waitFor(catalog, milliseconds) {
-      return (await call('waitFor', { catalog, milliseconds })) as boolean;
-    },
+    wake: () => void (async () => running().call('wake'))().catch(() => undefined),
+    refreshNow: async (source) => running().call('refreshNow', source),
+    waitFor: async (catalog) => running().call('waitFor', catalog),
     stop() {
       stopping ??= (async () => {
         if (thread.isStarted) await thread.call('stop').catch(() => undefined);

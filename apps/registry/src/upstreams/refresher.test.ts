@@ -480,7 +480,7 @@ describe('a source', () => {
         resolve();
       };
     });
-    const refreshing = registry.parts.refresher.refreshNow('ours', 'theirs');
+    const refreshing = registry.parts.refresher.refreshNow({ catalog: 'ours', source: 'theirs' });
     refreshing.catch(() => undefined);
     await asked;
     upstream.misbehave = undefined;
@@ -500,7 +500,9 @@ describe('a source', () => {
       headers: { Authorization: `Bearer ${admin}` },
     });
     expect(response.status).toBe(404);
-    await expect(registry.parts.refresher.refreshNow('ours', 'none')).rejects.toMatchObject({
+    await expect(
+      registry.parts.refresher.refreshNow({ catalog: 'ours', source: 'none' }),
+    ).rejects.toMatchObject({
       code: 'not-found',
     });
   });

@@ -89,7 +89,7 @@ export class Refresher implements CatalogRefresher {
     this.#wakeLoop();
   }
 
-  refreshNow(catalog: string, source: string): Promise<void> {
+  refreshNow({ catalog, source }: { catalog: string; source: string }): Promise<void> {
     if (this.#isStopping) return Promise.reject(stopped());
     const key = sourceKey({ catalog, source });
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class Refresher implements CatalogRefresher {
     });
   }
 
-  async waitFor(catalog: string, milliseconds: number): Promise<boolean> {
+  async waitFor({ catalog, milliseconds }: { catalog: string; milliseconds: number }): Promise<boolean> {
     const until = performance.now() + milliseconds;
     for (;;) {
       const changed = this.#nextChange(until - performance.now());

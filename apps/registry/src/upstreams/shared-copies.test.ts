@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { DOCUMENT_LIMITS, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
-import type { Leader } from '../workers/processes/leader.js';
-import { copyMethods, sharedCopies } from './shared-copies.js';
+import { LEADER_HERE, type Leader } from '../workers/processes/leader.js';
+import { sharedCopies } from './shared-copies.js';
 
 const digest = sha256('copy');
 const none = { get: async () => undefined };
@@ -17,19 +17,18 @@ const refusal = { code: 'unavailable', message: expect.stringContaining('exceeds
 
 it('reads a copy of the leader, and none that is missing there', async () => {
   const stored = { get: async (wanted: string) => (wanted === digest ? Buffer.from('copy') : undefined) };
-  const methods = copyMethods(stored);
+  const { methods } = sharedCopies(stored, LEADER_HERE);
   const copies = sharedCopies(
     none,
-    leaderWith(async (_, input) => methods['copies.get'](input as { digest: typeof digest })),
+    leaderWith(async (method, input) => methods[method]!(input as never)),
   );
   expect(await copies.get(digest)).toEqual(Buffer.from('copy'));
   expect(await copies.get(sha256('other'))).toBeUndefined();
 });
 
 it('neither sends nor unpacks one that is too large', async () => {
-  await expect(copyMethods({ get: async () => TOO_LARGE })['copies.get']({ digest })).rejects.toMatchObject(
-    refusal,
-  );
+  const { methods } = sharedCopies({ get: async () => TOO_LARGE }, LEADER_HERE);
+  await expect(methods['copies.get']!({ digest } as never)).rejects.toMatchObject(refusal);
   const packed = gzipSync(TOO_LARGE).toString('base64');
   await expect(
     sharedCopies(

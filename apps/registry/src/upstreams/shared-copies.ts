@@ -4,33 +4,35 @@ import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Leader } from '../workers/processes/leader.js';
+import { type LeaderRole, onLeader } from '../workers/processes/on-leader.js';
 
 type Copies = Pick<BlobStore, 'get'>;
 
 /** A fetched catalog is not larger. */
 const MAX_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 
-/** What the leader, which alone has copies of the upstream catalogs, does for other processes. */
-export function copyMethods(copies: Copies) {
-  const inTurn = takeTurns();
+/** The copies of upstream catalogs of any process: its own, or those of the leader, which alone fetches them. */
+export function sharedCopies(copies: Copies, leader: Leader): Copies & Pick<LeaderRole<never>, 'methods'> {
+  const packing = takeTurns();
+  const unpacking = takeTurns();
   const pack = async (digest: Digest) => {
     const bytes = await copies.get(digest);
     if (bytes === undefined) return undefined;
     if (bytes.byteLength > MAX_BYTES) throw tooLarge(digest);
     return (await promisify(gzip)(bytes)).toString('base64');
   };
-  return { 'copies.get': ({ digest }: { digest: Digest }) => inTurn(() => pack(digest)) };
-}
-
-/** The copies of any process: its own, or those of the leader. */
-export function sharedCopies(copies: Copies, leader: Leader): Copies {
-  const inTurn = takeTurns();
+  const role = onLeader(
+    'copies',
+    { get: ({ digest }: { digest: Digest }) => packing(() => pack(digest)) },
+    leader,
+  );
   return {
+    methods: role.methods,
     async get(digest) {
       const bytes = await copies.get(digest);
       if (bytes !== undefined || leader.isHere) return bytes;
-      return inTurn(async () => {
-        const packed = await leader.call('copies.get', { digest }, SERVER_LIMITS.refreshWaitMilliseconds);
+      return unpacking(async () => {
+        const packed = await role.call('get', { digest }, SERVER_LIMITS.refreshWaitMilliseconds);
         return typeof packed === 'string' ? unpack(packed, digest) : undefined;
       });
     },

@@ -22,9 +22,12 @@ export async function syncSource(
   name: { name: string; source: string },
 ): Promise<SourceRecord> {
   const { catalog, source } = await findSource(store, name);
-  await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
+  await withinTime(refresher.refreshNow({ catalog, source }), { catalog, source });
   // Callers usually read the catalog next.
-  await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedBuildMilliseconds);
+  await snapshotBuilder.waitFor({
+    event: await store.lastEvent(),
+    milliseconds: SERVER_LIMITS.refreshedBuildMilliseconds,
+  });
   return findSource(store, name);
 }
 

@@ -7,6 +7,14 @@ export interface BuilderStatus {
   failing: { catalog: string; message: string }[];
 }
 
+export interface WaitForBuild {
+  event: number;
+  /** Absent for SERVER_LIMITS.waitMilliseconds. */
+  milliseconds?: number;
+  /** Absent for all, and search. */
+  catalogs?: readonly string[];
+}
+
 /** Builds snapshots of catalogs in the background, in this thread or another one. */
 export interface CatalogBuilder {
   /** Call it after every event that a catalog can depend on. The builder may rest before it builds. */
@@ -15,9 +23,9 @@ export interface CatalogBuilder {
    * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with
    * false after the timeout or when the builder stops.
    */
-  waitFor(event: number, milliseconds?: number, catalogs?: readonly string[]): Promise<boolean>;
+  waitFor(input: WaitForBuild): Promise<boolean>;
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
-  buildNow(name: string): Promise<void>;
+  buildNow(input: { name: string }): Promise<void>;
   status(): BuilderStatus;
   /** Resolves when no build or compression is running. None starts until `resume`. */
   pause(): Promise<void>;

@@ -78,13 +78,13 @@ it.each(['changes', 'catalog'] as const)(
     const { status, body } = await registry.publish({ kind: 'Second', release: '1.0.0' });
     expect([status, body.catalogs.map(({ catalog }) => catalog)]).toEqual([201, ['default']]);
     expect((await store.snapshots('default', 1))[0]?.functions).toBe(2);
-    await snapshotBuilder.buildNow('default');
+    await snapshotBuilder.buildNow({ name: 'default' });
     const event = await store.lastEvent();
-    expect(await snapshotBuilder.waitFor(event, 0, ['default'])).toBe(true);
-    expect(await snapshotBuilder.waitFor(event, 0)).toBe(false);
+    expect(await snapshotBuilder.waitFor({ event, milliseconds: 0, catalogs: ['default'] })).toBe(true);
+    expect(await snapshotBuilder.waitFor({ event, milliseconds: 0 })).toBe(false);
 
     letGo();
-    expect(await snapshotBuilder.waitFor(event)).toBe(true);
+    expect(await snapshotBuilder.waitFor({ event })).toBe(true);
   },
 );
 

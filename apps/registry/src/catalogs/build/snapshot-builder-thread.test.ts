@@ -2,12 +2,12 @@ import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { dataPaths } from '../../store/data-folder.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { startWorker } from '../../workers/isolation/start-worker.js';
-import { Thread } from '../../workers/isolation/thread.js';
-import type { SnapshotThreadInput } from './snapshot-builder-thread.js';
+import { inThread } from '../../workers/isolation/in-thread.js';
+import type { Thread } from '../../workers/isolation/thread.js';
+import type { SnapshotRole, SnapshotThreadInput } from './snapshot-builder-thread.js';
 
 let registry: TestRegistry;
-let thread: Thread | undefined;
+let thread: Thread<SnapshotRole> | undefined;
 afterEach(async () => {
   await thread?.call('stop');
   await thread?.close();
@@ -23,14 +23,9 @@ it('builds nothing until resume if it starts paused', async () => {
     database: { file: database },
     keyFolder,
     snapshotValidDays: 30,
-    logLevel: 'silent',
     paused: true,
   };
-  thread = new Thread({
-    name: 'snapshot-thread',
-    start: () => startWorker('snapshot-thread', { workerData: input }),
-    log: pino({ level: 'silent' }),
-  });
+  thread = inThread<SnapshotRole>('snapshot-thread', { input: () => input, log: pino({ level: 'silent' }) });
   const started = thread;
   await started.call('wake');
   await new Promise((resolve) => setTimeout(resolve, 500));

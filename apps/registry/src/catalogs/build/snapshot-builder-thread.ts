@@ -1,11 +1,11 @@
+/** The snapshot builder in a thread of its own, so that builds do not delay requests. */
+
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import type { DatabasePlace } from '../../store/database-place.js';
-import { forwardLogLine } from '../../workers/isolation/forward-log.js';
-import { startWorker } from '../../workers/isolation/start-worker.js';
-import { Thread } from '../../workers/isolation/thread.js';
+import { inThread } from '../../workers/isolation/in-thread.js';
 import { BuildProgress } from './build-progress.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
@@ -14,20 +14,29 @@ export interface SnapshotThreadInput {
   /** Folder of the signing keys. The thread reads them itself, so that secrets stay there. */
   keyFolder: string;
   snapshotValidDays: number;
-  logLevel: string;
   /** Whether it starts paused. */
   paused: boolean;
 }
 
-export type SnapshotThreadNotice =
-  | { log: string }
-  | { build: Parameters<Metrics['build']> }
-  | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
-  | { retainedCatalogs: readonly string[] }
-  | { statements: number }
-  | { snapshot: SnapshotRecord }
-  | { built: string; event: number }
-  | { reached: number; status: BuilderStatus };
+/** What the thread does. */
+export interface SnapshotRole {
+  wake(): Promise<void>;
+  hurry(): Promise<void>;
+  buildNow(input: { name: string }): Promise<void>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What the thread reports. */
+export interface SnapshotReports {
+  build(measured: Parameters<Metrics['build']>): void;
+  catalogFunctions(counted: Parameters<Metrics['catalogFunctions']>): void;
+  retainedCatalogs(names: readonly string[]): void;
+  snapshot(snapshot: SnapshotRecord): void;
+  built(catalog: { name: string; event: number }): void;
+  pass(pass: { reached: number; status: BuilderStatus }): void;
+}
 
 /** Starts a SnapshotBuilder in a worker thread, so that builds do not delay requests. */
 export function startSnapshotBuilderThread(options: {
@@ -38,35 +47,30 @@ export function startSnapshotBuilderThread(options: {
   metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs' | 'countStatements'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
-  const { database, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
+  const { log, metrics, onSnapshot, ...input } = options;
   const progress = new BuildProgress();
   let status: BuilderStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
-
-  const onNotice = (notice: SnapshotThreadNotice): void => {
-    if ('log' in notice) forwardLogLine(log, notice.log);
-    else if ('build' in notice) metrics.build(...notice.build);
-    else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
-    else if ('retainedCatalogs' in notice) metrics.retainCatalogs(notice.retainedCatalogs);
-    else if ('statements' in notice) metrics.countStatements('builds', notice.statements);
-    else if ('snapshot' in notice) onSnapshot(notice.snapshot);
-    else if ('built' in notice) {
-      const mark = progress.of(notice.built);
-      mark.event = Math.max(mark.event, notice.event);
-    } else {
-      status = notice.status;
-      progress.all.event = Math.max(progress.all.event, notice.reached);
-    }
-  };
-  const input = { database, keyFolder, snapshotValidDays, logLevel: log.level };
   // A thread that is restarted during a pause must not build.
   let paused = false;
-  const thread = new Thread({
-    name: 'snapshot-thread',
-    start: () =>
-      startWorker('snapshot-thread', { workerData: { ...input, paused } satisfies SnapshotThreadInput }),
+  const thread = inThread<SnapshotRole, SnapshotReports>('snapshot-thread', {
+    input: (): SnapshotThreadInput => ({ ...input, paused }),
     log,
-    onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
+    countStatements: (statements) => metrics.countStatements('builds', statements),
+    on: {
+      build: (measured) => metrics.build(...measured),
+      catalogFunctions: (counted) => metrics.catalogFunctions(...counted),
+      retainedCatalogs: (names) => metrics.retainCatalogs(names),
+      snapshot: onSnapshot,
+      built({ name, event }) {
+        const mark = progress.of(name);
+        mark.event = Math.max(mark.event, event);
+      },
+      pass(pass) {
+        status = pass.status;
+        progress.all.event = Math.max(progress.all.event, pass.reached);
+      },
+    },
   });
   thread.start();
   let waking: Promise<unknown> | undefined;
@@ -87,21 +91,19 @@ export function startSnapshotBuilderThread(options: {
 
   return {
     wake,
-    async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs) {
+    async waitFor({ event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs }) {
       if (progress.includes(event, catalogs)) return true;
       if (stopping !== undefined) return false;
       void thread.call('hurry').catch(() => undefined);
       return progress.waitFor(event, milliseconds, catalogs);
     },
-    async buildNow(name) {
-      await thread.call('buildNow', name);
-    },
+    buildNow: (built) => thread.call('buildNow', built),
     status: () => status,
     async pause() {
       await thread.call('pause');
       paused = true;
     },
-    resume: () => {
+    resume() {
       paused = false;
       void thread.call('resume').catch(() => undefined);
     },

@@ -42,12 +42,12 @@ it('reports a failed build, also if the current pass has already visited the cat
   });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   await holding;
-  const cutting = registry.parts.snapshotBuilder.buildNow('aaa');
+  const cutting = registry.parts.snapshotBuilder.buildNow({ name: 'aaa' });
   held = undefined;
   release();
   await expect(cutting).rejects.toThrow('the cut is refused');
   failing = false;
-  await registry.parts.snapshotBuilder.buildNow('aaa');
+  await registry.parts.snapshotBuilder.buildNow({ name: 'aaa' });
   expect((await registry.parts.store.snapshots('aaa', 1))[0]?.functions).toBe(1);
 });
 
@@ -103,7 +103,9 @@ describe('the rest after a build', () => {
     const before = await snapshots();
     await publish('Third');
     expect(await snapshots()).toEqual(before);
-    expect(await registry.parts.snapshotBuilder.waitFor(await registry.parts.store.lastEvent())).toBe(true);
+    expect(
+      await registry.parts.snapshotBuilder.waitFor({ event: await registry.parts.store.lastEvent() }),
+    ).toBe(true);
     expect(await snapshots()).toEqual([3, ...before]);
   });
 

@@ -23,7 +23,7 @@ import type { Log } from '../../log.js';
 import { RwLock } from '../../workers/locks/rw-lock.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
-import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
+import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-builder.js';
 import { dueBuild, sourcesOf } from './due-build.js';
 
 interface Failure {
@@ -96,25 +96,21 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#endRests();
   }
 
-  async waitFor(
-    event: number,
-    milliseconds: number = SERVER_LIMITS.waitMilliseconds,
-    catalogs?: readonly string[],
-  ): Promise<boolean> {
+  async waitFor({ event, milliseconds, catalogs }: WaitForBuild): Promise<boolean> {
     if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
     this.hurry();
-    return this.#progress.waitFor(event, milliseconds, catalogs);
+    return this.#progress.waitFor(event, milliseconds ?? SERVER_LIMITS.waitMilliseconds, catalogs);
   }
 
-  async buildNow(name: string): Promise<void> {
+  async buildNow({ name }: { name: string }): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#deps.store.lastEvent();
     const mark = this.#progress.of(name);
     // A pass that has already visited this catalog may have reached the event with a failure.
     mark.event = Math.min(mark.event, event - 1);
     const until = performance.now() + SERVER_LIMITS.waitMilliseconds;
-    if (!(await this.waitFor(event, SERVER_LIMITS.waitMilliseconds, [name]))) {
+    if (!(await this.waitFor({ event, catalogs: [name] }))) {
       throw new KrmhubError('unavailable', `catalog ${name} is still being built`, {
         hint: 'Try again later.',
       });

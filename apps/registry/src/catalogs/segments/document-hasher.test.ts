@@ -6,10 +6,11 @@ import { type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startWorker } from '../../workers/isolation/start-worker.js';
+import { Thread } from '../../workers/isolation/thread.js';
 import type { SegmentTexts } from './checkpoint-hasher.js';
 import { type CatalogHashes, DamagedSegments, DocumentHasher } from './document-hasher.js';
 import { deflateSegment } from './gzip.js';
-import { HasherThread } from './hasher-thread.js';
+import { HasherThread, type HashRole } from './hasher-thread.js';
 
 const HEADER = { name: 'default' };
 /** Functions of a large catalog. */
@@ -26,15 +27,17 @@ let online: Promise<unknown>[];
 let hasher: DocumentHasher;
 beforeEach(() => {
   contents = new Map();
-  useThread(() => startWorker('hash-thread'));
+  useThread(() => startWorker('hash-thread', { workerData: {} }));
 });
 afterEach(() => thread.close());
 
 function useThread(start: () => Worker): void {
   workers = [];
   online = [];
-  thread = new HasherThread({
-    log: pino({ level: 'silent' }),
+  const log = pino({ level: 'silent' });
+  const worker = new Thread<HashRole>({
+    name: 'hash-thread',
+    log,
     start: () => {
       const worker = start();
       workers.push(worker);
@@ -44,6 +47,7 @@ function useThread(start: () => Worker): void {
       return worker;
     },
   });
+  thread = new HasherThread({ log }, worker);
   const segmentContents = async (digests: readonly string[]) => digests.map((digest) => contents.get(digest));
   hasher = new DocumentHasher({ segmentContents }, { functions: LARGE, thread });
 }

@@ -1,30 +1,34 @@
-import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../log.js';
-import { startWorker } from '../../workers/isolation/start-worker.js';
-import { Thread } from '../../workers/isolation/thread.js';
-import type { EndedHashes, HashedCatalog, Hashes } from './checkpoint-hasher.js';
+import { inThread } from '../../workers/isolation/in-thread.js';
+import type { Thread } from '../../workers/isolation/thread.js';
+import type { EndedHashes, HashedCatalog, HashedStep, Hashes } from './checkpoint-hasher.js';
+
+/** What the thread does. */
+export interface HashRole {
+  begin(catalog: HashedCatalog): Promise<Hashes['from']>;
+  add(added: { catalog: string; step: HashedStep }): Promise<void>;
+  end(catalog: string): Promise<EndedHashes>;
+}
 
 /**
  * Hashes catalogs in another thread, which starts with the first of them and has the checkpoints. If it ends, the
  * catalogs that it hashes are rejected with `unavailable`: their digests need what was added before.
  */
 export class HasherThread {
-  readonly #thread: Thread;
+  readonly #thread: Thread<HashRole>;
 
-  constructor({ log, start = () => startWorker('hash-thread') }: { log: Log; start?: () => Worker }) {
-    this.#thread = new Thread({ name: 'hash-thread', start, log });
+  constructor({ log }: { log: Log }, thread = inThread<HashRole>('hash-thread', { input: () => ({}), log })) {
+    this.#thread = thread;
   }
 
   async begin(catalog: HashedCatalog): Promise<Hashes> {
     const thread = this.#thread;
     const { name } = catalog.header;
-    const from = (await thread.call('begin', catalog)) as Hashes['from'];
+    const from = await thread.call('begin', catalog);
     return {
       from,
-      async add(step) {
-        await thread.call('add', { catalog: name, step });
-      },
-      end: async () => (await thread.call('end', name)) as EndedHashes,
+      add: (step) => thread.call('add', { catalog: name, step }),
+      end: () => thread.call('end', name),
     };
   }
 

@@ -54,7 +54,7 @@ export async function takeDownRelease(
   const response: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
   if (dryRun) return response;
   // Builds that were planned earlier are refused now, so nothing they left survives the deletion.
-  await deps.snapshotBuilder.waitFor(await deps.store.lastEvent());
+  await deps.snapshotBuilder.waitFor({ event: await deps.store.lastEvent() });
   response.catalogs = await newestSnapshots(deps, new Set(result.withdrawn.map(({ catalog }) => catalog)));
   deps.derived.clear();
   response.erased = await finishTakedowns(deps);

@@ -1,10 +1,18 @@
 import { availableParallelism } from 'node:os';
-import type { FunctionStore, SearchPage, SearchStore } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import type { FunctionStore, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
-import { startWorker } from '../../workers/isolation/start-worker.js';
-import { Thread } from '../../workers/isolation/thread.js';
+import { inThread } from '../../workers/isolation/in-thread.js';
+
+export interface SearchThreadInput {
+  file: string;
+}
+
+/** What each thread does. */
+export interface SearchRole extends Pick<FunctionStore, 'nearFunctions'> {
+  /** As text: copying the many objects of a page takes several times as long as writing and parsing it. */
+  search(query: SearchQuery): Promise<string>;
+}
 
 export interface SearchThreads extends Pick<SearchStore, 'search'>, Pick<FunctionStore, 'nearFunctions'> {
   /** Starts them before the first search does. */
@@ -15,19 +23,13 @@ export interface SearchThreads extends Pick<SearchStore, 'search'>, Pick<Functio
 /** Searches a database file in threads, so that a search does not delay other requests. */
 export function searchThreads(file: string, log: Log): SearchThreads {
   const count = Math.min(SERVER_LIMITS.maxSearchThreads, Math.max(1, availableParallelism() - 1));
-  const threads = Array.from(
-    { length: count },
-    () =>
-      new Thread({
-        name: 'search-thread',
-        start: () => startWorker('search-thread', { workerData: { file } }),
-        log,
-      }),
+  const threads = Array.from({ length: count }, () =>
+    inThread<SearchRole>('search-thread', { input: (): SearchThreadInput => ({ file }), log }),
   );
   const idle = () => threads.reduce((a, b) => (b.pending < a.pending ? b : a));
   return {
-    search: async (query) => JSON.parse((await idle().call('search', query)) as string) as SearchPage,
-    nearFunctions: async (name) => (await idle().call('nearFunctions', name)) as FunctionName[],
+    search: async (query) => JSON.parse(await idle().call('search', query)) as SearchPage,
+    nearFunctions: (name) => idle().call('nearFunctions', name),
     start() {
       for (const thread of threads) thread.start();
     },

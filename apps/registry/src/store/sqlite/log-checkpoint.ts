@@ -1,6 +1,5 @@
 import type { Log } from '../../log.js';
-import { startWorker } from '../../workers/isolation/start-worker.js';
-import { Thread } from '../../workers/isolation/thread.js';
+import { inThread } from '../../workers/isolation/in-thread.js';
 import type { Connection } from './connection.js';
 import { prepared } from './prepared.js';
 
@@ -21,13 +20,17 @@ export interface LogPages {
   checkpointed: number;
 }
 
-/** Moves the log into the database in another thread. */
+/** Moves the log into the database. */
+export interface CheckpointRole {
+  /** Moves pages beside writers. */
+  passive(): Promise<unknown>;
+  /** Moves all pages while writers wait, so that the next write begins the log again unless a reader blocks it. */
+  restart(): Promise<unknown>;
+}
+
+/** Another thread with the role. */
 export interface CheckpointThread {
-  /**
-   * `passive` moves pages beside writers, and `restart` all pages while writers wait, so that the next write begins
-   * the log again unless a reader blocks it.
-   */
-  call(method: 'passive' | 'restart'): Promise<unknown>;
+  call(method: keyof CheckpointRole): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -111,9 +114,5 @@ export class LogCheckpoint {
 
 /** A worker thread, which starts with its first call. */
 export function checkpointThread(file: string, log: Log): CheckpointThread {
-  return new Thread({
-    name: 'checkpoint-thread',
-    start: () => startWorker('checkpoint-thread', { workerData: { file } }),
-    log,
-  });
+  return inThread<CheckpointRole>('checkpoint-thread', { input: () => ({ file }), log });
 }

@@ -22,7 +22,7 @@ it('gives a preloaded thread its input, once', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   const { database, keys: keyFolder } = dataPaths(registry.folder);
-  const input = { database: { file: database }, keyFolder, snapshotValidDays: 30, logLevel: 'silent' };
+  const input = { database: { file: database }, keyFolder, snapshotValidDays: 30 };
   preloadWorker('snapshot-thread');
   preloadWorker('snapshot-thread');
   const ids: number[] = [];
@@ -30,7 +30,9 @@ it('gives a preloaded thread its input, once', async () => {
     const thread = new Thread({
       name: 'snapshot-thread',
       start: () => {
-        const worker = startWorker('snapshot-thread', { workerData: { ...input, paused } });
+        const worker = startWorker('snapshot-thread', {
+          workerData: { input: { ...input, paused }, logLevel: 'silent' },
+        });
         ids.push(worker.threadId);
         return worker;
       },

@@ -12,8 +12,9 @@ import type { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
-import type { Call, CallResult, Notice } from './handle-calls.js';
+import type { AnyRole, Methods } from './role.js';
 import { receivedError } from './sent-error.js';
+import type { Call, CallResult, Notice } from './serve-role.js';
 
 interface Pending {
   resolve(result: unknown): void;
@@ -26,14 +27,14 @@ export interface ThreadOptions {
   start(): Worker;
   log: Log;
   /** Called with notifications from the thread. */
-  onNotice?: (notice: unknown) => void;
+  onNotice?: (name: string, input: unknown) => void;
 }
 
 /**
- * A worker thread that responds to calls. It starts with `start` or the first call. If it fails, its pending calls
+ * A worker thread that serves a role. It starts with `start` or the first call. If it fails, its pending calls
  * reject with `unavailable`, and it is restarted.
  */
-export class Thread {
+export class Thread<Role extends Methods<Role> = AnyRole> {
   readonly #options: ThreadOptions;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
@@ -58,7 +59,10 @@ export class Thread {
     if (!this.#closing) this.#started();
   }
 
-  async call(method: string, input?: unknown): Promise<unknown> {
+  async call<Name extends keyof Role & string>(
+    method: Name,
+    ...[input]: Parameters<Role[Name]>
+  ): Promise<Awaited<ReturnType<Role[Name]>>> {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
       throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
@@ -67,9 +71,9 @@ export class Thread {
     }
     const id = this.#calls++;
     const worker = this.#started();
-    return new Promise((resolve, reject) => {
+    return new Promise<Awaited<ReturnType<Role[Name]>>>((resolve, reject) => {
       worker.postMessage({ id, method, input } satisfies Call);
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject });
     });
   }
 
@@ -91,7 +95,7 @@ export class Thread {
     const worker = start();
     worker.on('message', (message: CallResult | Notice) => {
       if ('notice' in message) {
-        onNotice?.(message.notice);
+        onNotice?.(message.notice, message.input);
         return;
       }
       const pending = this.#pending.get(message.id);
