@@ -20,6 +20,7 @@ describe('the tests of limits', () => {
     discardMilliseconds: 'maxDiscardedBytes',
     maxHeaderBytes: 'test/limits/limits.test.ts',
     maxPlannedInlineBytes: 'apps/registry/src/publish/planner.test.ts',
+    maxInlineCheckCost: 'apps/registry/src/publish/planner.test.ts',
     maxPlansWaiting: 'apps/registry/src/publish/planner.test.ts',
     planMilliseconds: 'apps/registry/src/publish/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/publish/planner.test.ts',

@@ -54,6 +54,11 @@ export const SERVER_LIMITS = {
   /** Size of a definition that the main thread checks. A separate process checks larger definitions. */
   maxPlannedInlineBytes: 16_384,
   /**
+   * Cost of the patterns and CEL rules that the main thread checks, in instructions of a pattern: about 20 milliseconds.
+   * Twenty fields with the pattern of a name have 200.
+   */
+  maxInlineCheckCost: 10_000,
+  /**
    * Size of a definition or a README that the registry stores as a row of the database. Larger ones are files in
    * `blobs/`, whose publishes wait for more syncs.
    */

@@ -79,6 +79,26 @@ describe('Planner', () => {
     expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'process' });
   });
 
+  it.each([
+    [11, 'patterns of 1,000 instructions', '{type: string, pattern: "a{1000}"}', 'process'],
+    [10, 'patterns of 1,000 instructions', '{type: string, pattern: "a{1000}"}', undefined],
+    [
+      50,
+      'rules',
+      '{type: string, x-kubernetes-validations: [{rule: "self != \'a\' && self.size() < 9"}]}',
+      'process',
+    ],
+    [50, 'patterns of a name', '{type: string, pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$"}', undefined],
+  ])('plans a small definition with %i %s by their cost', async (count, _, field, from) => {
+    plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'process' } })`);
+    const fields = Array.from({ length: count }, (_, at) => `          f${at}: ${field}\n`).join('');
+    const text = definitionText({ kind: 'Large', release: '1.0.0' });
+    const bytes = new TextEncoder().encode(text.replace(/^ +labels:\n/m, (found) => fields + found));
+    expect(bytes.byteLength).toBeLessThan(LIMIT);
+    const plan = (await planner.plan({ ...input(0), bytes })) as { outcome: string; from?: string };
+    expect([plan.from, plan.outcome]).toEqual([from, from === undefined ? 'created' : 'invalid']);
+  });
+
   it('returns the same plan from the process as without it', async () => {
     planner = new Planner();
     const small = await planner.plan(input(0));

@@ -1,5 +1,6 @@
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { checkCost } from '@krmhub/schema/lint/check-cost';
 import { SERVER_LIMITS } from '../limits.js';
 import { ProcessEnded } from '../workers/isolation/bounded-process.js';
 import { WarmProcess } from '../workers/isolation/warm-process.js';
@@ -7,9 +8,9 @@ import { Turns } from '../workers/locks/turns.js';
 import type { PlanResult } from './plan-process.js';
 
 /**
- * Plans releases. Checking a definition of a megabyte takes a second and would block other requests. So large
- * definitions are planned in a separate process: one at a time, in bounded time and memory. Others take a few
- * milliseconds, each in its own turn of the event loop.
+ * Plans releases. Checking a definition of a megabyte takes a second and would block other requests, and so do a hundred
+ * patterns that repeat. So definitions that are large, or whose expressions are, are planned in a separate process: one
+ * at a time, in bounded time and memory. Others take a few milliseconds, each in its own turn of the event loop.
  */
 export class Planner {
   readonly #warmProcess: WarmProcess;
@@ -41,10 +42,9 @@ export class Planner {
    * takes too long.
    */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes)
-      return this.#turns.run(() => planPublish(input));
+    if (isSmall(input)) return this.#turns.run(() => planPublish(input));
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
-      throw new KrmhubError('unavailable', 'too many large definitions are waiting for a check', {
+      throw new KrmhubError('unavailable', 'too many large or complex definitions are waiting for a check', {
         hint: 'Publish again in a few seconds.',
       });
     }
@@ -81,6 +81,11 @@ function refusal(cause: unknown): KrmhubError {
     hint: 'Publish again in a few seconds.',
     cause,
   });
+}
+
+function isSmall(input: PublishInput): boolean {
+  const { maxPlannedInlineBytes, maxInlineCheckCost } = SERVER_LIMITS;
+  return bytesOf(input) <= maxPlannedInlineBytes && checkCost(input.bytes) <= maxInlineCheckCost;
 }
 
 /** Returns the size of all definitions that the plan reads, in bytes, including the earlier releases. */
