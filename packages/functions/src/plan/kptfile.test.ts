@@ -133,7 +133,7 @@ status:
       const text = (selector: string) =>
         `${HEAD}pipeline:\n  mutators:\n  - image: a\n    ${list}: [${selector}]\n`;
       expect(message(() => read(text('{kinds: Secret}')))).toContain(
-        'line 8: field kinds not found in type v1.Selector; did you mean "kind"?',
+        `8:${list.length + 9}: unknown field pipeline.mutators[0].${list}[0].kinds; did you mean "kind"?`,
       );
       expect(read(text('{kind: Secret, nam: a}')).warnings).toHaveLength(1);
       expect(read(text('{}')).warnings).toEqual([]);
@@ -150,21 +150,23 @@ status:
 
   it.each([
     ['# Invalid\napiVersion: kpt.dev/v1\nkslsls\n;s;s;s\n', "yaml: line 3: could not find expected ':'"],
-    [`${HEAD}pipeline: []\n`, 'yaml: unmarshal errors:\n  line 5: cannot unmarshal !!seq into v1.Pipeline'],
-    [
-      `${HEAD}pipeline:\n  mutators: text\n`,
-      'yaml: unmarshal errors:\n  line 6: cannot unmarshal !!str `text` into []v1.Function',
-    ],
+    [`${HEAD}pipeline: []\n`, '5:11: pipeline must be a mapping, not a list'],
+    [`${HEAD}pipeline:\n  mutators: text\n`, '6:13: pipeline.mutators must be a list, not the string "text"'],
     [
       `${HEAD}pipeline:\n  mutators:\n  - image: a\n    configMap: {a: [1]}\n`,
-      'yaml: unmarshal errors:\n  line 8: cannot unmarshal !!seq into string',
+      '8:20: pipeline.mutators[0].configMap.a must be a string, not a list',
     ],
     [
       `${HEAD}pipeline:\n  mutators:\n  - image: a\n    selectors:\n      kind: A\n`,
-      'yaml: unmarshal errors:\n  line 9: cannot unmarshal !!map into []v1.Selector',
+      '9:7: pipeline.mutators[0].selectors must be a list, not a mapping',
     ],
+    [
+      `${HEAD}pipeline:\n  mutators:\n  - image: a\n    configRef: star\n    when: [a]\n`,
+      '8:16: pipeline.mutators[0].configRef must be a mapping, not the string "star"\n9:11: pipeline.mutators[0].when must be a string, not a list',
+    ],
+    [`${HEAD}info: 2\n`, '5:7: info must be a mapping, not the number 2'],
     ['text\n', 'missing Resource metadata'],
-  ])('%j is rejected as in kpt', (text, details) => {
+  ])('%j is rejected', (text, details) => {
     expect(message(() => read(text))).toBe(`Kptfile at "app" can't be read.\n\nDetails:\n${details}`);
   });
 });

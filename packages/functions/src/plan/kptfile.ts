@@ -67,16 +67,16 @@ export function parseKptfile(text: string, file: string, folder = file): Kptfile
 }
 
 /**
- * Reads a Kptfile. Throws `invalid-document` in the words of kpt for text that kpt rejects: no YAML, old versions,
- * other kinds, values of the wrong type. Unknown fields are warnings.
+ * Reads a Kptfile. Throws `invalid-document` for text that kpt rejects: no YAML, old versions, other kinds, values of the
+ * wrong type. Unknown fields are warnings.
  */
 export function readKptfile(text: string, folder: string): Kptfile {
   const parsed = parseKptfile(text, KPTFILE, folder);
   if (!('kptfile' in parsed)) throw noKptfileError(parsed);
   const wrong = parsed.problems.filter(({ isUnknown }) => !isUnknown);
   if (wrong.length > 0) {
-    const lines = wrong.map((one) => `  line ${one.range?.start.line ?? 1}: ${one.message}${meant(one)}`);
-    throw noKptfileError(unreadable(folder, ['yaml: unmarshal errors:', ...lines].join('\n')));
+    const lines = wrong.map((one) => `${position(one.range)}: ${one.message}${meant(one)}`);
+    throw noKptfileError(unreadable(folder, lines.join('\n')));
   }
   return parsed.kptfile;
 }

@@ -45,9 +45,13 @@ describe('a functionConfig', () => {
     [{}, 'spec', "must have required property 'labels'"],
     [{ labels: { a: 'B' } }, 'spec.labels.a', 'must match pattern "^[a-z]+$"'],
     [{ labels: {}, replicas: 0 }, 'spec.replicas', 'must be >= 1'],
-    [{ labels: {}, replicas: 'x' }, 'spec.replicas', 'must be integer'],
+    [{ labels: {}, replicas: 'x' }, 'spec.replicas', 'must be an integer, not a string'],
     [{ labels: {}, mode: 'slow' }, 'spec.mode', 'must be one of fast, safe'],
-    [{ labels: {}, ports: [{ port: 1 }, { port: 'a' }] }, 'spec.ports[1].port', 'must be integer'],
+    [
+      { labels: {}, ports: [{ port: 1 }, { port: 'a' }] },
+      'spec.ports[1].port',
+      'must be an integer, not a string',
+    ],
     [{ labels: {}, lables: {} }, 'spec', 'has the unknown field "lables"; did you mean "labels"?'],
   ])('with %j has the problem %j %j', (spec, path, message) => {
     const found = check(spec);

@@ -1,3 +1,4 @@
+import { describeType } from '../diagnostics/describe-value.js';
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
@@ -252,7 +253,8 @@ export function isClosedObject(schema: JsonObject): boolean {
 
 function typeProblem(schema: JsonObject, value: JsonValue): string | undefined {
   if (isSet(schema, 'x-kubernetes-int-or-string')) {
-    return typeof value === 'string' || Number.isInteger(value) ? undefined : 'must be integer or string';
+    const isEither = typeof value === 'string' || Number.isInteger(value);
+    return isEither ? undefined : wrongType('an integer or a string', value);
   }
   const type = typeOf(schema);
   const hasType =
@@ -265,7 +267,21 @@ function typeProblem(schema: JsonObject, value: JsonValue): string | undefined {
           : type === 'string' || type === 'number' || type === 'boolean'
             ? typeof value === type
             : true;
-  return hasType ? undefined : `must be ${type}`;
+  return hasType || type === undefined ? undefined : wrongType(TYPE_WORDS[type] ?? type, value);
+}
+
+/** The types of a schema in the words of YAML. */
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+};
+
+function wrongType(wanted: string, value: JsonValue): string {
+  return `must be ${wanted}, not ${describeType(value)}`;
 }
 
 /** The values of an enum as canonical text, and the message for any other: a list can have many items of one enum. */

@@ -1,3 +1,4 @@
+import { describeValue } from '../diagnostics/describe-value.js';
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
@@ -16,7 +17,7 @@ function check(value: JsonValue, schema: JsonObject, path: Path, report: Report)
   const type = textField(schema, 'type') ?? 'object';
   const label = fieldLabel(path);
   if (typeOf(value) !== type) {
-    report('shape/wrong-type', path, `${label} must be ${TYPE_NAMES[type]}, not ${describe(value)}`, {
+    report('shape/wrong-type', path, `${label} must be ${TYPE_NAMES[type]}, not ${describeValue(value)}`, {
       ...descriptionHint(schema),
     });
     return;
@@ -120,11 +121,4 @@ const TYPE_NAMES: Record<string, string> = {
 function typeOf(value: JsonValue): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function describe(value: JsonValue): string {
-  if (value === null) return 'empty';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a mapping';
-  return typeof value === 'string' ? `the string ${quote(value)}` : `the ${typeof value} ${String(value)}`;
 }
