@@ -1,4 +1,4 @@
-import { compileCel } from '@krmhub/schema/cel/expression';
+import { compileCondition } from '@krmhub/schema/cel/expression';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Kptfile, PipelineFunction } from './kptfile-content.js';
 import { fileMatcher } from './selectors.js';
@@ -65,7 +65,7 @@ export function entryProblem(fn: PipelineFunction): RuleProblem | undefined {
 }
 
 function conditionProblem({ when }: PipelineFunction): RuleProblem | undefined {
-  const compiled = when === undefined ? undefined : compileCel(when, ['resources']);
+  const compiled = when === undefined ? undefined : compileCondition(when, ['resources']);
   if (compiled === undefined || !('problem' in compiled)) return undefined;
   return { field: '.when', value: when!, reason: `invalid CEL expression: ${compiled.problem}` };
 }

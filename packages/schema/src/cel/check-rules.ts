@@ -5,7 +5,7 @@ import { isObject, textField } from '../json/access.js';
 import type { ValueProblem } from '../json-schema/check-value.js';
 import { keyword, propertyOf, subschema } from '../json-schema/open-api.js';
 import { CelBudget } from './budget.js';
-import { type CelExpression, compileCel } from './expression.js';
+import { type CelExpression, compileCel, compileCondition } from './expression.js';
 import { celValueOf, readFieldPath } from './schema-values.js';
 
 /** CEL rules of a schema (`x-kubernetes-validations`), as Kubernetes evaluates them at the creation of a resource. */
@@ -23,7 +23,7 @@ export function rulesOf(schema: JsonObject): JsonObject[] {
 export function uncheckedRule(rule: JsonObject): string | undefined {
   const text = textField(rule, 'rule') ?? '';
   if (TRANSITION.test(text) && rule.optionalOldSelf !== true) return undefined;
-  const compiled = compileCel(text, ['self']);
+  const compiled = compileCondition(text, ['self']);
   return 'problem' in compiled ? compiled.problem : undefined;
 }
 
@@ -36,8 +36,8 @@ export function checkRules(
   const budget = new CelBudget();
   const compiled = new Map<string, CelExpression | { problem: string }>();
   const problems: ValueProblem[] = [];
-  const compile = (text: string) => {
-    const known = compiled.get(text) ?? compileCel(text, ['self']);
+  const compile = (text: string, make: typeof compileCel) => {
+    const known = compiled.get(text) ?? make(text, ['self']);
     compiled.set(text, known);
     return known;
   };
@@ -70,7 +70,7 @@ export function checkRules(
   const check = (rule: JsonObject, self: CelInput, at: Path): void => {
     const text = textField(rule, 'rule')!;
     if (TRANSITION.test(text)) return;
-    const expression = compile(text);
+    const expression = compile(text, compileCondition);
     if ('problem' in expression) return;
     const outcome = expression.evaluate({ self }, budget);
     if ('value' in outcome && outcome.value === true) return;
@@ -81,7 +81,7 @@ export function checkRules(
   };
   const messageOf = (rule: JsonObject, self: CelInput): string => {
     const text = textField(rule, 'messageExpression');
-    const expression = text === undefined ? undefined : compile(text);
+    const expression = text === undefined ? undefined : compile(text, compileCel);
     if (expression !== undefined && 'evaluate' in expression) {
       const outcome = expression.evaluate({ self }, budget);
       if ('value' in outcome && typeof outcome.value === 'string' && /^[^\n]*\S[^\n]*$/.test(outcome.value)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { CelBudget } from './budget.js';
-import { compileCel, evaluateCondition, MAX_CEL_LENGTH, toCelValue } from './expression.js';
+import { compileCel, compileCondition, evaluateCondition, MAX_CEL_LENGTH, toCelValue } from './expression.js';
 
 const resources: JsonObject[] = [
   { kind: 'ConfigMap', metadata: { name: 'my-config', labels: { app: 'a' } } },
@@ -9,6 +9,34 @@ const resources: JsonObject[] = [
 ];
 const holds = (expression: string, variables: JsonObject = { resources }) =>
   evaluateCondition(expression, variables);
+
+describe('compileCondition', () => {
+  it.each([
+    ["'yes'", 'string'],
+    ['resources', undefined],
+    ['resources.size()', 'int'],
+    ['resources.map(r, r.kind)', 'list'],
+    ['resources.filter(r, true)', 'list'],
+    ["has(resources[0].a) ? 'yes' : 'no'", 'string'],
+    ["resources.size() > 1 ? 1 : 'no'", 'int or string'],
+    ["'a'.split(',')", 'list'],
+    ['{true: false}', 'map'],
+    ['null', 'null_type'],
+    ['-1', 'int'],
+    ["quantity('1').asInteger()", 'int'],
+    ['true ? false : 1', undefined],
+    ['resources[0].isTrue', undefined],
+    ['resources.max()', undefined],
+    ['resources.exists(r, true) && !resources.all(r, true)', undefined],
+    ['resources.exists_one(r, true)', undefined],
+    ["isQuantity('1')", undefined],
+    ['1 + 1 == 2', undefined],
+  ])('%s returns %s', (expression, types) => {
+    const compiled = compileCondition(expression, ['resources']);
+    const problem = 'problem' in compiled ? compiled.problem : undefined;
+    expect(problem).toBe(types && `the expression must be a boolean, not ${types}`);
+  });
+});
 
 describe('evaluateCondition', () => {
   it.each([
@@ -34,6 +62,9 @@ describe('evaluateCondition', () => {
     ['resources.length() > 0', 'unknown function length'],
     ['resources.size()', 'the expression must be a boolean, not int'],
     ["'yes'", 'the expression must be a boolean, not string'],
+    ['resources[0].metadata.name', 'the expression must be a boolean, not string "my-config"'],
+    ['resources[1].spec.replicas', 'the expression must be a boolean, not int 3'],
+    ['resources[0].metadata', 'the expression must be a boolean, not map'],
     ['resources[0].spec.replicas > 1', /not found: spec/],
     ['resources[7].kind == "A"', /index/],
     ['1 / 0 == 1', /zero/],

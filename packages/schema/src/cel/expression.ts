@@ -1,4 +1,5 @@
 import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
+import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { loadCel } from '../libraries/lazy-libraries.js';
 import { CelBudget } from './budget.js';
@@ -6,6 +7,7 @@ import { listFunctions } from './functions/lists.js';
 import { quantityFunctions } from './functions/quantity.js';
 import { linearExpressions, textFunctions } from './functions/text.js';
 import { type Meter, meterExpression, meterFunctions } from './meter-expression.js';
+import { resultTypes } from './result-types.js';
 
 /** Maximum length of an expression. The longest of published CustomResourceDefinitions have about 3,000 characters. */
 export const MAX_CEL_LENGTH = 10_000;
@@ -21,6 +23,8 @@ export interface CelExpression {
    * cost up to `MAX_CEL_COST`.
    */
   evaluate(variables: Readonly<Record<string, CelInput>>, budget?: CelBudget): CelOutcome;
+  /** The types that its value can have; undefined if they are not known before. */
+  types: ReadonlySet<string> | undefined;
 }
 
 interface Environment {
@@ -48,10 +52,12 @@ export function compileCel(
   const { env, meter, names } = environment;
   try {
     const parsed = parse(expression);
+    const types = resultTypes(parsed.expr, env);
     const problem = meterExpression(parsed.expr, new Set(variables), (name) => names.has(name));
     if (problem !== undefined) return { problem };
     const run = plan(env, parsed) as (variables: Readonly<Record<string, CelInput>>) => CelValue;
     return {
+      types,
       evaluate(values, budget = new CelBudget()) {
         meter.budget = budget;
         const value = withoutStacks(() => run(values));
@@ -65,6 +71,16 @@ export function compileCel(
   }
 }
 
+/** As `compileCel`, for an expression that must be a boolean. Only some types are known before the evaluation. */
+export function compileCondition(
+  expression: string,
+  variables: readonly string[],
+): CelExpression | { problem: string } {
+  const compiled = compileCel(expression, variables);
+  if ('problem' in compiled || compiled.types === undefined || compiled.types.has('bool')) return compiled;
+  return { problem: `${NOT_BOOLEAN} ${[...compiled.types].join(' or ')}` };
+}
+
 /**
  * Evaluates an expression that must be a boolean, with JSON values as variables, such as the `when` of a step of a
  * Kptfile. `problem` says why it cannot be evaluated, or that it is no boolean.
@@ -73,15 +89,18 @@ export function evaluateCondition(
   expression: string,
   variables: Readonly<JsonObject>,
 ): { value: boolean } | { problem: string } {
-  const compiled = compileCel(expression, Object.keys(variables));
+  const compiled = compileCondition(expression, Object.keys(variables));
   if ('problem' in compiled) return compiled;
   const values = Object.entries(variables).map(([name, value]) => [name, toCelValue(value)] as const);
   const outcome = compiled.evaluate(Object.fromEntries(values));
   if ('problem' in outcome) return outcome;
   const { value } = outcome;
   if (typeof value === 'boolean') return { value };
-  return { problem: `the expression must be a boolean, not ${loadCel().celType(value).name}` };
+  const text = typeof value === 'string' ? ` ${quote(value)}` : typeof value === 'bigint' ? ` ${value}` : '';
+  return { problem: `${NOT_BOOLEAN} ${loadCel().celType(value).name}${text}` };
 }
+
+const NOT_BOOLEAN = 'the expression must be a boolean, not';
 
 /** Converts a JSON value. A number without a fraction is an int. */
 export function toCelValue(value: JsonValue): CelInput {

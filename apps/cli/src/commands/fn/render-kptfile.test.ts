@@ -178,7 +178,13 @@ describe('a step of a Kptfile of kpt 1.0', () => {
   it.each([
     ['resources.all(', 'Kptfile is invalid:\nField: `pipeline.mutators[0].when`', false],
     ['resource.size() > 0', 'unknown variable resource', false],
-    ['resources.size()', 'the expression must be a boolean, not int', true],
+    ['resources.size()', 'the expression must be a boolean, not int', false],
+    ['has(resources[0].a) ? "a" : "b"', 'the expression must be a boolean, not string', false],
+    [
+      'resources[0].kind',
+      'condition `resources[0].kind` of pipeline.mutators[0]: the expression must be a boolean, not string "Kptfile"',
+      true,
+    ],
     ['resources[5].kind == "A"', 'cannot evaluate the condition `resources[5].kind == "A"`', true],
   ])('fails if its condition is %s', async (when, message, isRun) => {
     pack = await fnPackage({ 'app/Kptfile': pipeline(`  mutators:\n  - exec: cat\n    when: '${when}'\n`) });

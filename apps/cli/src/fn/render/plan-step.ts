@@ -44,7 +44,7 @@ export async function planStep(
     isSelective: fn.selectors.length > 0 || fn.exclude.length > 0 || fn.resourceFileRegexp !== undefined,
     allowEmpty: settings.allowEmpty,
     ...selection(fn, owner, path.basename(root)),
-    ...(when === undefined ? {} : { condition: conditionOf(when) }),
+    ...(when === undefined ? {} : { condition: conditionOf(fn, when) }),
     ...functionConfig(fn, owner.display, config),
     ...(config === undefined ? {} : { configFile: path.join(folder, config.path) }),
   };
@@ -117,14 +117,17 @@ function selection(fn: PipelineFunction, { display }: PlannedPackage, base: stri
   };
 }
 
-function conditionOf(when: string): NonNullable<FnStep['condition']> {
+function conditionOf(
+  { field, index }: Pick<PipelineFunction, 'field' | 'index'>,
+  when: string,
+): NonNullable<FnStep['condition']> {
   return async (selected) => {
     const { evaluateCondition } = await import('@krmhub/schema/cel/expression');
     const outcome = evaluateCondition(when, { resources: selected.map((one) => one.value()) });
     if ('value' in outcome) return outcome.value;
     throw new KrmhubError(
       'invalid-document',
-      `cannot evaluate the condition \`${when}\`: ${outcome.problem}`,
+      `cannot evaluate the condition \`${when}\` of pipeline.${field}[${index}]: ${outcome.problem}`,
       /^(?:field not found|no such key)/.test(outcome.problem)
         ? { hint: 'Use has(…) for a field that not every resource has.' }
         : {},
