@@ -15,6 +15,13 @@ export function placeOf(
   const { annotations } = identity;
   const index = origin?.index === undefined ? undefined : String(origin.index);
   const path = followed(annotations, PATH, LEGACY_PATH, origin?.path, name);
+  // As kpt, for which that is a folder. Without the annotations, a resource is a new one.
+  if (path === undefined && [PATH, LEGACY_PATH].some((one) => annotations[one] !== undefined)) {
+    const what = `${identity.kind} ${JSON.stringify(identity.name)}`;
+    throw new KrmhubError('function-failed', `function ${name} set the path of ${what} to an empty text`, {
+      hint: 'Keep the path annotations in the function, or remove them for a new file.',
+    });
+  }
   // A render of kpt joins an absolute path with the folder of the package.
   const file = (packagePath === '' ? path : path?.replace(/^\/+/, '')) || defaultPath(identity);
   return {

@@ -166,6 +166,15 @@ functionConfig:
     expect(after[0]).toMatchObject({ path: 'shop/deployment_web.yaml', index: undefined });
   });
 
+  it('refuses an empty path, which would rename the file', async () => {
+    const { failed } = await runChain(resources(), [
+      step((text) => text.replaceAll("path: 'web.yaml'", "path: ''")),
+    ]);
+    expect(failed?.error?.message).toBe('function edit set the path of Deployment "web" to an empty text');
+    const other = await runChain(resources(), [step((text) => text.replace("path: 'web.yaml'", "path: ''"))]);
+    expect(Object.keys(texts(other.resources))).toEqual(['maps.yaml#0', 'maps.yaml#1', 'web.yaml#0']);
+  });
+
   it('does not keep internal annotations that a function adds', async () => {
     const add = (text: string) =>
       text.replaceAll(

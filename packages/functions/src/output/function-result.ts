@@ -4,6 +4,12 @@ import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
 
 export const RESULT_SEVERITIES = ['error', 'warning', 'info'] as const;
 export type ResultSeverity = (typeof RESULT_SEVERITIES)[number];
+/** What functions write for them: `warn` is of the guide of 2020. A fatal error must not look weaker than an error. */
+const OTHER_SEVERITIES: ReadonlyMap<string, ResultSeverity> = new Map([
+  ['warn', 'warning'],
+  ['fatal', 'error'],
+  ['critical', 'error'],
+]);
 
 /** One result of a function (KRM Functions Specification v1, "Result"). All text is the function's. */
 export interface FunctionResult {
@@ -78,9 +84,8 @@ type Mapping = { [key: string]: JsonValue };
 function readResult(item: Mapping): FunctionResult {
   const { severity, resourceRef, field, file, tags } = item;
   const result: FunctionResult = { message: asText(item.message) ?? '' };
-  // `warn` is of the guide of 2020.
-  const written = asText(severity)?.toLowerCase();
-  const known = RESULT_SEVERITIES.find((name) => name === (written === 'warn' ? 'warning' : written));
+  const written = asText(severity)?.toLowerCase() ?? '';
+  const known = OTHER_SEVERITIES.get(written) ?? RESULT_SEVERITIES.find((name) => name === written);
   if (known !== undefined) result.severity = known;
   if (isMapping(resourceRef)) {
     // kyaml had the metadata of the resource before the specification.

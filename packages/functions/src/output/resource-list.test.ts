@@ -53,7 +53,7 @@ describe('output that is a ResourceList', () => {
       '- message: |',
       '    two',
       '    lines',
-      '  severity: fatal',
+      '  severity: unknown',
       '  other: ignored',
     ].join('\n');
     const expected = {
@@ -84,10 +84,14 @@ describe('output that is a ResourceList', () => {
     });
   });
 
-  it('has results whose severity is in capitals, which are not weaker', () => {
-    const results = 'results: [{message: a, severity: ERROR}, {message: b, severity: Warning}]';
+  it('has results whose severity is in capitals or fatal, which are not weaker', () => {
+    const results =
+      'results: [{message: a, severity: ERROR}, {message: b, severity: Warning}, {message: c, severity: Fatal}, {message: d, severity: critical}]';
     expect(read(`${HEAD}items: []\n${results}\n`)).toMatchObject({
-      results: { ok: true, results: [{ severity: 'error' }, { severity: 'warning' }] },
+      results: {
+        ok: true,
+        results: ['error', 'warning', 'error', 'error'].map((severity) => ({ severity })),
+      },
     });
   });
 

@@ -1,6 +1,8 @@
 import { Random } from '@krmhub/schema/testing/random';
 import { readYaml } from '@krmhub/schema/yaml';
 import { describe, expect, it } from 'vitest';
+import { readResources } from '../resource-list/read-resources.js';
+import { writeFileText } from '../resource-list/write-file.js';
 import { editStatus } from './edit-status.js';
 import type { RenderOutcome, StepOutcome } from './render-status.js';
 
@@ -39,6 +41,21 @@ describe('the status of a render', () => {
         exitCode: 0
 `);
   });
+
+  it.each([
+    ['compact', '  mutators:\n  - exec: ./ok.sh\n'],
+    ['wide', '  mutators:\n    - exec: ./ok.sh\n'],
+  ])(
+    'has the %s lists of its file, so that a function that changes the file indents no line again',
+    async (_, pipeline) => {
+      const kptfile = `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n${pipeline}`;
+      for (const before of [kptfile, `${kptfile}status: {}\n`, `${kptfile}status:\n  conditions: []\n`]) {
+        const after = (await editStatus(before, PASSED))!;
+        expect(status(after)).toMatchObject({ conditions: [{ type: 'Rendered' }] });
+        expect(writeFileText('Kptfile', readResources(after, { path: 'Kptfile' }))).toBe(after);
+      }
+    },
+  );
 
   it('is the condition alone without steps', async () => {
     expect(status((await editStatus(HEAD, { steps: [] }))!)).toEqual({

@@ -8,6 +8,7 @@ import {
   type ResourceNode,
   readResources,
   rootOf,
+  type SequenceIndent,
   STYLE,
   textNode,
   toJson,
@@ -32,7 +33,7 @@ export async function editStatus(text: string, outcome: RenderOutcome): Promise<
   if (!('kptfile' in source)) return undefined;
   const wanted = statusAfter(source.value.status, outcome);
   if (isDeepStrictEqual(source.value.status, wanted)) return text;
-  const edited = edit(source, wanted);
+  const edited = edit(source, wanted, listIndent(text, block) ?? 'wide');
   const after = edited === undefined ? undefined : parseKptfile(edited, KPTFILE);
   if (after === undefined || !('kptfile' in after)) return undefined;
   return isDeepStrictEqual(after.value, { ...source.value, status: wanted }) ? edited : undefined;
@@ -53,7 +54,13 @@ function statusAfter(before: JsonValue | undefined, outcome: RenderOutcome): Jso
   };
 }
 
-function edit(source: KptfileSource, status: JsonObject): string | undefined {
+/** How a text indents its lists; undefined without lists. So kyaml writes the status as well if a function changes the file. */
+function listIndent(text: string, document: ResourceDocument | undefined): SequenceIndent | undefined {
+  return /^ *- /m.test(text) ? document?.seqIndent : undefined;
+}
+
+/** `seqIndent` is for a status without lists. */
+function edit(source: KptfileSource, status: JsonObject, seqIndent: SequenceIndent): string | undefined {
   const { text, value, offsets } = source;
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
   const inFile = (lines: string) => (newline === '\n' ? lines : lines.replaceAll('\n', newline));
@@ -63,7 +70,7 @@ function edit(source: KptfileSource, status: JsonObject): string | undefined {
   if (!Object.hasOwn(value, 'status')) {
     const before = text.slice(0, end);
     const gap = before === '' || before.endsWith('\n') ? '' : newline;
-    const added = writeDocument(fromJson({ status }), { seqIndent: 'wide' });
+    const added = writeDocument(fromJson({ status }), { seqIndent });
     return `${before}${gap}${inFile(added)}${text.slice(end)}`;
   }
   const start = offsets(['status'], 'key').start;
@@ -72,7 +79,7 @@ function edit(source: KptfileSource, status: JsonObject): string | undefined {
     .filter((at) => at > start);
   const block = text.slice(start, Math.min(end, ...next));
   const own = withoutTail(block);
-  const written = rewrite(own.replaceAll('\r\n', '\n'), status);
+  const written = rewrite(own.replaceAll('\r\n', '\n'), status, seqIndent);
   if (written === undefined) return undefined;
   const isLast = start + own.length === text.length && !own.endsWith('\n');
   return `${text.slice(0, start)}${inFile(isLast ? written.trimEnd() : written)}${text.slice(start + own.length)}`;
@@ -108,18 +115,17 @@ function withoutTail(block: string): string {
 }
 
 /** Changes the value of a block `status: …`. */
-function rewrite(block: string, status: JsonObject): string | undefined {
+function rewrite(block: string, status: JsonObject, seqIndent: SequenceIndent): string | undefined {
   const document = readBlock(block);
   if (document === undefined) return undefined;
-  const { node, seqIndent } = document;
+  const { node } = document;
   const merger = new Merger();
   const root = rootOf(node);
   const old = field(root, 'status');
   const key = root.content[0]!;
   root.content[1] = merger.merge(old, status);
   key.head = [...merger.lost, ...(key.head === '' ? [] : [key.head])].join('\n');
-  const hasLists = /^ *- /m.test(block);
-  return writeDocument(node, { seqIndent: hasLists ? seqIndent : 'wide' });
+  return writeDocument(node, { seqIndent: listIndent(block, document) ?? seqIndent });
 }
 
 /** Undefined for text that kyaml cannot read, such as a block with an alias of something above it. */
