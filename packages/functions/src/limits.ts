@@ -28,8 +28,8 @@ export const FUNCTION_LIMITS = {
   maxMemoryBytes: 4_294_967_296,
   /** Size of each temporary folder of an executable in the sandbox, which is in memory. */
   maxTemporaryBytes: 1_073_741_824,
-  /** Processes of a container. Docker has no default limit; the limit of podman is 2,048. */
-  maxContainerProcesses: 2_048,
+  /** Processes and threads of a container or a sandbox. Docker has no default limit; the limit of podman is 2,048. */
+  maxProcesses: 2_048,
   /** Memory of a Starlark script, its ResourceList included, in megabytes. */
   maxScriptMegabytes: 2_048,
   /** Size of a Starlark script. Real ones have a few kilobytes. */

@@ -222,7 +222,8 @@ export class LocalRunner implements Runner {
 
   async #findSandbox(): Promise<Sandbox | undefined> {
     this.#sandbox ??= ifProgram(this.#known.sandbox).then(async (known) => {
-      if (known !== undefined) return known;
+      // Plugins of earlier versions have no filter of system calls.
+      if (known?.filtersCalls !== undefined) return known;
       const found = await findSandbox(childEnvironment(this.#io));
       return found.ok ? found.sandbox : undefined;
     });

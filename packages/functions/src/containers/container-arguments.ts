@@ -75,7 +75,7 @@ function runArguments(
 
 /** Without a log driver, the engine does not store what the function writes, which may be endless. */
 const NO_LOG = ['--log-driver', 'none'];
-const { maxFileBytes, maxContainerProcesses } = FUNCTION_LIMITS;
+const { maxFileBytes, maxProcesses } = FUNCTION_LIMITS;
 
 const ENGINE_ARGUMENTS: Readonly<Record<EngineName, readonly string[]>> = {
   docker: [
@@ -84,7 +84,7 @@ const ENGINE_ARGUMENTS: Readonly<Record<EngineName, readonly string[]>> = {
     ...['--ulimit', 'core=0:0'],
     ...['--ulimit', `fsize=${maxFileBytes}:${maxFileBytes}`],
     // A kernel that cannot limit processes makes docker print a warning, not fail.
-    ...['--pids-limit', String(maxContainerProcesses)],
+    ...['--pids-limit', String(maxProcesses)],
   ],
   podman: [
     ...NO_LOG,

@@ -303,7 +303,8 @@ describe('an executable', () => {
     if (!sandbox.ok) return;
     const { file, marker } = await installScript('#!/bin/sh\nsetsid sleep 600 &\nsleep 600\n');
     const env = { PATH: '/usr/bin:/bin' };
-    const args = await sandboxArguments(sandbox.sandbox, { file, args: [], cwd: '/', env, network: false });
+    const unfiltered = { ...sandbox.sandbox, filtersCalls: false };
+    const args = await sandboxArguments(unfiltered, { file, args: [], cwd: '/', env, network: false });
     const command = JSON.stringify([sandbox.sandbox.program, args, { detached: true, stdio: 'ignore' }]);
     const script = `require('node:child_process').spawn(...${command}); setInterval(() => undefined, 1000)`;
     const parent = spawn(process.execPath, ['-e', script, marker]);

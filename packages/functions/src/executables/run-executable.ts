@@ -9,7 +9,7 @@ import type { RunResult } from '../output/run-result.js';
 import { watchFolder } from '../process/parent-watch.js';
 import { runProgram } from '../process/run-program.js';
 import { type Command, limited } from '../process/shell-limits.js';
-import { type Sandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
+import { type Sandbox, sandboxArguments, sandboxFilter } from '../sandbox/bubblewrap.js';
 import { findHiddenInterpreter, type HiddenInterpreter } from './interpreter.js';
 import { copyVerified } from './verified-copy.js';
 
@@ -68,7 +68,8 @@ export async function runExecutable(
     const interpreter = run.sandbox && (await findHiddenInterpreter(run));
     if (interpreter?.isShown === false) throw interpreterFailure(name, interpreter, NOT_STARTED);
     const command = limited(await commandOf(run, file), limits);
-    const result = await runProgram({ ...command, cwd: run.cwd, input, limits, signal });
+    const extraInput = run.sandbox && sandboxFilter(run.sandbox);
+    const result = await runProgram({ ...command, cwd: run.cwd, input, extraInput, limits, signal });
     const finished = finishRun(result, { name, input, limits, isWrapped: run.sandbox !== undefined, signal });
     const didNotStart = CANNOT_START.includes(finished.exitCode);
     if (interpreter !== undefined && didNotStart) throw interpreterFailure(name, interpreter, finished);

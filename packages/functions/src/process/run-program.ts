@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import type { Writable } from 'node:stream';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { BoundedBuffer } from './bounded-buffer.js';
@@ -22,6 +23,8 @@ export interface ProgramRun {
    */
   setup?: string;
   input?: Uint8Array;
+  /** What the program can read from the file descriptor `EXTRA_INPUT`. */
+  extraInput?: Uint8Array | undefined;
   limits: RunLimits;
   signal?: AbortSignal | undefined;
   /** Gets all output and error output as it comes, also what is beyond the limits. */
@@ -52,6 +55,9 @@ const START = 'read -r go || exit 1;';
 const SHELL_NAME = `krmhub-${randomUUID()}`;
 /** Exit codes of a shell that cannot run a program (POSIX, 2.8.2). */
 const SHELL_ERRORS: Readonly<Record<number, string>> = { 126: 'EACCES', 127: 'ENOENT' };
+
+/** The first file descriptor after those of standard input and output. */
+export const EXTRA_INPUT = 3;
 
 /** Longer delays make a timer fire at once. */
 export const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
@@ -137,21 +143,29 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   }
 }
 
-function start({ program, args, env, cwd, setup }: ProgramRun): ChildProcessWithoutNullStreams {
+function start({ program, args, env, cwd, setup, extraInput }: ProgramRun): ChildProcessWithoutNullStreams {
   const shell = ['-c', `${START} ${setup ?? ''} exec "$@"`, setup === undefined ? SHELL_NAME : 'sh'];
   const [file, ...rest] =
     WATCH_SHELL === undefined ? [program, ...args] : [WATCH_SHELL, ...shell, program, ...args];
   try {
-    return spawn(file!, rest, {
+    const child = spawn(file!, rest, {
       ...(env === undefined ? {} : { env }),
       ...(cwd === undefined ? {} : { cwd }),
       detached: HAS_PROCESS_GROUPS,
       windowsHide: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+      stdio: ['pipe', 'pipe', 'pipe', ...(extraInput === undefined ? [] : (['pipe'] as const))],
+    }) as ChildProcessWithoutNullStreams;
+    if (extraInput !== undefined) writeExtra(child.stdio[EXTRA_INPUT] as Writable, extraInput);
+    return child;
   } catch (error) {
     throw cannotStart(program, error);
   }
+}
+
+function writeExtra(stream: Writable, bytes: Uint8Array): void {
+  // A program may end before it has read it.
+  stream.on('error', () => undefined);
+  stream.end(bytes);
 }
 
 /** Resolves when the program has ended and its output is closed. Calls `onExit` when it has ended. */

@@ -1,9 +1,11 @@
 import { stat } from 'node:fs/promises';
-import { homedir, platform, userInfo } from 'node:os';
+import { homedir, platform, release, userInfo } from 'node:os';
 import path from 'node:path';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { findProgram } from '../process/find-program.js';
-import { type Environment, runProgram } from '../process/run-program.js';
+import { WATCH_SHELL } from '../process/parent-watch.js';
+import { type Environment, EXTRA_INPUT, runProgram } from '../process/run-program.js';
+import { callFilter } from './call-filter.js';
 import { realPath } from './real-path.js';
 
 /**
@@ -14,7 +16,10 @@ import { realPath } from './real-path.js';
  * - The file system of this machine, read-only. The home folder, both that of HOME and that of the user's account,
  *   `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced by empty folders in memory: keys, tokens, and the sockets of
  *   services such as Docker are not in it. The working directory stays readable, and so do folders of its PATH.
- * - No capabilities, no further user namespaces in which it would have some, and only the environment that it was given.
+ * - No capabilities, no further user namespaces in which it would have some, no dangerous system calls
+ *   (`call-filter.ts`), and only the environment that it was given.
+ *
+ * - A limited number of processes, unless the user is root, whom the kernel does not limit.
  *
  * It hides no files outside of those folders. `limited` limits memory and processor time of each process.
  */
@@ -25,6 +30,8 @@ export interface Sandbox {
   limitsFolders: boolean;
   /** Whether it can forbid further user namespaces here (0.8.0), which give a program more of the kernel to attack. */
   forbidsNamespaces: boolean;
+  /** Whether it can refuse system calls here: needs a kernel that can, and an architecture that krmhub knows. */
+  filtersCalls: boolean;
 }
 
 export type SandboxSearch = { ok: true; sandbox: Sandbox } | { ok: false; reason: string };
@@ -59,20 +66,34 @@ const SYSTEM_FOLDERS = ['/run/current-system', '/run/wrappers'];
 /** What `/etc/resolv.conf` often refers to. */
 const RESOLVER_FOLDERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
 
+/**
+ * Limits the processes of the sandbox, in it: since Linux 5.14, the kernel counts those of a user namespace. An earlier
+ * kernel would count all processes of the user, who may have more. Shells differ in the name of the limit.
+ */
+const LIMIT_PROCESSES =
+  WATCH_SHELL === undefined || !isAtLeast(release(), 5, 14)
+    ? []
+    : [
+        WATCH_SHELL,
+        '-c',
+        `ulimit -u ${FUNCTION_LIMITS.maxProcesses} 2>/dev/null || ulimit -p ${FUNCTION_LIMITS.maxProcesses} 2>/dev/null || :; exec "$@"`,
+        'sh',
+      ];
+
 /** Finds bubblewrap, and tries it: in many containers it is installed and cannot make namespaces. */
 export async function findSandbox(env: Environment, signal?: AbortSignal): Promise<SandboxSearch> {
   if (platform() !== 'linux') return { ok: false, reason: 'bubblewrap runs only on Linux' };
   const program = await findProgram('bwrap', env);
   if (program === undefined) return { ok: false, reason: 'bubblewrap (`bwrap`) is not installed' };
-  const probe = (args: readonly string[]) =>
-    runProgram({ program, args, env: {}, cwd: '/', limits: PROBE_LIMITS, signal });
+  const probe = (args: readonly string[], extraInput?: Uint8Array) =>
+    runProgram({ program, args, env: {}, cwd: '/', limits: PROBE_LIMITS, signal, extraInput });
   const version = Buffer.from((await probe(['--version'])).output).toString();
   const shell = { file: '/bin/sh', args: ['-c', ':'], cwd: '/', env: {}, network: false };
   let reason = '';
   // One that runs as root for its users (setuid), or in some containers, cannot forbid them.
-  for (const forbidsNamespaces of isAtLeast(version, 0, 8) ? [true, false] : [false]) {
-    const sandbox = { program, limitsFolders: isAtLeast(version, 0, 7), forbidsNamespaces };
-    const { end, stderr } = await probe(await sandboxArguments(sandbox, shell));
+  for (const { forbidsNamespaces, filtersCalls } of abilities(version)) {
+    const sandbox = { program, limitsFolders: isAtLeast(version, 0, 7), forbidsNamespaces, filtersCalls };
+    const { end, stderr } = await probe(await sandboxArguments(sandbox, shell), sandboxFilter(sandbox));
     signal?.throwIfAborted();
     if (end.type === 'exited' && end.exitCode === 0) return { ok: true, sandbox };
     const [why = ''] = Buffer.from(stderr).toString().trim().split('\n');
@@ -81,9 +102,23 @@ export async function findSandbox(env: Environment, signal?: AbortSignal): Promi
   return { ok: false, reason: `bubblewrap cannot create a sandbox: ${reason}` };
 }
 
+/** What bubblewrap may be able to do here, the best first. Some kernels cannot filter system calls. */
+function abilities(version: string): Pick<Sandbox, 'forbidsNamespaces' | 'filtersCalls'>[] {
+  const canForbid = isAtLeast(version, 0, 8) ? [true, false] : [false];
+  const canFilter = callFilter(process.arch) === undefined ? [false] : [true, false];
+  return canFilter.flatMap((filtersCalls) =>
+    canForbid.map((forbidsNamespaces) => ({ forbidsNamespaces, filtersCalls })),
+  );
+}
+
+/** What `bwrap` reads from its descriptor 3, as its arguments say. */
+export function sandboxFilter({ filtersCalls }: Pick<Sandbox, 'filtersCalls'>): Uint8Array | undefined {
+  return filtersCalls ? callFilter(process.arch) : undefined;
+}
+
 /** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */
 export async function sandboxArguments(
-  { limitsFolders, forbidsNamespaces }: Omit<Sandbox, 'program'>,
+  { limitsFolders, forbidsNamespaces, filtersCalls }: Omit<Sandbox, 'program'>,
   command: SandboxedCommand,
 ): Promise<string[]> {
   const { file, args, cwd, env, network } = command;
@@ -95,6 +130,7 @@ export async function sandboxArguments(
   return [
     '--unshare-all',
     ...(forbidsNamespaces ? ['--unshare-user', '--disable-userns'] : []),
+    ...(filtersCalls ? ['--seccomp', String(EXTRA_INPUT)] : []),
     ...(network ? ['--share-net'] : []),
     '--die-with-parent',
     ...['--cap-drop', 'ALL'],
@@ -111,6 +147,7 @@ export async function sandboxArguments(
       value,
     ]),
     '--',
+    ...LIMIT_PROCESSES,
     inside,
     ...args,
   ];
