@@ -9,7 +9,7 @@ import { pinnedCode } from '../function-configs/exec-line.js';
 import type { Layer } from '../function-configs/layers.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
-import { type Io, writeData } from '../io/io.js';
+import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { openLock } from '../lock/open-lock.js';
@@ -26,7 +26,7 @@ import {
 } from '../resolve/release/takedowns.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
-import { applyEdits, unifiedDiff } from './text-edits.js';
+import { applyEdits } from './text-edits.js';
 
 export interface SyncOptions {
   resolution: ResolverOptions;
@@ -192,7 +192,11 @@ async function printPlans(
 ): Promise<void> {
   const warned = new Set<string>();
   for (const { name, text, edits, entries } of plans) {
-    if (isCheck) await writeData(io.stdout, unifiedDiff(name, text, edits));
+    const after = applyEdits(text, edits);
+    if (isCheck && after !== text) {
+      const { printChanges } = await import('../fn/write-output.js');
+      await printChanges(io, [{ type: 'update', path: name, before: text, after }]);
+    }
     for (const { entry, apiVersion, kind, outcome, image, exec, release, reason, warnings } of entries) {
       const place = `${name}: ${entry}`;
       const what =
