@@ -8,6 +8,7 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 const run: ContainerRun = {
   engine: 'docker',
   program: '/usr/bin/docker',
+  engineEnv: {},
   image: `example.com/functions/java:v1@${DIGEST}`,
   network: false,
   mounts: [],

@@ -9,10 +9,9 @@ export interface Engine {
   /** Path of its command line. */
   program: string;
   /**
-   * Environment of that command line, never of a function: it says where the engine and its credentials are. The
-   * environment of this process by default.
+   * Environment of that command line, never of a function: it says where the engine and its credentials are.
    */
-  engineEnv?: Environment;
+  engineEnv: Environment;
 }
 
 /** How to start the command line of an engine. */
@@ -20,7 +19,7 @@ export function engineCommand(
   { program, engineEnv }: Engine,
   args: readonly string[],
 ): Pick<ProgramRun, 'program' | 'args' | 'env'> {
-  return { program, args, ...(engineEnv === undefined ? {} : { env: engineEnv }) };
+  return { program, args, env: engineEnv };
 }
 
 export interface ContainerRun extends Engine {

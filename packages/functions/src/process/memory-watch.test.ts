@@ -11,7 +11,7 @@ const ALLOCATE = `const bytes = Buffer.alloc(${BYTES}, 1);`;
 
 function run(code: string, measuresMemory = true) {
   const limits = { ...DEFAULT_RUN_LIMITS, measuresMemory };
-  return runProgram({ program: process.execPath, args: ['-e', code], limits });
+  return runProgram({ program: process.execPath, args: ['-e', code], env: {}, limits });
 }
 
 describe.skipIf(!existsSync('/proc/self/status'))('the memory of a program', () => {

@@ -39,7 +39,7 @@ process.stdin.once('data', async (input) => {
 /** Starts a cleanup, and takes it back if it is told to. */
 const CLEAN = `
 import { watchCleanup } from ${built('process/parent-watch')};
-const end = watchCleanup({ program: '/bin/sh', args: process.argv.slice(1) });
+const end = watchCleanup({ program: '/bin/sh', args: process.argv.slice(1), env: {} });
 if (process.env.ENDS === 'true') end();
 else setInterval(() => undefined, 1_000);
 console.log('watched');`;
@@ -129,7 +129,7 @@ describe('a killed krmhub', () => {
 
 describe('a program', () => {
   const run = (program: string, args: readonly string[] = []) =>
-    runProgram({ program, args, input: Buffer.from('first\nsecond\n'), limits: DEFAULT_RUN_LIMITS });
+    runProgram({ program, args, env: {}, input: Buffer.from('first\nsecond\n'), limits: DEFAULT_RUN_LIMITS });
 
   it('gets its input whole', async () => {
     expect(Buffer.from((await run('/bin/cat')).output).toString()).toBe('first\nsecond\n');

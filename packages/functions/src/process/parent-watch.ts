@@ -36,6 +36,8 @@ for attempt in 1 2 3 4 5 6 7 8 9 10; do
 done`;
 
 const SHELL = '/bin/sh';
+/** For programs of the system, which need nothing of the user. The last folder is that of NixOS. */
+export const SYSTEM_ENVIRONMENT = { PATH: '/usr/bin:/bin:/run/current-system/sw/bin' };
 
 /** Path of a POSIX shell; undefined where there is none: then functions may outlive a krmhub that was killed. */
 export const WATCH_SHELL: string | undefined = HAS_PROCESS_GROUPS && existsSync(SHELL) ? SHELL : undefined;
@@ -44,8 +46,8 @@ export const WATCH_SHELL: string | undefined = HAS_PROCESS_GROUPS && existsSync(
 export interface Cleanup {
   program: string;
   args: readonly string[];
-  /** The environment of this process by default. */
-  env?: Readonly<Record<string, string | undefined>>;
+  /** All of the environment. */
+  env: Readonly<Record<string, string | undefined>>;
   /** The working directory of this process by default, since settings of an engine may have relative paths. */
   cwd?: string;
 }
@@ -57,7 +59,7 @@ let shared: Watcher | undefined;
 /** Starts the watch over process groups, once. Before a program starts, so that it is never without one. */
 export function startGroupWatch(): void {
   if (shared !== undefined || WATCH_SHELL === undefined) return;
-  const started = startWatcher(WATCH_SHELL, [], { cwd: '/' });
+  const started = startWatcher(WATCH_SHELL, [], { env: SYSTEM_ENVIRONMENT, cwd: '/' });
   shared = started;
   const forget = () => {
     if (shared === started) shared = undefined;
@@ -81,7 +83,7 @@ export function watchCleanup({ program, args, ...place }: Cleanup): () => void {
 
 /** From now on, the folder is removed when this process is killed. Returns what ends the watch. */
 export function watchFolder(folder: string): () => void {
-  return watchCleanup({ program: 'rm', args: ['-rf', '--', folder] });
+  return watchCleanup({ program: 'rm', args: ['-rf', '--', folder], env: SYSTEM_ENVIRONMENT });
 }
 
 function startWatcher(

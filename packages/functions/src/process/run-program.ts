@@ -14,8 +14,8 @@ export interface ProgramRun {
   /** Path of the program. */
   program: string;
   args: readonly string[];
-  /** The environment of this process by default. */
-  env?: Environment;
+  /** All of the environment. That of this process is never inherited: it has the secrets of krmhub. */
+  env: Environment;
   cwd?: string;
   /**
    * Commands of a POSIX shell that run first, in the process that becomes the program. Skipped where there is no shell.
@@ -149,7 +149,7 @@ function start({ program, args, env, cwd, setup, extraInput }: ProgramRun): Chil
     WATCH_SHELL === undefined ? [program, ...args] : [WATCH_SHELL, ...shell, program, ...args];
   try {
     const child = spawn(file!, rest, {
-      ...(env === undefined ? {} : { env }),
+      env,
       ...(cwd === undefined ? {} : { cwd }),
       detached: HAS_PROCESS_GROUPS,
       windowsHide: true,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { SYSTEM_ENVIRONMENT } from '@krmhub/functions/process/parent-watch';
 import { diskError } from '../../files/read-file.js';
 
 /** A private temporary folder of one build. */
@@ -62,6 +63,7 @@ export async function makeBuildFolder(): Promise<BuildFolder> {
 /** Returns what lets the watcher remove the folder. */
 function watch(folder: string): () => Promise<void> {
   const watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', folder], {
+    env: SYSTEM_ENVIRONMENT,
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });

@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, readFile, stat, writeFile } from 'node:fs
 import { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { SYSTEM_ENVIRONMENT } from '@krmhub/functions/process/parent-watch';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { BuildFolder } from './build-folder.js';
 import { BUILD_LIMITS } from './limits.js';
@@ -79,7 +80,7 @@ export class FunctionCalls {
     );
     for (const name of names) await mkdir(path.join(calls, name), { mode: 0o700 });
     const pipes = [queue, ...names.map((name) => path.join(calls, name, 'done'))];
-    await promisify(execFile)('mkfifo', pipes).catch((error: unknown) => {
+    await promisify(execFile)('mkfifo', pipes, { env: SYSTEM_ENVIRONMENT }).catch((error: unknown) => {
       throw new KrmhubError('unavailable', 'cannot create a named pipe: mkfifo failed', { cause: error });
     });
     const script = SCRIPT.replace('CALLS', `'${calls.replaceAll("'", "'\\''")}'`);
