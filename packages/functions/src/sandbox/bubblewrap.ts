@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { homedir, platform, release, userInfo } from 'node:os';
+import { arch, homedir, platform, release, userInfo } from 'node:os';
 import path from 'node:path';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { findProgram } from '../process/find-program.js';
@@ -105,7 +105,7 @@ export async function findSandbox(env: Environment, signal?: AbortSignal): Promi
 /** What bubblewrap may be able to do here, the best first. Some kernels cannot filter system calls. */
 function abilities(version: string): Pick<Sandbox, 'forbidsNamespaces' | 'filtersCalls'>[] {
   const canForbid = isAtLeast(version, 0, 8) ? [true, false] : [false];
-  const canFilter = callFilter(process.arch) === undefined ? [false] : [true, false];
+  const canFilter = callFilter(arch()) === undefined ? [false] : [true, false];
   return canFilter.flatMap((filtersCalls) =>
     canForbid.map((forbidsNamespaces) => ({ forbidsNamespaces, filtersCalls })),
   );
@@ -113,7 +113,7 @@ function abilities(version: string): Pick<Sandbox, 'forbidsNamespaces' | 'filter
 
 /** What `bwrap` reads from its descriptor 3, as its arguments say. */
 export function sandboxFilter({ filtersCalls }: Pick<Sandbox, 'filtersCalls'>): Uint8Array | undefined {
-  return filtersCalls ? callFilter(process.arch) : undefined;
+  return filtersCalls ? callFilter(arch()) : undefined;
 }
 
 /** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */
