@@ -14,8 +14,8 @@ import {
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import type { Io } from '../io/io.js';
+import { lineDiff } from '../io/line-diff.js';
 import { plural } from '../io/text.js';
-import { lineDiff } from '../lock/line-diff.js';
 import type { OpenedFunction } from './open-function.js';
 import { EXPECTED, type Example, FAILURE_FILE, RESULTS_FILE, readExpectation } from './read-examples.js';
 import type { ReportedCheck } from './report.js';

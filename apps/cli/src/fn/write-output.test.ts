@@ -13,8 +13,8 @@ import path from 'node:path';
 import type { FileChange } from '@krmhub/functions/fn';
 import { Random } from '@krmhub/schema/testing/random';
 import { afterEach, describe, expect, it } from 'vitest';
+import { printPatch } from '../io/print-patch.js';
 import { testIo } from '../testing/command-line.js';
-import { printChanges } from './write-output.js';
 
 let folder = '';
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -99,7 +99,7 @@ describe('the patch of a dry run', () => {
     }
     writeAll(before);
     const io = testIo();
-    await printChanges(io, changes);
+    await printPatch(io, changes);
     if (changes.length > 0)
       execFileSync('git', ['apply', '--whitespace=nowarn'], { cwd: folder, input: io.out() });
     expect(readAll()).toEqual(new Map([...after].sort(([a], [b]) => (a < b ? -1 : 1))));

@@ -52,31 +52,10 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
   const { changes } = planWrite(request.package, resources);
   const plan = { changes: (await request.edit?.(changes)) ?? changes };
   if (isDryRun) {
-    if (target.type === 'package') await printChanges(io, plan.changes);
+    if (target.type === 'package') {
+      const { printPatch } = await import('../io/print-patch.js');
+      await printPatch(io, plan.changes);
+    }
   } else await applyWrite(request.package, plan, { ...(signal === undefined ? {} : { signal }) });
   return plan.changes;
-}
-
-/** Prints changes as a patch that `git apply` accepts. */
-export async function printChanges(io: Io, changes: readonly FileChange[]): Promise<void> {
-  const { lineDiff } = await import('../lock/line-diff.js');
-  for (const change of changes) {
-    const before = change.type === 'create' ? '' : change.before;
-    const after = change.type === 'delete' ? '' : change.after;
-    const lines = [
-      `--- ${change.type === 'create' ? '/dev/null' : patchName(`a/${change.path}`)}`,
-      `+++ ${change.type === 'delete' ? '/dev/null' : patchName(`b/${change.path}`)}`,
-      ...lineDiff(before, after),
-    ];
-    await writeData(io.stdout, `${lines.join('\n')}\n`);
-  }
-}
-
-/** A path as git writes it: in quotes if it has special characters, and with a tab behind it if it has spaces. */
-function patchName(name: string): string {
-  if (!/["\\\x00-\x1f\x7f]/.test(name)) return name.includes(' ') ? `${name}\t` : name;
-  const quoted = name.replace(/["\\\x00-\x1f\x7f]/g, (char) =>
-    char === '"' || char === '\\' ? `\\${char}` : `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`,
-  );
-  return `"${quoted}"`;
 }

@@ -194,8 +194,8 @@ async function printPlans(
   for (const { name, text, edits, entries } of plans) {
     const after = applyEdits(text, edits);
     if (isCheck && after !== text) {
-      const { printChanges } = await import('../fn/write-output.js');
-      await printChanges(io, [{ type: 'update', path: name, before: text, after }]);
+      const { printPatch } = await import('../io/print-patch.js');
+      await printPatch(io, [{ type: 'update', path: name, before: text, after }]);
     }
     for (const { entry, apiVersion, kind, outcome, image, exec, release, reason, warnings } of entries) {
       const place = `${name}: ${entry}`;

@@ -5,10 +5,10 @@ import {
 } from '@krmhub/catalog';
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
+import { lineDiff } from '../io/line-diff.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { escapeControls, pad, plural } from '../io/text.js';
 import type { FunctionChange } from './function-changes.js';
-import { lineDiff } from './line-diff.js';
 import type { LockReport } from './lock-report.js';
 
 const LABEL_COLUMNS = 12;
