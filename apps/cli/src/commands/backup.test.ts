@@ -142,6 +142,8 @@ describe('backup and restore', () => {
       'keys',
       'registry.db',
     ]);
+    // The database is the old one, also in what it says about tokens.
+    expect(restored.err()).toContain('a token or a signer that was revoked later is valid again');
     expect((await run(['fsck', '--data', 'restored'])).exitCode).toBe(0);
     expect(await readFile(path.join(cwd, 'restored/admin.token'))).toEqual(
       await readFile(path.join(cwd, 'data/admin.token')),

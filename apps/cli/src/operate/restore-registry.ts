@@ -38,6 +38,10 @@ export async function restoreFromBackup(io: Io, backup: string, options: Restore
     `restored ${counts} from the backup of ${manifest.madeAt} to ${escapeControls(dataFolder)}`,
   );
   await printWarning(io, manifest.notice);
+  await printWarning(
+    io,
+    `Tokens and signing policies are as they were at ${manifest.madeAt}: a token or a signer that was revoked later is valid again. Start the registry where only you can reach it, run \`krmhub token list\`, and revoke them again.`,
+  );
   await printLine(
     io,
     'catalogs keep their digests; the registry regenerates catalog files at the first request',
