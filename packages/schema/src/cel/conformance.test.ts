@@ -16,15 +16,7 @@ const OTHER = [
   'unknowns',
   'type_deduction',
 ];
-const EXTENSIONS = [
-  'bindings_ext',
-  'block_ext',
-  'encoders_ext',
-  'macros2',
-  'math_ext',
-  'network_ext',
-  'optionals',
-];
+const EXTENSIONS = ['bindings_ext', 'block_ext', 'encoders_ext', 'math_ext', 'optionals'];
 /** What the library does not do: names in backquotes, and two keys of a map that are equal numbers. */
 const KNOWN = /\.`|^\{0: 1, 0u: 2\}/;
 const SKIPPED = new Set([...OTHER, ...EXTENSIONS]);

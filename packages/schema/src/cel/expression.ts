@@ -4,10 +4,15 @@ import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { loadCel } from '../libraries/lazy-libraries.js';
 import { CelBudget } from './budget.js';
 import { listFunctions } from './functions/lists.js';
+import { networkFunctions } from './functions/network.js';
 import { quantityFunctions } from './functions/quantity.js';
+import { semverFunctions } from './functions/semver.js';
+import { setFunctions } from './functions/sets.js';
 import { linearExpressions, textFunctions } from './functions/text.js';
+import { urlFunctions } from './functions/url.js';
 import { type Meter, meterExpression, meterFunctions } from './meter-expression.js';
 import { resultTypes } from './result-types.js';
+import { expandTwoVariables, twoVariableFunctions } from './two-variables.js';
 
 /** Maximum length of an expression. The longest of published CustomResourceDefinitions have about 3,000 characters. */
 export const MAX_CEL_LENGTH = 10_000;
@@ -35,8 +40,9 @@ interface Environment {
 let environment: Environment | undefined;
 
 /**
- * Compiles an expression with the functions of the language, of its `strings` extension, and those that Kubernetes adds
- * for lists, regular expressions, and quantities. Regular expressions are RE2. `problem` says what is wrong with it, for
+ * Compiles an expression with the functions of the language, of its extensions `strings`, `sets`, and two-variable
+ * comprehensions, and those that Kubernetes adds for lists, regular expressions, quantities, versions, addresses, and URLs.
+ * Regular expressions are RE2. Optional values are not supported. `problem` says what is wrong with it, for
  * example an unknown variable. Types are not checked before the evaluation.
  */
 export function compileCel(
@@ -52,6 +58,7 @@ export function compileCel(
   const { env, meter, names } = environment;
   try {
     const parsed = parse(expression);
+    expandTwoVariables(parsed.expr);
     const types = resultTypes(parsed.expr, env);
     const problem = meterExpression(parsed.expr, new Set(variables), (name) => names.has(name));
     if (problem !== undefined) return { problem };
@@ -67,7 +74,8 @@ export function compileCel(
       },
     };
   } catch (error) {
-    return { problem: describe(error) };
+    const problem = describe(error);
+    return { problem: problem.startsWith(SYNTAX) && OPTIONAL.test(expression) ? NO_OPTIONALS : problem };
   }
 }
 
@@ -110,13 +118,27 @@ export function toCelValue(value: JsonValue): CelInput {
   return new Map(Object.entries(value).map(([name, item]) => [name, toCelValue(item)]));
 }
 
+const SYNTAX = 'syntax error';
+/** `a.?b`, `a[?b]`, `[?a]`, and `{?'a': b}` are not in the grammar of the library. */
+const OPTIONAL = /[.[{,]\s*\?/;
+const NO_OPTIONALS = 'optional values, such as `a.?b`, are not supported';
 const TOO_DEEP = 'the expression is nested too deeply';
 
 function openEnvironment(): Environment {
   const { celEnv, strings } = loadCel();
   const meter: Meter = { budget: new CelBudget(0) };
-  const own = [...listFunctions(meter), ...textFunctions(meter), ...quantityFunctions()];
-  const funcs: CelFunc[] = [...strings, ...own, ...meterFunctions(meter)];
+  const funcs: CelFunc[] = [
+    ...strings,
+    ...listFunctions(meter),
+    ...setFunctions(meter),
+    ...textFunctions(meter),
+    ...quantityFunctions(),
+    ...semverFunctions(),
+    ...networkFunctions(),
+    ...urlFunctions(),
+    ...twoVariableFunctions(),
+    ...meterFunctions(meter),
+  ];
   const env = celEnv({ funcs, re2: linearExpressions(meter) });
   return { env, meter, names: new Set([...env.funcs].map(({ name }) => name)) };
 }
@@ -137,7 +159,7 @@ function describe(error: unknown): string {
   if (error instanceof RangeError || cause instanceof RangeError) return TOO_DEEP;
   const offset = location?.start?.offset;
   // The parser lists everything that could stand there, and stops where it gives up, not where the mistake is.
-  if (typeof offset === 'number') return `syntax error after character ${offset}`;
+  if (typeof offset === 'number') return `${SYNTAX} after character ${offset}`;
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -7,7 +7,7 @@ import type { CelBudget } from './budget.js';
  * take as long as one likes. The parsed expression gets calls of functions that charge a budget.
  */
 
-type Expr = ReturnType<typeof parse>['expr'];
+export type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 
 /** The budget of the evaluation that runs. */
 export interface Meter {
@@ -134,7 +134,7 @@ export function meterExpression(
 
 type CallExpr = Extract<Expr['exprKind'], { case: 'callExpr' }>['value'];
 
-function call(name: string, ...args: Expr[]): Expr {
+export function call(name: string, ...args: Expr[]): Expr {
   const value: CallExpr = { $typeName: 'cel.expr.Expr.Call', function: name, args };
   return { $typeName: 'cel.expr.Expr', id: args[0]!.id, exprKind: { case: 'callExpr', value } };
 }

@@ -92,7 +92,11 @@ function isDateTime(text: string): boolean {
   return isDate(date) && TIME.test(time);
 }
 
-function isIpv6(text: string): boolean {
+export function isIpv4(text: string): boolean {
+  return IPV4.test(text);
+}
+
+export function isIpv6(text: string): boolean {
   const halves = text.split('::');
   if (halves.length > 2 || !text.includes(':')) return false;
   let groups = 0;
@@ -125,7 +129,7 @@ function isMac(text: string): boolean {
 }
 
 /** An absolute URI or path (Go, `url.ParseRequestURI`). */
-function isUri(text: string): boolean {
+export function isUri(text: string): boolean {
   if (text === '' || /[\x00-\x1f\x7f]|%(?![0-9a-f]{2})/i.test(text)) return false;
   if (text.startsWith('/')) return true;
   const [, authority] = /^[a-z][a-z0-9+.-]*:(?:\/\/([^/?#]*))?/i.exec(text) ?? [];

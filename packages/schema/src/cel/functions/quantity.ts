@@ -1,5 +1,8 @@
-import type { CelFunc, CelInput, CelMap, CelValue } from '@bufbuild/cel';
+import type { CelFunc, CelInput, CelMap } from '@bufbuild/cel';
+import { compareReleases } from '../../documents/release.js';
 import { loadCel } from '../../libraries/lazy-libraries.js';
+import { versionOf } from './semver.js';
+import { tagged, untagged } from './tagged.js';
 
 /** Kubernetes rounds smaller quantities up to this one. */
 const NANOS = 1_000_000_000n;
@@ -19,11 +22,9 @@ const DECIMAL: Readonly<Record<string, number>> = {
 };
 /** Maximum number of digits: the largest quantity has 19. */
 const MAX_DIGITS = 60;
-/** A quantity is a map with this one key: the language has no way to add a type. */
-const KEY = '@quantity';
 
 /**
- * The functions of Kubernetes for quantities such as `1.5Gi`.
+ * The functions of Kubernetes for quantities such as `1.5Gi`. Those that compare take semantic versions, too.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-quantity-library
  */
 export function quantityFunctions(): CelFunc[] {
@@ -31,6 +32,8 @@ export function quantityFunctions(): CelFunc[] {
   const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
   const QUANTITIES = mapType(DYN, DYN);
   const order = (left: CelMap, right: CelMap) => {
+    const [version, other] = [versionOf(left), versionOf(right)];
+    if (version !== undefined && other !== undefined) return BigInt(compareReleases(version, other));
     const [a, b] = [nanosOf(left), nanosOf(right)];
     return a < b ? -1n : a > b ? 1n : 0n;
   };
@@ -92,11 +95,11 @@ export function parseQuantity(text: string): bigint | undefined {
 }
 
 function quantity(nanos: bigint): CelInput {
-  return loadCel().celMap(new Map([[KEY, nanos]]));
+  return tagged('quantity', nanos);
 }
 
 function nanosOf(value: CelMap): bigint {
-  const nanos: CelValue | undefined = value.get(KEY);
-  if (typeof nanos !== 'bigint' || value.size !== 1) throw new Error('the value is not a quantity');
+  const nanos = untagged('quantity', value);
+  if (typeof nanos !== 'bigint') throw new Error('the value is not a quantity');
   return nanos;
 }
