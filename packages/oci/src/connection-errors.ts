@@ -39,7 +39,7 @@ export function readRegistryErrors(text: string): RegistryErrors {
       )
       .join('; ');
     const krmhubCode = ERROR_CODES.find((code) => code === errors[0]?.detail?.code);
-    return { messages, firstCode: errors[0]?.code, ...defined({ krmhubCode: krmhubCode || undefined }) };
+    return { messages, firstCode: errors[0]?.code, ...defined({ krmhubCode }) };
   } catch {
     return { messages: '' };
   }

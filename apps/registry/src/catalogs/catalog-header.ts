@@ -1,12 +1,13 @@
 import type { CatalogHeader, SnapshotRecord } from '@krmhub/catalog';
 import { type CatalogKind, SNAPSHOT_RENDITIONS, type SnapshotRendition } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** Returns what the head of every rendition of a snapshot contains. */
 export function catalogHeader({
   catalog,
   labels,
 }: Pick<SnapshotRecord, 'catalog' | 'labels'>): CatalogHeader {
-  return { name: catalog, ...(labels === undefined ? {} : { labels }) };
+  return { name: catalog, ...defined({ labels }) };
 }
 
 /** Returns the name of the rendition with this kind and syntax. */

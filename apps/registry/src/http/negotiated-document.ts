@@ -1,4 +1,5 @@
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
 
 /** The tag of bytes that are not hashed for each response: a hash of everything that they are derived from. */
@@ -47,7 +48,11 @@ export class NegotiatedDocument {
     this.#document = document;
     this.coding = coded ? negotiateCoding(acceptEncoding, codings) : 'identity';
     this.#tags = (coded ? [this.coding, ...CODINGS] : [this.coding]).map((one) => entityTag(digest, one));
-    this.#common = { ...headers, 'Cache-Control': cacheControl, ...(coded && { Vary: variesBy(headers) }) };
+    this.#common = {
+      ...headers,
+      'Cache-Control': cacheControl,
+      ...defined({ Vary: coded ? variesBy(headers) : undefined }),
+    };
   }
 
   /** Returns the 304 if the client has the document in any coding. No bytes are needed for it. */
@@ -73,7 +78,7 @@ export class NegotiatedDocument {
         ...this.#common,
         ETag: entityTag(digest, coding),
         'Content-Type': mediaType,
-        ...(coding !== 'identity' && { 'Content-Encoding': coding }),
+        ...defined({ 'Content-Encoding': coding !== 'identity' ? coding : undefined }),
         'Content-Length': String(size),
       };
       this.#ok = { coding, size, head: { status: 200, headers } };

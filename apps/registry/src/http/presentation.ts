@@ -25,6 +25,7 @@ import {
   verdictText,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** Converts records to models of the HTTP API. */
 
@@ -41,8 +42,7 @@ export function releaseSummary(
     versions: release.versions,
     publishedAt: release.publishedAt,
     publishedBy: release.publishedBy,
-    ...(yanked === undefined ? {} : { yanked }),
-    ...(deprecated === undefined ? {} : { deprecated }),
+    ...defined({ yanked, deprecated }),
     signature: releaseVerdict(policies, { group, kind, release: release.release }, release),
   };
 }
@@ -64,30 +64,36 @@ function verdict(judged: SignatureVerdict): api.Verdict {
     trusted,
     state,
     text,
-    ...(signer === undefined ? {} : { signer: describeSigner(signer) }),
-    ...(policy === undefined ? {} : { policy }),
-    ...(trusted ? {} : { reason: judged.reason ?? text }),
-    ...(isReadmeSigned === undefined ? {} : { readmeSigned: isReadmeSigned }),
+    ...defined({
+      signer: signer === undefined ? undefined : describeSigner(signer),
+      policy,
+      reason: trusted ? undefined : (judged.reason ?? text),
+      readmeSigned: isReadmeSigned,
+    }),
   };
 }
 
 export function bundleDetail({ signer, isWhole = false, tests: _, ...bundle }: ReleaseBundle): api.Bundle {
-  return { ...bundle, whole: isWhole, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
+  return {
+    ...bundle,
+    whole: isWhole,
+    ...defined({ signer: signer === undefined ? undefined : describeSigner(signer) }),
+  };
 }
 
 /** Without the result if the signer is rejected, so that no client takes it for one. */
 export function testReport(report: TestReport): api.TestReport {
   const { bundle, tests, at, signer, verdict } = report;
   const { finishedAt: _, ...result } = tests;
+  const reported: Partial<typeof result> = isSound(verdict) ? result : {};
   const { state, policy, reason } = verdict;
   return {
-    ...(isSound(verdict) ? result : {}),
+    ...reported,
     text: testReportText(report),
     trusted: state === 'verified',
     state: state as api.TestReport['state'],
     signer: describeSigner(signer),
-    ...(policy === undefined ? {} : { policy }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ policy, reason }),
     reportedAt: at,
     bundle,
   };
@@ -112,7 +118,7 @@ export function releaseDetail(
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
-    ...(tests.length === 0 ? {} : { tests }),
+    ...defined({ tests: tests.length === 0 ? undefined : tests }),
   };
 }
 
@@ -126,8 +132,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
   const { trusted, signer, policy } = signature;
   return {
     ...rest,
-    ...(release === undefined ? {} : { release }),
-    ...(from === undefined ? {} : { from }),
+    ...defined({ release, from }),
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
     signedBy: trusted ? [`${signer} (policy ${policy})`] : [],
@@ -159,7 +164,7 @@ export function functionDetail(
     group: name.group,
     kind: name.kind,
     releases: releases.map((one) => releaseSummary(policies, name, one)),
-    ...(takedowns.length === 0 ? {} : { takedowns: [...takedowns] }),
+    ...defined({ takedowns: takedowns.length === 0 ? undefined : [...takedowns] }),
     catalogs,
   };
 }
@@ -185,8 +190,7 @@ export function catalogFunction(
       );
       return {
         ...version,
-        ...(same?.yanked === undefined ? {} : { yanked: same.yanked }),
-        ...(same?.deprecated === undefined ? {} : { deprecated: same.deprecated }),
+        ...defined({ yanked: same?.yanked, deprecated: same?.deprecated }),
       };
     }),
   };
@@ -208,7 +212,7 @@ export function snapshotSummary({
     digest: digests['catalog.yaml'],
     functions,
     createdAt,
-    ...(withdrawn === undefined ? {} : { withdrawn }),
+    ...defined({ withdrawn }),
   };
 }
 
@@ -224,7 +228,7 @@ export function catalogDetail({
     recipe,
     appliedAt,
     appliedBy,
-    ...(newest === undefined ? {} : { newest: snapshotSummary(newest) }),
+    ...defined({ newest: newest === undefined ? undefined : snapshotSummary(newest) }),
   };
 }
 
@@ -247,10 +251,7 @@ export function tokenDetail({
     repositories,
     createdAt,
     createdBy,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
-    ...(revokedAt === undefined ? {} : { revokedAt }),
-    ...(revokedReason === undefined ? {} : { revokedReason }),
+    ...defined({ expiresAt, lastUsedAt, revokedAt, revokedReason }),
   };
 }
 
@@ -262,11 +263,13 @@ export function sourceDetail(record: SourceRecord): api.Source {
     url,
     state: reportSource(record).state,
     nextAt,
-    ...(checkedAt === undefined ? {} : { checkedAt }),
-    ...(failure === undefined
-      ? {}
-      : { problem: failure.problem, message: failure.message, failingSince: failure.since }),
-    ...(copy === undefined ? {} : { copy: sourceCopy(copy) }),
+    ...defined({
+      checkedAt,
+      problem: failure?.problem,
+      message: failure?.message,
+      failingSince: failure?.since,
+      copy: copy === undefined ? undefined : sourceCopy(copy),
+    }),
   };
 }
 
@@ -277,12 +280,16 @@ function sourceCopy(copy: NonNullable<SourceRecord['copy']>): NonNullable<api.So
     digest,
     size,
     fetchedAt,
-    ...(formerUrl === undefined ? {} : { formerUrl }),
+    ...defined({ formerUrl }),
     entries,
     invalid,
     invalidEntries,
-    ...(completed === undefined ? {} : { completed, completedEntries: completedEntries ?? completed.length }),
-    ...(snapshot === undefined ? {} : { serial: snapshot.serial, expires: snapshot.expires }),
+    ...defined({
+      completed,
+      completedEntries: completed === undefined ? undefined : (completedEntries ?? completed.length),
+      serial: snapshot?.serial,
+      expires: snapshot?.expires,
+    }),
     signedBy: signatures.map(({ signer }) => describeSigner(signer)),
   };
 }

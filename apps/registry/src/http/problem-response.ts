@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from './context.js';
 import type { PublicAddress } from './public-address.js';
@@ -36,9 +37,11 @@ export function failureResponse(
     status,
     code: error.code,
     detail: shortened(error.message),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
-    ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
+    ...defined({
+      hint: error.hint,
+      diagnostics: error.diagnostics.length === 0 ? undefined : [...error.diagnostics],
+      takedowns: error.takedowns.length === 0 ? undefined : [...error.takedowns],
+    }),
     requestId,
   };
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };

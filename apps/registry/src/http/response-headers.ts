@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '@krmhub/schema/defined';
 
 /** Returns the header fields of every response. RFC 6797: only a server with https may require https. */
 export function commonHeaders(publicUrl: string | undefined): Record<string, string> {
   return {
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
-    ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+    ...defined({
+      'Strict-Transport-Security': publicUrl?.startsWith('https:') ? 'max-age=31536000' : undefined,
+    }),
   };
 }
 

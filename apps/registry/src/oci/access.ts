@@ -1,6 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciError } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import { type Authority, authenticateHash, authenticateSecret } from '../http/auth/authorize.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
@@ -66,7 +67,7 @@ export class RepositoryAccess {
     });
     const seconds = SERVER_LIMITS.accessTokenSeconds;
     const issued = await this.#tokens.issue({
-      ...(token === undefined ? {} : { hash: token.hash }),
+      ...defined({ hash: token?.hash }),
       access,
       expires: Math.floor(this.#now() / 1000) + seconds,
     });

@@ -1,5 +1,6 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { type Change, OciError, QuotaExceeded } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 
 export interface ChangeDeps {
   clock: () => Date;
@@ -12,7 +13,11 @@ export interface ChangeDeps {
 /** Returns the author and time of a change to a repository, and its quota in bytes. */
 export function changeOf({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
   const quota = config.repositoryMebibytes ?? 0;
-  return { at: clock().toISOString(), by: name, ...(quota > 0 && { quota: quota * 1_048_576 }) };
+  return {
+    at: clock().toISOString(),
+    by: name,
+    ...defined({ quota: quota > 0 ? quota * 1_048_576 : undefined }),
+  };
 }
 
 /** Runs a change of a repository, and translates a quota error. */

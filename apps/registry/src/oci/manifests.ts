@@ -1,6 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
@@ -158,20 +159,19 @@ export async function listReferrers(
 ): Promise<Response> {
   const { artifactType, last = '' } = c.req.query();
   const { shown, more } = await referrersPage(store, repository, digest, {
-    ...(artifactType === undefined ? {} : { artifactType }),
+    ...defined({ artifactType }),
     after: last,
   });
   const manifests = shown.map(({ digest, mediaType, size, artifactType, annotations }) => ({
     mediaType,
     digest,
     size,
-    ...(artifactType === undefined ? {} : { artifactType }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...defined({ artifactType, annotations }),
   }));
   const body = JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests });
   return c.body(body, 200, {
     'Content-Type': MEDIA_TYPES.index,
-    ...(artifactType === undefined ? {} : { 'OCI-Filters-Applied': 'artifactType' }),
+    ...defined({ 'OCI-Filters-Applied': artifactType === undefined ? undefined : 'artifactType' }),
     ...nextPage(c, more, manifests.at(-1)?.digest),
   });
 }
@@ -188,7 +188,7 @@ async function referrersPage(
   let bytes = 0;
   for (let last = after; ; ) {
     const found = await store.referrers(repository, subject, {
-      ...(artifactType === undefined ? {} : { artifactType }),
+      ...defined({ artifactType }),
       after: last,
       limit: REFERRERS_AT_ONCE,
     });

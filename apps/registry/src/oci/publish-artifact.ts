@@ -10,6 +10,7 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
@@ -87,7 +88,7 @@ export async function publishArtifact(
         published.outcome === 'created' && signature.state === 'unsigned' && others.length > 0;
       return {
         release: `${group}/${kind}@${release}`,
-        ...(isIgnored ? { warning: IGNORED_BUNDLES } : {}),
+        ...defined({ warning: isIgnored ? IGNORED_BUNDLES : undefined }),
       };
     });
   } catch (error) {
@@ -138,8 +139,11 @@ async function readArtifact(
   return {
     bytes: await layerBytes(deps, repository, layer, DOCUMENT_LIMITS.maxDefinitionBytes),
     mediaType: layer.annotations?.[TITLE]?.endsWith('.json') ? 'application/json' : 'application/yaml',
-    ...(readme !== undefined && {
-      readme: await layerBytes(deps, repository, readme, PUBLISH_LIMITS.maxReadmeBytes),
+    ...defined({
+      readme:
+        readme !== undefined
+          ? await layerBytes(deps, repository, readme, PUBLISH_LIMITS.maxReadmeBytes)
+          : undefined,
     }),
   };
 }
@@ -192,15 +196,14 @@ function asRefusal(error: unknown): unknown {
     const nextStep = first === undefined ? hint : hintOf(first);
     return new OciError('MANIFEST_INVALID', text, {
       detail: { diagnostics },
-      ...(nextStep === undefined ? {} : { hint: nextStep }),
+      ...defined({ hint: nextStep }),
       cause: error,
     });
   }
   if (code === 'conflict') {
     const isGone = takedowns.length > 0;
     return new OciError('DENIED', message, {
-      ...(isGone && { detail: { takedowns } }),
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ detail: isGone ? { takedowns } : undefined, hint }),
       cause: error,
     });
   }

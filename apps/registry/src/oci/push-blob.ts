@@ -1,5 +1,6 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -142,7 +143,10 @@ function checkPlace(header: string, upload: UploadSession, length: string | unde
   // An empty upload has no range. A client reads `0-0` as one byte, continues after it, and is refused
   // forever.
   throw new OciError('RANGE_INVALID', wrong, {
-    headers: { ...headers, ...(upload.size > 0 && Range !== undefined && { Range }) },
+    headers: {
+      ...headers,
+      ...defined({ Range: upload.size > 0 && Range !== undefined ? Range : undefined }),
+    },
   });
 }
 
@@ -190,7 +194,7 @@ function created(c: RegistryContext, repository: string, digest: OciDigest): Res
 function progress(c: RegistryContext, upload: UploadSession, status: 202 | 204): Response {
   return c.body(null, status, {
     ...sessionHeaders(upload),
-    ...(status === 202 && { 'Content-Length': '0' }),
+    ...defined({ 'Content-Length': status === 202 ? '0' : undefined }),
   });
 }
 

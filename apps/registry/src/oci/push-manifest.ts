@@ -11,6 +11,7 @@ import {
   requiredDigests,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -58,7 +59,7 @@ export async function putManifest(
     await refuseUnknown(() =>
       withinQuota(repository, async () => {
         for (const tag of tags.length === 0 ? [undefined] : tags) {
-          const options = { ...change, needed: pushed.needed, ...(tag === undefined ? {} : { tag }) };
+          const options = { ...change, needed: pushed.needed, ...defined({ tag }) };
           await deps.store.putManifest(repository, record, options);
         }
       }),
@@ -68,11 +69,13 @@ export async function putManifest(
     Location: `/v2/${repository}/manifests/${record.digest}`,
     'Docker-Content-Digest': record.digest,
     'Content-Length': '0',
-    ...(record.subject === undefined ? {} : { 'OCI-Subject': record.subject }),
-    ...(published === undefined ? {} : { [PUBLISHED_HEADER]: published.release }),
-    // distribution-spec, "Warnings".
-    ...(published?.warning === undefined ? {} : { Warning: `299 - "${published.warning}"` }),
-    ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
+    ...defined({
+      'OCI-Subject': record.subject,
+      [PUBLISHED_HEADER]: published?.release,
+      // distribution-spec, "Warnings".
+      Warning: published?.warning === undefined ? undefined : `299 - "${published.warning}"`,
+      'OCI-Tag': byDigest && tags.length > 0 ? tags.join(', ') : undefined,
+    }),
   });
 }
 
@@ -108,9 +111,7 @@ function checkedManifest(
       size: bytes.byteLength,
       bytes,
       references: [...new Set(referencedDescriptors(manifest).map((one) => one.digest))],
-      ...(artifactType === undefined ? {} : { artifactType }),
-      ...(subject === undefined ? {} : { subject: subject.digest }),
-      ...(annotations === undefined ? {} : { annotations }),
+      ...defined({ artifactType, subject: subject?.digest, annotations }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { functionLockKey } from '../publish/publish-release.js';
 import { attachBundle } from '../publish/trust/attach-bundle.js';
 import type { SubmittedBundle } from '../publish/trust/release-bundles.js';
@@ -117,6 +118,6 @@ export async function attachPushed(
   if (outcomes.size > 0 || refusal === undefined) return outcomes.has('changed');
   throw new OciError('DENIED', refusal.message, {
     cause: refusal,
-    ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),
+    ...defined({ hint: refusal.hint }),
   });
 }

@@ -25,6 +25,7 @@ import {
   parseOciPath,
 } from '@krmhub/oci';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { discardBody } from '../http/request-body.js';
@@ -160,9 +161,11 @@ function refusalResponse(c: RegistryContext, failure: unknown): Response {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
     ...OCI_API_VERSION,
-    ...(status === 503 && { 'Retry-After': '1' }),
-    // The rest of an oversized body is not read.
-    ...(status === 413 && { Connection: 'close' }),
+    ...defined({
+      'Retry-After': status === 503 ? '1' : undefined,
+      // The rest of an oversized body is not read.
+      Connection: status === 413 ? 'close' : undefined,
+    }),
     ...headers,
   });
 }
@@ -187,10 +190,11 @@ function asRefusal(failure: unknown): OciError {
   ];
   return new OciError(OCI_CODES[code], message, {
     status: HTTP_STATUS[code],
-    ...(hint === undefined ? {} : { hint }),
-    ...(found.length > 0 && { detail: Object.fromEntries(found) }),
-    ...(failure instanceof TooManyRequests && {
-      headers: { 'Retry-After': String(failure.retryAfterSeconds) },
+    ...defined({
+      hint,
+      detail: found.length > 0 ? Object.fromEntries(found) : undefined,
+      headers:
+        failure instanceof TooManyRequests ? { 'Retry-After': String(failure.retryAfterSeconds) } : undefined,
     }),
   });
 }

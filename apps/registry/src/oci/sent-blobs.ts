@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import type { RequestLog } from '../http/auth/request-log.js';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
@@ -60,7 +61,9 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
         ...common,
         ...blobHeaders(digest),
         'Content-Length': String(end - start),
-        ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${open.size}` }),
+        ...defined({
+          'Content-Range': range !== undefined ? `bytes ${start}-${end - 1}/${open.size}` : undefined,
+        }),
         'X-Request-Id': requestId,
       });
       if (open.isRemote) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { PieceStore } from '../store/blobs/s3/pieces.js';
@@ -76,7 +77,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
   async start(repository: string, token: string, { isLast } = { isLast: false }): Promise<SharedUpload> {
     const { store, maxUploads: max, maxUploadsOfToken: maxOfToken } = this.#options;
     await this.#discardIdle();
-    const upload = { id: randomUUID(), ...(isLast && { owner: randomUUID() }) };
+    const upload = { id: randomUUID(), ...defined({ owner: isLast ? randomUUID() : undefined }) };
     const outcome = await store.addUpload(
       { ...upload, repository, token, at: this.#at() },
       { max, maxOfToken },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BlobWriter } from '@krmhub/catalog';
 import { type OciDigest, OciError } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** A blob that is being uploaded. */
 export interface UploadSession {
@@ -64,7 +65,7 @@ export async function verifiedUpload(
       });
     }
     if (bytes === undefined) await writer.sync();
-    return { file, size, writer, ...(bytes !== undefined && { bytes }) };
+    return { file, size, writer, ...defined({ bytes }) };
   } catch (error) {
     await writer.discard();
     throw error;

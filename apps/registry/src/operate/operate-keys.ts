@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { addKeyFile, type Owner, readKeyFiles } from '../catalogs/sign/key-files.js';
 import { publishedKeys, signingKey } from '../catalogs/sign/registry-keys.js';
 import { dataPaths } from '../store/data-folder.js';
@@ -67,7 +68,7 @@ export async function rotateRegistryKey(
 async function registryIn({ dataFolder, keysFolder }: KeyPlace): Promise<{ folder: string; owner?: Owner }> {
   const { database, databaseRecord, keys } = dataPaths(dataFolder);
   const owner = await stat(database).catch(() => stat(databaseRecord).catch(() => undefined));
-  if (keysFolder !== undefined) return { folder: keysFolder, ...(owner !== undefined && { owner }) };
+  if (keysFolder !== undefined) return { folder: keysFolder, ...defined({ owner }) };
   if (owner !== undefined) return { folder: keys, owner };
   throw new KrmhubError('unavailable', `no registry found: ${database} is missing`, {
     hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',

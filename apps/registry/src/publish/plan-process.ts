@@ -1,5 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { respondToFrames } from '../workers/isolation/frames.js';
 
 /**
@@ -17,7 +18,7 @@ function response(input: PublishInput): PlanResult {
     const plan = planPublish(input);
     if (plan.outcome !== 'conflict') return { plan };
     const { message, hint } = plan.error;
-    return { conflict: { message, ...(hint === undefined ? {} : { hint }) } };
+    return { conflict: { message, ...defined({ hint }) } };
   } catch (failure) {
     return { failure };
   }

@@ -13,6 +13,7 @@ import {
   RevisionConflict,
 } from '@krmhub/catalog';
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
@@ -72,7 +73,7 @@ async function commitLifecycle(
       release,
       displayed: shown,
       reason,
-      ...(replacement === undefined ? {} : { replacement }),
+      ...defined({ replacement }),
       now: clock().toISOString(),
       by,
     });

@@ -1,5 +1,6 @@
 import { BUNDLE_LIMITS, type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryContext } from '../http/context.js';
 import { bodyMediaType, mediaTypeEssence, readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -80,7 +81,9 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   return {
     bytes: await fileBytes(definition, 'definition', maxDefinitionBytes),
     mediaType,
-    ...(readme === undefined ? {} : { readme: await fileBytes(readme, 'readme', maxReadmeBytes) }),
+    ...defined({
+      readme: readme === undefined ? undefined : await fileBytes(readme, 'readme', maxReadmeBytes),
+    }),
     bundles: await Promise.all(
       bundles.map(async (one) => ({ bytes: await fileBytes(one, 'bundle', BUNDLE_LIMITS.maxBytes) })),
     ),

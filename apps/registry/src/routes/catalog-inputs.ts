@@ -12,6 +12,7 @@ import type {
 } from '@krmhub/catalog';
 import { followsRegistryPolicies, reportSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
@@ -46,7 +47,7 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
     const head = {
       ...inputsOf(catalog, sources, isSettled(since)),
-      ...(policies === undefined ? {} : { policies }),
+      ...defined({ policies }),
     };
     return streams.respond(c, () => inputsText(store, head));
   });
@@ -72,19 +73,21 @@ function inputsOf(
     clock,
     throughEvent,
     settled,
-    ...(isServed
-      ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
-      : {}),
+    ...defined({
+      snapshot: isServed
+        ? { serial: newest.serial, previous: newest.previous, digests: newest.digests }
+        : undefined,
+    }),
     sources: sources.map((record) => {
       // A client that has the copy finds these in it.
       const { invalid, invalidEntries, completed, completedEntries, ...reported } = reportSource(record);
       const { copy } = record;
       return {
         ...reported,
-        ...(copy === undefined ? {} : { size: copy.size }),
+        ...defined({ size: copy?.size }),
         signatures: (copy?.signatures ?? []).map(({ signer, signedAt, receivedAt }) => ({
           signer,
-          ...(signedAt === undefined ? {} : { signedAt }),
+          ...defined({ signedAt }),
           receivedAt,
         })),
       };
@@ -112,7 +115,14 @@ async function* linesOf(store: InputStore, batch: readonly UpstreamCandidates[])
   const rendered = await store.entries([...new Set<Digest>(former.map(({ entry }) => entry.definition))]);
   for (const { source, entry } of all) {
     const { group, kind, definition, firstSeen, goneAt } = entry;
-    const line = JSON.stringify({ source, group, kind, definition, firstSeen, ...(goneAt && { goneAt }) });
+    const line = JSON.stringify({
+      source,
+      group,
+      kind,
+      definition,
+      firstSeen,
+      ...defined({ goneAt: goneAt || undefined }),
+    });
     // `rendered` is JSON already.
     yield goneAt === undefined
       ? `${line}\n`

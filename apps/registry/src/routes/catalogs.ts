@@ -4,6 +4,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { EventStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ApplyRecipeDeps, StoreRecipeDeps } from '../catalogs/apply-recipe.js';
 import {
   applyRecipe,
@@ -46,7 +47,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     const deleted = await store.deletedCatalogs();
     const result: CatalogList = {
       catalogs: (await store.catalogs()).map(catalogDetail),
-      ...(deleted.length === 0 ? {} : { deleted }),
+      ...defined({ deleted: deleted.length === 0 ? undefined : deleted }),
     };
     return c.json(result);
   });

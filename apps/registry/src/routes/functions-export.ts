@@ -1,6 +1,7 @@
 import type { ExportedBundle, ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type FunctionStore, functionKey, type ReleaseBundle, type ReleaseRecord } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
@@ -63,9 +64,11 @@ function exportedRelease(record: ReleaseRecord): ExportedRelease {
     licenses: record.licenses,
     publishedAt: record.publishedAt,
     publishedBy: record.publishedBy,
-    ...(yanked === undefined ? {} : { yanked }),
-    ...(deprecated === undefined ? {} : { deprecated }),
-    ...(bundles === undefined || bundles.length === 0 ? {} : { bundles: bundles.map(exportedBundle) }),
+    ...defined({
+      yanked,
+      deprecated,
+      bundles: bundles === undefined || bundles.length === 0 ? undefined : bundles.map(exportedBundle),
+    }),
     definition: record.definition,
   };
 }

@@ -2,6 +2,7 @@ import { DeprecateRequest, ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { LifecycleAction, ReleaseRecord } from '@krmhub/catalog';
 import { formatReplacement } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
@@ -47,7 +48,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
     const { reason, replacement } = await readJsonBody(c, DeprecateRequest);
     const request = {
       reason: reason ?? `use ${formatReplacement(replacement!)}`,
-      ...(replacement === undefined ? {} : { replacement }),
+      ...defined({ replacement }),
       by,
     };
     return respond(c, await setLifecycle(deps, 'deprecate', params, request));

@@ -2,6 +2,7 @@ import type { PolicySet } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
@@ -18,7 +19,7 @@ export function policyRoutes(app: RegistryApp, deps: PolicyDeps): void {
     const stored = await deps.store.policies();
     const result: PolicySet = {
       text: stored?.text ?? '',
-      ...(stored === undefined ? {} : { appliedAt: stored.appliedAt, appliedBy: stored.appliedBy }),
+      ...defined({ appliedAt: stored?.appliedAt, appliedBy: stored?.appliedBy }),
       policies: deps.trust.policies.map((policy) => ({ ...policy })),
     };
     return c.json(result);

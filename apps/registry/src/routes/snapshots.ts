@@ -9,6 +9,7 @@ import type {
   SnapshotStore,
 } from '@krmhub/catalog';
 import { type CatalogKind, type Digest, type FunctionName, KrmhubError, type Profile } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { selectRendition } from '../catalogs/catalog-header.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
@@ -116,7 +117,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
       catalog: params.name,
       snapshots: snapshots.map(snapshotSummary),
       total: Math.max(newest?.serial ?? 0, snapshots[0]?.serial ?? 0),
-      ...(last > 1 ? { next: last } : {}),
+      ...defined({ next: last > 1 ? last : undefined }),
     };
     return c.json(result);
   });

@@ -1,5 +1,6 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { Hono } from 'hono';
 import { rateLimitFields } from '../http/auth/rate-limit.js';
 import { RequestLimits } from '../http/auth/request-limits.js';
@@ -126,7 +127,7 @@ function record(
     path: c.req.path,
     status,
     seconds,
-    ...(failure === undefined ? {} : { failure }),
+    ...defined({ failure }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
@@ -214,14 +215,16 @@ export function readConfig(
     shutdownDelaySeconds: Number(shutdownDelay.value),
     ...limits,
     blobRedirect: redirect.value === 'true',
-    ...(keys === undefined ? {} : { keysFolder: keys.value }),
-    ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.value }),
-    ...(blobPlace === undefined ? {} : { blobPlace }),
-    ...(s3Credentials === undefined ? {} : { s3Credentials }),
-    ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
-    ...(sourceFolder === undefined ? {} : { sourceFolder: sourceFolder.value }),
-    ...(sourceCredentials === undefined ? {} : { sourceCredentials: sourceCredentials.value }),
-    ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
+    ...defined({
+      keysFolder: keys?.value,
+      databaseUrl: databaseUrl?.value,
+      blobPlace,
+      s3Credentials,
+      trustedRoot: trustedRoot?.value,
+      sourceFolder: sourceFolder?.value,
+      sourceCredentials: sourceCredentials?.value,
+      publicUrl: publicUrl === undefined ? undefined : canonicalPublicUrl(publicUrl.value),
+    }),
   };
 }
 
@@ -230,7 +233,7 @@ function s3AccessOf(env: Readonly<Record<string, string | undefined>>): S3Access
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
   const { AWS_SESSION_TOKEN: sessionToken } = env;
   if (accessKeyId && secretAccessKey)
-    return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+    return { accessKeyId, secretAccessKey, ...defined({ sessionToken: sessionToken || undefined }) };
   const given = Object.entries(env).filter(
     (one): one is [string, string] => /^AWS_/.test(one[0]) && one[1] !== undefined && one[1] !== '',
   );

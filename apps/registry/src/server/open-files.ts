@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
 
 const { maxConnections, minOpenFiles } = SERVER_LIMITS;
@@ -29,6 +30,6 @@ export async function openFileLimit(): Promise<number | undefined> {
 function tooFew(why: string, cause?: Error): KrmhubError {
   return new KrmhubError('usage', `cannot start: the limit of open files is too low: ${why}`, {
     hint: 'Raise the limit with `ulimit -n 65536`, or with LimitNOFILE= in a systemd unit.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { LedBuilder } from '../catalogs/build/led-builder.js';
 import { SnapshotBuilder } from '../catalogs/build/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/build/snapshot-builder-thread.js';
@@ -100,7 +101,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     sources: () => store.sources(),
     clock,
     process: inThread === undefined,
-    ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
+    ...defined({ unwrittenLogLines: options.unwrittenLogLines }),
   });
   const opened = await openStore(database, {
     paths: inFolder,
@@ -133,13 +134,13 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await ensureRegistryKey(paths.keys, {
       now: clock(),
       signed: await store.hasSignatures(),
-      ...('url' in database && { shared: store }),
+      ...defined({ shared: 'url' in database ? store : undefined }),
     });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
     const { openPart, pieces } = await openBlobStores(
       paths,
-      { ...config, ...('url' in database && { shared: store }) },
+      { ...config, ...defined({ shared: 'url' in database ? store : undefined }) },
       metrics,
     );
     const blobs = intactFirst(store, await guarded(paths.blobs, openPart('blobs')));
@@ -153,8 +154,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
               database,
               blobSource: {
                 folders: { blobs: paths.blobs, artifacts: paths.artifacts },
-                ...(config.blobPlace === undefined ? {} : { blobPlace: config.blobPlace }),
-                ...(config.s3Credentials === undefined ? {} : { s3Credentials: config.s3Credentials }),
+                ...defined({ blobPlace: config.blobPlace, s3Credentials: config.s3Credentials }),
               },
               profilesFolder: paths.profiles,
               config: pickPublicUrl(config),
@@ -213,11 +213,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     // Partial downloads of an earlier process are useless.
     await rm(paths.fetching, { recursive: true, force: true });
     const { trustedRoot, sourceAddresses, sourceFolder, sourceCredentials } = config;
-    const settings = {
-      ...(sourceAddresses === undefined ? {} : { sourceAddresses }),
-      ...(sourceFolder === undefined ? {} : { sourceFolder }),
-      ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
-    };
+    const settings = defined({ sourceAddresses, sourceFolder, sourceCredentials });
     const syncing = { log, metrics, onChange: () => snapshotBuilder.wake() };
     const syncs = ledRefresher(() => {
       if (inThread === undefined) {
@@ -226,7 +222,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           database: writingFor(database, processes.id),
           copiesFolder: paths.copies,
           fetchingFolder: paths.fetching,
-          ...(trustedRoot === undefined ? {} : { trustedRoot }),
+          ...defined({ trustedRoot }),
           settings,
         });
       }
@@ -351,8 +347,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         blobs,
         artifacts,
         snapshotBuilder,
-        ...(missingCatalogs && { missingCatalogs }),
-        ...(opened.searchProblem && { searchProblem: opened.searchProblem }),
+        ...defined({
+          missingCatalogs,
+          searchProblem: opened.searchProblem,
+        }),
         log,
         shutdown,
       }),

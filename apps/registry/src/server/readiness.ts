@@ -1,5 +1,6 @@
 import type { Readiness } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { BuilderStatus, CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
@@ -89,7 +90,7 @@ function catalogCheck({ caughtUp, failure, failing }: BuilderStatus): Check {
   return {
     name: 'catalogs',
     status: caughtUp && failure === undefined ? 'ok' : 'failing',
-    ...(detail === '' ? {} : { detail }),
+    ...defined({ detail: detail === '' ? undefined : detail }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Problem, Readiness } from '@krmhub/api/model';
 import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { defined } from '@krmhub/schema/defined';
 import { requestTarget } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
@@ -95,7 +96,7 @@ function responses(config: Config, problem: () => StoreAway): RequestListener {
           'Content-Type': type,
           'Cache-Control': 'no-store',
           Connection: 'close',
-          ...(status === 503 && { 'Retry-After': '5' }),
+          ...defined({ 'Retry-After': status === 503 ? '5' : undefined }),
         })
         .end(body);
     const [path] = targetOf(request.url ?? '/').split('?');

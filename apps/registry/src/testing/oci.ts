@@ -6,6 +6,7 @@ import {
   type OciDigest,
   TITLE,
 } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { definitionText, type TestDefinition, type TestRegistry } from './test-registry.js';
 
 /** A client of `/v2/` without a socket; for tests. */
@@ -42,11 +43,13 @@ export function testClient(registry: () => TestRegistry, authorization: () => st
       return registry().request(`/v2/${target}`, {
         method,
         headers: {
-          ...(given === '' ? {} : { Authorization: given }),
-          ...(type === undefined ? {} : { 'Content-Type': type }),
+          ...defined({ Authorization: given === '' ? undefined : given, 'Content-Type': type }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']>, duplex: 'half' }),
+        ...defined({
+          body: body === undefined ? undefined : (body as NonNullable<RequestInit['body']>),
+          duplex: body === undefined ? undefined : 'half',
+        }),
       });
     },
     async blob(repository, content, algorithm = 'sha256') {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openTestRegistry, type TestRegistry } from './test-registry.js';
 import { catalogText, startUpstream, type TestUpstream } from './upstream-server.js';
@@ -64,7 +65,7 @@ export async function openTeamCatalog(
     team.registry.request(target, {
       method: 'POST',
       headers: { Authorization: team.bearer, 'Content-Type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
     });
   const team: TeamCatalog = {
     registry,

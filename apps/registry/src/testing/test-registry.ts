@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { PublishResult } from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { BlobStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { SignatureRenewal } from '../catalogs/sign/renewal.js';
 import { createToken } from '../http/auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
@@ -76,9 +77,7 @@ export async function openTestRegistry(
       clock,
       inThread: { random: () => 0.5, start },
       cacheSizes,
-      ...(wrapStore === undefined ? {} : { wrapStore }),
-      ...(wrapBlobs === undefined ? {} : { wrapBlobs }),
-      ...(planner === undefined ? {} : { planner }),
+      ...defined({ wrapStore, wrapBlobs, planner }),
     },
   );
   const { store, snapshotBuilder, renewal } = parts;
@@ -99,7 +98,7 @@ export async function openTestRegistry(
         scopes: scopes ?? ['publish', 'yank', 'push', 'admin'],
         groups: groups ?? ['*'],
         repositories: repositories ?? ['*'],
-        ...(expiresInDays === undefined ? {} : { expiresInDays }),
+        ...defined({ expiresInDays }),
       },
       { now: clock(), by: 'test' },
     );
@@ -134,7 +133,7 @@ export async function openTestRegistry(
       await parts.close();
       return openTestRegistry({
         folder,
-        ...(options.sources === undefined ? {} : { sources: options.sources }),
+        ...defined({ sources: options.sources }),
       });
     },
     async close() {

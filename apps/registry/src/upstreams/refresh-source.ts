@@ -28,6 +28,7 @@ import {
   type UpstreamEntryName,
 } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
@@ -113,7 +114,7 @@ async function refreshOnce(
   });
   return {
     record: refresh.record,
-    ...(event === undefined ? {} : { event }),
+    ...defined({ event }),
     isFirstSync: record.checkedAt === undefined,
     outcome: outcome.outcome === 'failed' ? outcome.problem : outcome.outcome,
   };
@@ -187,9 +188,12 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
     fetched = await deps.fetcher.fetch({
       address: read.address,
       // If the local copy is lost, the whole catalog is fetched again.
-      ...(storedBytes === undefined || record.copy?.formerUrl !== undefined
-        ? {}
-        : { validators: record.copy!.validators }),
+      ...defined({
+        validators:
+          storedBytes === undefined || record.copy?.formerUrl !== undefined
+            ? undefined
+            : record.copy!.validators,
+      }),
       bundles: policies.length > 0,
       ...folderOf(upstream),
       signal,
@@ -214,7 +218,7 @@ async function evaluateFetched(
   { bytes, storedBytes }: { bytes: Uint8Array; storedBytes: Uint8Array | undefined },
 ): Promise<PollResult> {
   const digest = sha256(bytes);
-  const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
+  const copy = { bytes, digest, ...defined({ manifest }) };
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
   const now = clock().toISOString();
   // The signature is checked before the content is read: unsigned content may be hostile.

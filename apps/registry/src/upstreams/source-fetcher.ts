@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { SourceFailure, SourceFetcher } from '@krmhub/sources';
 import type { Log } from '../log.js';
 import { readCredentialsFile } from './credentials-file.js';
@@ -22,10 +23,13 @@ export function sourceFetcher(
     // HTTP without TLS is allowed only if the operator has allowed addresses of their own network.
     protocols: sourceAddresses.length === 0 ? ['https'] : ['https', 'http'],
     temporaryFolder,
-    ...(sourceFolder === undefined ? {} : { fileFolder: sourceFolder }),
-    ...(sourceCredentials === undefined
-      ? {}
-      : { credentials: (origin) => findCredentials(sourceCredentials, origin, log) }),
+    ...defined({
+      fileFolder: sourceFolder,
+      credentials:
+        sourceCredentials === undefined
+          ? undefined
+          : (origin: string) => findCredentials(sourceCredentials, origin, log),
+    }),
   });
 }
 

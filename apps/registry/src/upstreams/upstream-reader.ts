@@ -10,6 +10,7 @@ import type {
 } from '@krmhub/catalog';
 import type { FormerRead } from '@krmhub/catalog/read-changes';
 import type { CompletedEntry, Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { ProcessEnded } from '../workers/isolation/bounded-process.js';
@@ -115,7 +116,13 @@ export class UpstreamReader {
     const former = this.#former(request);
     const stored = new Set(known.map(({ definition }) => definition));
     try {
-      const input: ReadInput = { bytes, file, known: stored, reading, ...(former && { former }) };
+      const input: ReadInput = {
+        bytes,
+        file,
+        known: stored,
+        reading,
+        ...defined({ former }),
+      };
       const answer = (await this.#processes.call(input, bytes.byteLength)) as ReadResult;
       if ('problem' in answer) return refused('invalid-catalog', answer.problem);
       this.#remember(request, answer);

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 
 /** Paths of the pages, below the path of the registry; `Site.at` turns them into links. */
@@ -150,10 +151,9 @@ export const EVENTS = '/operate/events';
 export const OPERATE_POLICIES = '/operate/policies';
 
 export function signInPath(from: string, { hasEnded = false } = {}): string {
-  const parameters = new URLSearchParams({
-    ...(from === OPERATE ? {} : { from }),
-    ...(hasEnded ? { ended: 'true' } : {}),
-  }).toString();
+  const parameters = new URLSearchParams(
+    defined({ from: from === OPERATE ? undefined : from, ended: hasEnded ? 'true' : undefined }),
+  ).toString();
   return parameters === '' ? SIGN_IN : `${SIGN_IN}?${parameters}`;
 }
 
@@ -172,12 +172,14 @@ export function sourcesPath({
   synced: asked,
   page = 1,
 }: SourcesLink = {}): string {
-  const parameters = new URLSearchParams({
-    ...(catalog === undefined ? {} : { catalog }),
-    ...(hasProblems ? { problems: 'true' } : {}),
-    ...(asked === undefined ? {} : { asked }),
-    ...(page === 1 ? {} : { page: String(page) }),
-  }).toString();
+  const parameters = new URLSearchParams(
+    defined({
+      catalog,
+      problems: hasProblems ? 'true' : undefined,
+      asked,
+      page: page === 1 ? undefined : String(page),
+    }),
+  ).toString();
   return parameters === '' ? '/operate/sources' : `/operate/sources?${parameters}`;
 }
 

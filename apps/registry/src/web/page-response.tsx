@@ -1,4 +1,5 @@
 import { sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
@@ -56,7 +57,7 @@ function pageHeaders({ isIndexed }: { isIndexed?: boolean }): Record<string, str
   return {
     'Content-Security-Policy': PAGE_POLICY,
     Vary: 'Accept',
-    ...(isIndexed === false ? { 'X-Robots-Tag': 'noindex' } : {}),
+    ...defined({ 'X-Robots-Tag': isIndexed === false ? 'noindex' : undefined }),
   };
 }
 
@@ -81,7 +82,7 @@ export async function pageResponse(c: RegistryContext, site: Site, page: Page): 
     Vary: 'Accept, Accept-Encoding',
     'Content-Type': HTML,
     'Cache-Control': cacheControl,
-    ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
+    ...defined({ 'Content-Encoding': coding === 'identity' ? undefined : coding }),
   });
 }
 

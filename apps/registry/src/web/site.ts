@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { createContext, useContext } from 'hono/jsx';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Assets } from './assets.js';
@@ -19,7 +20,7 @@ export interface Site {
 export function createSite({ publicUrl }: PublicAddress, assets: Assets): Site {
   const base = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   return {
-    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...defined({ publicUrl }),
     at: (path) => base + path,
     whole: (path) => (publicUrl ?? '') + path,
     assets,

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FunctionFailure } from '../output/function-failure.js';
 import { resultsText } from '../output/resource-list.js';
@@ -37,7 +38,7 @@ export async function runChain(
     failed ??= result;
     if (step.deferFailure !== true) break;
   }
-  return { resources: current, steps: done, ...(failed === undefined ? {} : { failed }) };
+  return { resources: current, steps: done, ...defined({ failed }) };
 }
 
 async function runStep(
@@ -98,13 +99,13 @@ async function runStep(
     isSkipped: false,
     exitCode: run?.exitCode ?? printed?.exitCode ?? 0,
     results,
-    ...(written === undefined ? {} : { resultsText: written }),
+    ...defined({ resultsText: written }),
     stderr: printed?.stderr ?? NOTHING,
     stderrTruncated: printed?.stderrTruncated ?? false,
     milliseconds,
-    ...(run?.peakBytes === undefined ? {} : { peakBytes: run.peakBytes }),
+    ...defined({ peakBytes: run?.peakBytes }),
     ...counts,
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
   };
   return { result, resources: next };
 }
@@ -130,7 +131,7 @@ function notRun(step: Step, selected: readonly Resource[], decision: false | Krm
     milliseconds: 0,
     selected: selected.length,
     output: 0,
-    ...(decision === false ? {} : { error: decision }),
+    ...defined({ error: decision === false ? undefined : decision }),
   };
 }
 

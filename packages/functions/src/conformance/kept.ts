@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { objectField, textField } from '@krmhub/schema/json/access';
 import { runChain } from '../chain/run-chain.js';
@@ -68,7 +69,7 @@ export async function written(
     name: 'the function',
     type: 'mutator' as const,
     run: async () => result,
-    ...(functionConfig === undefined ? {} : { functionConfig }),
+    ...defined({ functionConfig }),
     allowEmpty: true,
   };
   const { resources, failed } = await runChain(samples, [step]);

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { findProgram } from '../process/find-program.js';
@@ -35,9 +36,11 @@ export async function findEngine({ engine, env, signal }: EngineSearch): Promise
   const [first, ...others] = failures;
   if (first === undefined) throw notInstalled(engine);
   if (others.length === 0) throw first;
-  throw new KrmhubError('unavailable', failures.map(({ message }) => message).join('; '), {
-    ...(first.hint === undefined ? {} : { hint: first.hint }),
-  });
+  throw new KrmhubError(
+    'unavailable',
+    failures.map(({ message }) => message).join('; '),
+    defined({ hint: first.hint }),
+  );
 }
 
 /** `version` asks the daemon of an engine too, and fails if it does not run. */

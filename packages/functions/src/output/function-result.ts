@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { readYaml, VALUE_CODES } from '@krmhub/schema/yaml';
 import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
@@ -89,10 +90,10 @@ function readResult(item: Mapping): FunctionResult {
   if (known !== undefined) result.severity = known;
   if (isMapping(resourceRef)) {
     // kyaml had the metadata of the resource before the specification.
-    const { metadata } = resourceRef;
+    const metadata = isMapping(resourceRef.metadata) ? resourceRef.metadata : {};
     result.resourceRef = {
       ...texts(resourceRef, ['apiVersion', 'kind']),
-      ...(isMapping(metadata) ? texts(metadata, ['name', 'namespace']) : {}),
+      ...texts(metadata, ['name', 'namespace']),
       ...texts(resourceRef, ['name', 'namespace']),
     };
   }
@@ -100,14 +101,13 @@ function readResult(item: Mapping): FunctionResult {
     const { currentValue, proposedValue = field.suggestedValue } = field;
     result.field = {
       ...texts(field, ['path']),
-      ...(currentValue === undefined ? {} : { currentValue }),
-      ...(proposedValue === undefined ? {} : { proposedValue }),
+      ...defined({ currentValue, proposedValue }),
     };
   }
   if (isMapping(file)) {
     result.file = {
       ...texts(file, ['path']),
-      ...(typeof file.index === 'number' ? { index: file.index } : {}),
+      ...defined({ index: typeof file.index === 'number' ? file.index : undefined }),
     };
   }
   if (isMapping(tags)) {

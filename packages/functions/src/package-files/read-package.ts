@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from 'node:fs';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
@@ -53,7 +54,7 @@ export async function readPackage(
     found.files.delete(path);
     found.skipped.push({ path, reason: error.message.replace(/^cannot read /, '') });
   }
-  return { ...found, resources, ...(recovery === undefined ? {} : { recovery }) };
+  return { ...found, resources, ...defined({ recovery }) };
 }
 
 interface FileProblem {

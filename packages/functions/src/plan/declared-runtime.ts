@@ -83,7 +83,8 @@ export function readRuntimeField(config: JsonObject): RuntimeReading {
   const problems: RuntimeProblem[] = [];
   const value = field(config, 'runtime');
   const read = isObject(value) ? readSpec(value, ['runtime'], problems) : undefined;
-  return { deferFailure: false, ...(problems.length > 0 ? {} : read), problems: [] };
+  if (problems.length > 0) return { deferFailure: false, problems: [] };
+  return { deferFailure: false, ...read, problems: [] };
 }
 
 type Spec = Omit<RuntimeReading, 'problems'>;

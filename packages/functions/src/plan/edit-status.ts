@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
@@ -50,7 +51,7 @@ function statusAfter(before: JsonValue | undefined, outcome: RenderOutcome): Jso
   return {
     ...others,
     conditions: [...kept, condition],
-    ...(status === undefined ? {} : { renderStatus: status }),
+    ...defined({ renderStatus: status }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import type { Selector } from './selectors.js';
@@ -111,19 +112,20 @@ function readFunction(
     ...filled('tag', item.tag, source([...at, 'tag'], item.tag ?? '')),
     ...filled('when', item.when),
     ...filled('resourceFileRegexp', item.resourceFileRegexp),
-    ...(isMapping(configRef)
-      ? {
-          configRef: {
+    ...defined({
+      configRef: isMapping(configRef)
+        ? {
             ...filled('apiVersion', configRef.apiVersion),
             ...filled('kind', configRef.kind),
             ...filled('name', configRef.name),
             ...filled('namespace', configRef.namespace),
-          },
-        }
-      : {}),
-    ...(isMapping(configMap) && Object.keys(configMap).length > 0
-      ? { configMap: texts(configMap, [...at, 'configMap']) }
-      : {}),
+          }
+        : undefined,
+      configMap:
+        isMapping(configMap) && Object.keys(configMap).length > 0
+          ? texts(configMap, [...at, 'configMap'])
+          : undefined,
+    }),
     selectors: readSelectors('selectors'),
     exclude: readSelectors('exclude'),
   };
@@ -141,10 +143,12 @@ function readSelector(
     ...filled('name', value.name),
     ...filled('namespace', value.namespace),
     ...filled('resourceFileRegexp', value.resourceFileRegexp),
-    ...(isMapping(value.labels) ? { labels: texts(value.labels, [...at, 'labels']) } : {}),
-    ...(isMapping(value.annotations)
-      ? { annotations: texts(value.annotations, [...at, 'annotations']) }
-      : {}),
+    ...defined({
+      labels: isMapping(value.labels) ? texts(value.labels, [...at, 'labels']) : undefined,
+      annotations: isMapping(value.annotations)
+        ? texts(value.annotations, [...at, 'annotations'])
+        : undefined,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { type FunctionOutcome, resultValue } from './results-document.js';
 
@@ -43,14 +44,14 @@ export function renderStatus({ steps, failure }: RenderOutcome): {
     type: 'Rendered',
     status: failure === undefined ? 'True' : 'False',
     reason: failure === undefined ? 'RenderSuccess' : 'RenderFailed',
-    ...(failure === undefined ? {} : { message: failureMessage(failure) }),
+    ...defined({ message: failure === undefined ? undefined : failureMessage(failure) }),
   };
   if (steps.length === 0) return { condition, status: undefined };
-  const status = {
-    ...(mutators!.length === 0 ? {} : { mutationSteps: mutators! }),
-    ...(validators!.length === 0 ? {} : { validationSteps: validators! }),
-    ...(failure === undefined || errors.length === 0 ? {} : { errorSummary: errors.map(summary).join('\n') }),
-  };
+  const status = defined({
+    mutationSteps: mutators!.length === 0 ? undefined : mutators!,
+    validationSteps: validators!.length === 0 ? undefined : validators!,
+    errorSummary: failure === undefined || errors.length === 0 ? undefined : errors.map(summary).join('\n'),
+  });
   return { condition, status };
 }
 
@@ -60,24 +61,24 @@ function stepValue(outcome: StepOutcome): JsonObject {
   const errors = results.filter(({ severity }) => severity === 'error');
   return {
     ...names(outcome),
-    ...(error === undefined ? {} : { executionError: error }),
-    ...(outcome.stderr === '' ? {} : { stderr: shortened(outcome.stderr) }),
+    ...defined({
+      executionError: error,
+      stderr: outcome.stderr === '' ? undefined : shortened(outcome.stderr),
+    }),
     exitCode,
-    ...(results.length === 0 ? {} : { results: results.map(resultValue) }),
-    ...(errors.length === 0 ? {} : { errorResults: errors.map(resultValue) }),
-    ...(when === undefined ? {} : { when }),
-    ...(skipped === true ? { skipped } : {}),
+    ...defined({
+      results: results.length === 0 ? undefined : results.map(resultValue),
+      errorResults: errors.length === 0 ? undefined : errors.map(resultValue),
+      when,
+      skipped: skipped === true ? skipped : undefined,
+    }),
   };
 }
 
 /** kpt has no field for a function of a catalog: it gets a name. */
 function names({ step, image, exec, function: type }: StepOutcome): { [field: string]: string } {
   const name = step ?? (image === undefined && exec === undefined ? type : undefined);
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(image === undefined ? {} : { image }),
-    ...(exec === undefined ? {} : { exec }),
-  };
+  return defined({ name, image, exec });
 }
 
 function summary(outcome: StepOutcome): string {

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import type { FunctionResult } from '../output/function-result.js';
 
@@ -23,7 +24,7 @@ export function functionResultList(all: readonly FunctionOutcome[]): JsonObject 
     kind: 'FunctionResultList',
     metadata: { name: 'fnresults' },
     exitCode: outcomes.some(({ exitCode }) => exitCode !== 0) ? 1 : 0,
-    ...(outcomes.length === 0 ? {} : { items: outcomes.map(outcomeValue) }),
+    ...defined({ items: outcomes.length === 0 ? undefined : outcomes.map(outcomeValue) }),
   };
 }
 
@@ -36,12 +37,9 @@ function outcomeValue({
   results,
 }: FunctionOutcome): JsonObject {
   return {
-    ...(image === undefined ? {} : { image }),
-    ...(exec === undefined ? {} : { exec }),
-    ...(name === undefined ? {} : { function: name }),
-    ...(stderr === '' ? {} : { stderr }),
+    ...defined({ image, exec, function: name, stderr: stderr === '' ? undefined : stderr }),
     exitCode,
-    ...(results.length === 0 ? {} : { results: results.map(resultValue) }),
+    ...defined({ results: results.length === 0 ? undefined : results.map(resultValue) }),
   };
 }
 
@@ -50,7 +48,7 @@ export function resultValue(result: FunctionResult): JsonObject {
   const { message, severity, resourceRef, field, file, tags } = result;
   return {
     message,
-    ...(severity === undefined ? {} : { severity }),
+    ...defined({ severity }),
     ...present('resourceRef', resourceRef),
     ...present('field', field),
     // As kpt: the first resource of a file needs no index.

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { BoundedBuffer } from './bounded-buffer.js';
@@ -131,7 +132,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
       output: output.bytes(),
       stderr: stderr.bytes(),
       stderrTruncated: stderr.isTruncated,
-      ...(peakBytes === undefined ? {} : { peakBytes }),
+      ...defined({ peakBytes }),
     };
   } finally {
     memory?.end();
@@ -150,7 +151,7 @@ function start({ program, args, env, cwd, setup, extraInput }: ProgramRun): Chil
   try {
     const child = spawn(file!, rest, {
       env,
-      ...(cwd === undefined ? {} : { cwd }),
+      ...defined({ cwd }),
       detached: HAS_PROCESS_GROUPS,
       windowsHide: true,
       stdio: ['pipe', 'pipe', 'pipe', ...(extraInput === undefined ? [] : (['pipe'] as const))],

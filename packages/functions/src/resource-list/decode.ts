@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
   type ResourceListNode,
@@ -27,7 +28,9 @@ export function decodeResourceList(text: string): DecodedList {
   const list = readResourceList(text, 'the ResourceList');
   return {
     resources: list.items.map((node) => placedResource(node)),
-    ...(list.functionConfig === undefined ? {} : { functionConfig: writeDocument(list.functionConfig) }),
+    ...defined({
+      functionConfig: list.functionConfig === undefined ? undefined : writeDocument(list.functionConfig),
+    }),
     results: resultsOf(list),
     wrapped: list.kind !== '',
   };

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import {
   annotations,
   fieldAt,
@@ -49,8 +50,7 @@ export function bodyOf(node: ResourceNode, seqIndent: SequenceIndent): ResourceB
   const others = recordOf(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
   const style = {
     quotes,
-    ...(annotationsPlace === undefined ? {} : { annotationsPlace }),
-    ...(annotationsBefore === undefined ? {} : { annotationsBefore }),
+    ...defined({ annotationsPlace, annotationsBefore }),
   };
   return new ResourceBody(node, { ...identity, annotations: others }, seqIndent, style);
 }

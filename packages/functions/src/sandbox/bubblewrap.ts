@@ -58,7 +58,7 @@ const PROBE_LIMITS: RunLimits = {
 /** Where the executable is in the sandbox. Its own folder may be hidden; any other folder may be read-only. */
 const FUNCTION_FOLDER = '/dev/krmhub-function';
 /** Its own folder for temporary files may be hidden. */
-const TEMPORARY_FOLDER = { TMPDIR: '/tmp' };
+const TEMPORARY_FOLDER = '/tmp';
 /** Folders with sockets of services and files of other programs. */
 const HIDDEN_FOLDERS = ['/tmp', '/var/tmp', '/run', '/dev/shm'];
 /** Below `/run`: the programs of NixOS. */
@@ -141,10 +141,10 @@ export async function sandboxArguments(
     ...shown.flatMap(readable),
     ...['--ro-bind', file, inside],
     ...['--chdir', realCwd],
-    ...Object.entries({ ...env, ...('TMPDIR' in env ? TEMPORARY_FOLDER : {}) }).flatMap(([name, value]) => [
+    ...Object.entries(env).flatMap(([name, value]) => [
       '--setenv',
       name,
-      value,
+      name === 'TMPDIR' ? TEMPORARY_FOLDER : value,
     ]),
     '--',
     ...LIMIT_PROCESSES,

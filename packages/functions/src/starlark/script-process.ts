@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { defined } from '@krmhub/schema/defined';
 import type { RunLimits } from '../limits.js';
 import { BoundedBuffer } from '../process/bounded-buffer.js';
 import { builtEntry } from '../process/built-entry.js';
@@ -109,11 +110,13 @@ export class ScriptProcess {
       if (output.isTruncated) stop({ type: 'too-large' });
       return {
         ...ended,
-        ...(stopped === undefined ? {} : { end: stopped }),
+        ...defined({ end: stopped }),
         output: output.bytes(),
         stderr: Buffer.concat([printed.bytes(), report.bytes()]),
         stderrTruncated: printed.isTruncated || report.isTruncated,
-        ...(memory.bytes().byteLength === 0 ? {} : { peakBytes: Number(memory.bytes().toString()) }),
+        ...defined({
+          peakBytes: memory.bytes().byteLength === 0 ? undefined : Number(memory.bytes().toString()),
+        }),
       };
     } finally {
       clearTimeout(timer);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { defined } from '@krmhub/schema/defined';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS, FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { FunctionFailure } from '../output/function-failure.js';
@@ -65,7 +66,7 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
         limits: { ...DEFAULT_RUN_LIMITS, ...more.limits },
         env: more.env ?? {},
         network: more.network ?? false,
-        ...(more.signal === undefined ? {} : { signal: more.signal }),
+        ...defined({ signal: more.signal }),
       });
     const failure = async (ran: Promise<unknown>) => {
       const error = await ran.then(

@@ -1,4 +1,5 @@
 import { checkRules } from '../cel/check-rules.js';
+import { defined } from '../defined.js';
 import { formatPath, type Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
@@ -70,6 +71,7 @@ export function checkConfig(
 /** Returns the schema of a functionConfig: that of the API version, with what every resource has. */
 export function configSchema(definition: CheckedDefinition, versionName: string): JsonObject {
   const source = versionNamed(definition, versionName).schema.openAPIV3Schema;
+  const properties = propertiesOf(source);
   const metadata = propertyOf(source, 'metadata');
   const { additionalProperties: _, ...open } = metadata ?? {};
   const constant = (value: string): JsonObject => ({ type: 'string', enum: [value] });
@@ -80,16 +82,16 @@ export function configSchema(definition: CheckedDefinition, versionName: string)
     nullable: false,
     required: ['apiVersion', 'kind', ...((keyword(source, 'required') as string[] | undefined) ?? [])],
     properties: {
-      ...propertiesOf(source),
+      ...properties,
       apiVersion: constant(`${definition.group}/${versionName}`),
       kind: constant(definition.names.kind),
-      metadata: { type: 'object', ...open, ...OPEN },
+      metadata: { type: 'object', ...open, [PRESERVE_UNKNOWN]: true },
     },
-    ...(Object.keys(propertiesOf(source)).length === 0 ? OPEN : {}),
+    ...defined({ [PRESERVE_UNKNOWN]: Object.keys(properties).length === 0 ? true : undefined }),
   };
 }
 
-const OPEN = { 'x-kubernetes-preserve-unknown-fields': true };
+const PRESERVE_UNKNOWN = 'x-kubernetes-preserve-unknown-fields';
 
 function named({ at, isKey, message }: ValueProblem, schema: JsonObject): ConfigProblem {
   const path = formatPath(isKey ? at.slice(0, -1) : at);

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import { formatPath } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition } from '../documents/definition.js';
 import { versionNamed } from '../json-schema/function-config.js';
@@ -90,7 +91,9 @@ export function describeConfig(definition: FunctionDefinition, versionName: stri
   const root: ConfigDescription = {
     apiVersion: `${definition.group}/${versionName}`,
     kind: definition.names.kind,
-    ...(description === undefined ? {} : { description: budget.take(description, MAX_DESCRIPTION) }),
+    ...defined({
+      description: description === undefined ? undefined : budget.take(description, MAX_DESCRIPTION),
+    }),
     rules: objectRules(parts, budget, complete, true),
     complete: true,
     fields: [],
@@ -176,8 +179,10 @@ function describeField(
     required,
     deprecated: isDeprecated(parts),
     nullable: isAnySet(parts, 'nullable'),
-    ...(description === undefined ? {} : { description: budget.take(description, MAX_DESCRIPTION) }),
-    ...(fallback === undefined ? {} : { default: budget.value(fallback, MAX_DEFAULT) }),
+    ...defined({
+      description: description === undefined ? undefined : budget.take(description, MAX_DESCRIPTION),
+      default: fallback === undefined ? undefined : budget.value(fallback, MAX_DEFAULT),
+    }),
     rules: objectRules(parts, budget, complete, false),
     elements: [],
     fields: [],
@@ -200,7 +205,7 @@ function describeField(
     if (said === undefined && rules.length === 0) continue;
     field.elements.push({
       label: of,
-      ...(said === undefined ? {} : { description: budget.take(said, MAX_DESCRIPTION) }),
+      ...defined({ description: said === undefined ? undefined : budget.take(said, MAX_DESCRIPTION) }),
       rules,
     });
   }

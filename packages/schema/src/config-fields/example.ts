@@ -1,6 +1,6 @@
 import { formatPath } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
-import { isObject } from '../json/access.js';
+import { isObject, objectField } from '../json/access.js';
 import { checkValue } from '../json-schema/check-value.js';
 import { countValues } from '../json-schema/count-values.js';
 import { versionNamed } from '../json-schema/function-config.js';
@@ -54,11 +54,12 @@ export function exampleConfig(definition: FunctionDefinition, versionName: strin
   const schema = configSchema(definition, versionName);
   const attempt = (generous: boolean): ConfigExample => {
     const builder = new ExampleBuilder(generous);
-    const { apiVersion: _, kind: __, metadata, ...fields } = builder.object([openAPIV3Schema], 0);
+    const example = builder.object([openAPIV3Schema], 0);
+    const { apiVersion: _, kind: __, metadata: ___, ...fields } = example;
     const value: JsonObject = {
       apiVersion: `${definition.group}/${versionName}`,
       kind: definition.names.kind,
-      metadata: { name: kebabCase(definition.names.kind), ...(isObject(metadata) ? metadata : {}) },
+      metadata: { name: kebabCase(definition.names.kind), ...objectField(example, 'metadata') },
       ...fields,
     };
     return { value, ...check(value, schema, builder.patterns), partial: builder.partial };

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
 import { CONVERT_CODES } from './codes.js';
@@ -30,7 +31,7 @@ function toDiagnostic({ code, path, message }: FilledField, draft: Draft): Diagn
     message,
     file: draft.file,
     path: formatPath(location.path),
-    ...(location.range === undefined ? {} : { range: location.range }),
+    ...defined({ range: location.range }),
     hint: fix,
   };
 }

@@ -124,8 +124,8 @@ function completeVersion(
 ): JsonObject {
   const version = { ...given };
   if (lacksImage(version.runtime) && defaults.image !== undefined) {
-    const { container } = isObject(version.runtime) ? version.runtime : {};
-    version.runtime = { container: { ...(isObject(container) ? container : {}), image: defaults.image } };
+    const container = objectField(version.runtime, 'container');
+    version.runtime = { container: { ...container, image: defaults.image } };
     fill('convert/runtime', [...at, 'runtime'], defaultMessage('the image', defaults.image));
   }
   if (isObject(version.runtime)) {

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
@@ -58,7 +59,7 @@ export class ConversionReport {
       message,
       file: this.file,
       path: formatPath(path),
-      ...(range === undefined ? {} : { range }),
+      ...defined({ range }),
       hint: fix,
     });
   }

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { JsonValue } from '../documents/definition.js';
 import { isObject, listField, textField } from '../json/access.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
@@ -83,7 +84,7 @@ function convertItem(item: JsonValue, options: ConversionOptions, report: Conver
   });
   return {
     definition: finishDefinition(read, report, options.defaults),
-    ...(image.release === undefined ? {} : { release: image.release }),
+    ...defined({ release: image.release }),
     diagnostics,
   };
 }

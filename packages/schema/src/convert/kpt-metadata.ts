@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { parseImageReference } from '../images/image-reference.js';
@@ -77,7 +78,7 @@ export function convertKptMetadata(document: YamlDocument, options: ConversionOp
   });
   const definition = finishDefinition(read, report, options.defaults);
   const release = image.release;
-  return { definition, ...(release === undefined ? {} : { release }), diagnostics: report.diagnostics };
+  return { definition, ...defined({ release }), diagnostics: report.diagnostics };
 }
 
 export interface Image {

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { field, objectField, textField } from '../json/access.js';
@@ -55,7 +56,7 @@ export function convertPorch(document: YamlDocument, options: ConversionOptions)
       index === 0 ? report : new ConversionReport(document, options.file),
       options.defaults,
     ),
-    ...(release === undefined ? {} : { release }),
+    ...defined({ release }),
     diagnostics: index === 0 ? diagnostics : [],
   }));
 }

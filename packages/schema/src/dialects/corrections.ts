@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import {
   type Diagnostic,
   formatPath,
@@ -35,7 +36,7 @@ export class Corrections {
       message,
       file: this.file,
       path: text,
-      ...(range === undefined ? {} : { range }),
+      ...defined({ range }),
       hint: hint ?? fix,
     });
   }

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { CATALOG_KINDS, type CatalogKind } from '../documents/catalog.js';
 import { type JsonObject, type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
@@ -38,7 +39,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   const kind = readKind(document.value, corrections);
   if (kind === undefined || !isObject(document.value)) {
     const { foreign } = recognizeDocument(document.value);
-    return { diagnostics, drafts: [], kind: undefined, ...(foreign === undefined ? {} : { foreign }) };
+    return { diagnostics, drafts: [], kind: undefined, ...defined({ foreign }) };
   }
 
   const { spec } = document.value;
@@ -50,7 +51,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
       spec === undefined ? 'spec is missing' : 'spec is not a mapping',
       ['spec'],
     );
-    return { diagnostics, drafts: [], kind, ...(catalog === undefined ? {} : { catalog }) };
+    return { diagnostics, drafts: [], kind, ...defined({ catalog }) };
   }
   if (kind === 'KRMFunctionDefinition') {
     if (document.value.metadata !== undefined) {
@@ -62,7 +63,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   }
   checkFields(spec, ['krmFunctions'], ['spec'], corrections);
   const drafts = readEntries(spec, file, corrections);
-  return { diagnostics, drafts, kind, ...(catalog === undefined ? {} : { catalog }) };
+  return { diagnostics, drafts, kind, ...defined({ catalog }) };
 }
 
 function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {

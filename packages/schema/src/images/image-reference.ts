@@ -9,6 +9,7 @@
  * The first segment is a host only if it has a `.`, `:` or upper-case letter, or is `localhost`.
  * Nothing is filled in: which host, path prefix and tag a bare name gets differs between programs.
  */
+import { defined } from '../defined.js';
 export type ImageReference =
   | { ok: true; host?: string; repository: string; tag?: string; digest?: string }
   | { ok: false; reason: string };
@@ -60,10 +61,9 @@ export function parseImageReference(text: string): ImageReference {
   }
   return {
     ok: true,
-    ...(host === undefined ? {} : { host }),
+    ...defined({ host }),
     repository,
-    ...(tag === undefined ? {} : { tag }),
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ tag, digest }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import { ociDigest } from './image-reference.js';
 
 /**
@@ -19,7 +20,7 @@ export function readScriptReference(reference: string): ScriptReference {
   const [, uri, digest] = FRAGMENT.exec(reference) ?? [];
   if (uri !== undefined && digest !== undefined) return { uri, digest };
   const inside = ociDigest(reference);
-  return { uri: reference, ...(inside === undefined ? {} : { digest: inside }) };
+  return { uri: reference, ...defined({ digest: inside }) };
 }
 
 /** Adds the digest of the script to a reference without one. */

@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
 import { ARCHITECTURES, KRM_API_VERSION, OPERATING_SYSTEMS } from '../documents/definition.js';
 import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../names/gvk.js';
@@ -23,7 +24,7 @@ const texts = (description: string, more: JsonObject = {}): JsonObject => ({
 const object = (description: string, required: string[], properties: JsonObject): JsonObject => ({
   type: 'object',
   description,
-  ...(required.length === 0 ? {} : { required }),
+  ...defined({ required: required.length === 0 ? undefined : required }),
   properties,
   additionalProperties: false,
 });

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { defined } from '../defined.js';
 import { KrmhubError } from '../diagnostics/error.js';
 import type { Digest } from '../digests/digest.js';
 
@@ -70,6 +71,6 @@ export function publicKeyHint({ fingerprint }: PublicKey): string {
 function invalidKey(name: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is not a public key: ${reason}`, {
     hint: 'Use a PEM file, for example one that `krmhub keygen` or `cosign generate-key-pair` created.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }

@@ -1,5 +1,6 @@
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
+import { defined } from '../defined.js';
 import type { Diagnostic, Range } from '../diagnostics/diagnostic.js';
 import { hasErrors } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
@@ -151,5 +152,5 @@ function asCatalog(
   drafts: readonly Draft[],
 ): LintedDocument {
   const functions = drafts.map(asDefinition);
-  return { kind, catalog: { name, ...(labels === undefined ? {} : { labels }), functions } };
+  return { kind, catalog: { name, ...defined({ labels }), functions } };
 }

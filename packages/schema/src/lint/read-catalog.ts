@@ -1,5 +1,6 @@
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
+import { defined } from '../defined.js';
 import { type Diagnostic, hasErrors } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
 import { readDialect } from '../dialects/read-dialect.js';
@@ -101,8 +102,7 @@ export function checkEntry(draft: Draft, known?: string): CatalogEntry {
   const name = textField(objectField(draft.spec, 'names'), 'kind');
   return {
     problem,
-    ...(group === undefined ? {} : { group: group.slice(0, MAX_NAME_LENGTH) }),
-    ...(name === undefined ? {} : { kind: name.slice(0, MAX_NAME_LENGTH) }),
+    ...defined({ group: group?.slice(0, MAX_NAME_LENGTH), kind: name?.slice(0, MAX_NAME_LENGTH) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { convertDocument, type EntryDefaults } from '../convert/convert.js';
 import { releaseFromPath } from '../convert/release-path.js';
+import { defined } from '../defined.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { recognizeDocument } from '../dialects/recognize.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
@@ -121,9 +122,7 @@ class FormattedReader {
       { value, index: 0, locate: () => undefined },
       {
         file: path,
-        ...(release === undefined ? {} : { fallbackRelease: release }),
-        ...(group === undefined ? {} : { group }),
-        ...(defaults === undefined ? {} : { defaults }),
+        ...defined({ fallbackRelease: release, group, defaults }),
       },
     );
     // An invalid definition is still a definition.
@@ -153,7 +152,7 @@ class FormattedReader {
     return {
       ...definition,
       group: mapped,
-      ...(isRemoved ? { tags: [...new Set([...tags, REMOVED_TAG])] } : {}),
+      ...defined({ tags: isRemoved ? [...new Set([...tags, REMOVED_TAG])] : undefined }),
     };
   }
 
@@ -176,7 +175,7 @@ class FormattedReader {
       definition,
       path,
       completed: completedFields(diagnostics),
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
     });
   }
 

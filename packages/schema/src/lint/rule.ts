@@ -1,3 +1,4 @@
+import { defined } from '../defined.js';
 import type { Diagnostic, Path, Target } from '../diagnostics/diagnostic.js';
 import { formatPath } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
@@ -40,7 +41,7 @@ export function runRules(rules: readonly Rule[], draft: Draft, ruleset: LintRule
       message: printable(message),
       file: draft.file,
       path: formatPath(location.path),
-      ...(location.range === undefined ? {} : { range: location.range }),
+      ...defined({ range: location.range }),
       hint: printable(options.hint ?? LINT_RULES[code].fix),
     });
   };

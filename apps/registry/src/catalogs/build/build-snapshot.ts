@@ -8,6 +8,7 @@ import {
   type SourceRecord,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
@@ -81,7 +82,7 @@ async function tryBuildSnapshot(
   const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
     throughEvent,
     sources,
-    ...(named === undefined ? {} : { changed: named }),
+    ...defined({ changed: named }),
   });
   const cut: SnapshotBuild = {
     catalog: name,
@@ -99,7 +100,7 @@ async function tryBuildSnapshot(
     return undefined;
   }
   const { labels } = recipe;
-  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
+  const header = catalogHeader({ catalog: name, ...defined({ labels }) });
   const built = await buildUndamaged(deps, {
     header,
     previous,
@@ -118,12 +119,12 @@ async function tryBuildSnapshot(
     catalog: name,
     serial: (previous?.serial ?? 0) + 1,
     previous: previous?.digests['catalog.yaml'] ?? null,
-    ...(labels === undefined ? {} : { labels }),
+    ...defined({ labels }),
     digests,
     documents,
     functions,
     createdAt: now,
-    ...(sources.length === 0 ? {} : { sources: reportSources(recipe, sources) }),
+    ...defined({ sources: sources.length === 0 ? undefined : reportSources(recipe, sources) }),
   };
   const event: NewEvent = {
     type: 'catalog.cut',

@@ -31,6 +31,7 @@ import {
   versionFacts,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import { storedPolicies } from '../../store/stored-policies.js';
 
@@ -241,7 +242,7 @@ class EntryComparison {
       clock: this.#catalog.clock,
       ownsGroup: (group) => groups.has(group),
       signatures: this.#signatures,
-      ...(this.#policies === undefined ? {} : { policies: this.#policies }),
+      ...defined({ policies: this.#policies }),
     };
   }
 

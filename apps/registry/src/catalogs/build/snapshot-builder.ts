@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Metrics } from '../../metrics.js';
 /**
  * Building snapshots. The event log is the work list: a catalog records the last event that it includes.
@@ -128,7 +129,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     const failure = this.#storeFailure ?? this.#searchFailure;
     return {
       caughtUp: this.#progress.all.event >= 0,
-      ...(failure === undefined ? {} : { failure: errorMessage(failure.error) }),
+      ...defined({ failure: failure === undefined ? undefined : errorMessage(failure.error) }),
       failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
     };
   }

@@ -6,6 +6,7 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { catalogHeader } from '../catalog-header.js';
 import {
   CheckpointHasher,
@@ -60,8 +61,7 @@ export class DocumentHasher {
     const { previous, firstChange } = replacing ?? {};
     const catalog = {
       header,
-      ...(previous === undefined ? {} : { previous: previous.digests['catalog.yaml'] }),
-      ...(firstChange === undefined ? {} : { firstChange }),
+      ...defined({ previous: previous?.digests['catalog.yaml'], firstChange }),
     };
     return new CatalogHashes(this.#store, await this.#begin(catalog, functions), previous);
   }

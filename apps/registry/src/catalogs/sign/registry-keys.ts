@@ -1,6 +1,7 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
 import type { SnapshotStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { SettingStore } from '../../store/setting-store.js';
@@ -124,7 +125,7 @@ export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
       fingerprint,
       publicKey: pem,
       validFrom,
-      ...(next === undefined ? {} : { validUntil: next.validFrom }),
+      ...defined({ validUntil: next?.validFrom }),
     };
   });
 }

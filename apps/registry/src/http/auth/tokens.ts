@@ -4,6 +4,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
 import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 
 /**
@@ -70,13 +71,12 @@ function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRe
     repositories: [...new Set(wanted.repositories)],
     createdAt: context.now.toISOString(),
     createdBy: context.by,
-    ...(wanted.expiresInDays === undefined
-      ? {}
-      : {
-          expiresAt: new Date(
-            context.now.getTime() + wanted.expiresInDays * MILLISECONDS_PER_DAY,
-          ).toISOString(),
-        }),
+    ...defined({
+      expiresAt:
+        wanted.expiresInDays === undefined
+          ? undefined
+          : new Date(context.now.getTime() + wanted.expiresInDays * MILLISECONDS_PER_DAY).toISOString(),
+    }),
   };
 }
 

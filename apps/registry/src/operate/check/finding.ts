@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { BlobReader } from '../../store/blobs/reader.js';
 import type { Sql } from '../../store/sql/sql.js';
 import type { DatabaseState } from '../../store/sqlite/state.js';
@@ -41,7 +42,7 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client' | 're
 export type Check = (input: CheckInput) => AsyncIterable<Omit<Finding, 'check'>>;
 
 export function damage(subject: string, message: string, hint?: string): Omit<Finding, 'check'> {
-  return { severity: 'damage', subject, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: 'damage', subject, message, ...defined({ hint }) };
 }
 
 export function information(subject: string, message: string): Omit<Finding, 'check'> {

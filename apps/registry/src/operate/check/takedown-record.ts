@@ -1,4 +1,5 @@
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { lacksSigners, openTakedownRecord, takedownName } from '../../publish/takedown/record.js';
 import { type Check, damage, information } from './finding.js';
 
@@ -24,7 +25,10 @@ export const checkTakedownRecord: Check = async function* ({ client, takedownRec
     )
     .all();
   for (const { signers, ...row } of rows) {
-    const tombstone: Takedown = { ...row, ...(signers === null ? {} : { signers: JSON.parse(signers) }) };
+    const tombstone: Takedown = {
+      ...row,
+      ...defined({ signers: signers === null ? undefined : JSON.parse(signers) }),
+    };
     const name = `${row.group}/${row.kind}@${row.release}`;
     const record = byName.get(takedownName(tombstone));
     if (record === undefined) {

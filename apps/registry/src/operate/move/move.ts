@@ -7,6 +7,7 @@
 
 import { rm } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type BlobSettings, openBlobReaders, openBlobStores } from '../../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { readBlobFolder } from '../../store/blobs/reader.js';
@@ -131,10 +132,10 @@ type Files = Record<FilePart, CopiedFiles>;
 async function openFiles({ to, ...input }: MoveInput, from: DataPaths): Promise<Files> {
   const paths = dataPaths(to.dataFolder);
   const readerOf = await openBlobReaders(from, input.from.databaseUrl, input);
-  const { openPart: storeOf } = await openBlobStores(paths, {
-    ...(to.blobPlace === undefined ? {} : { blobPlace: to.blobPlace }),
-    ...(input.s3Credentials === undefined ? {} : { s3Credentials: input.s3Credentials }),
-  });
+  const { openPart: storeOf } = await openBlobStores(
+    paths,
+    defined({ blobPlace: to.blobPlace, s3Credentials: input.s3Credentials }),
+  );
   return {
     blobs: new CopiedFiles(readerOf('blobs'), await storeOf('blobs')),
     artifacts: new CopiedFiles(readerOf('artifacts'), await storeOf('artifacts')),

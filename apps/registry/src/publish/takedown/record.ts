@@ -10,6 +10,7 @@ import {
   type Takedown,
   type TakenDownSigner,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import { SERVER_LIMITS } from '../../limits.js';
 import { translateFileError } from '../../store/blobs/folder.js';
@@ -131,9 +132,7 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
   if (!isDigestList(scripts) || !isDigestList(runtimeDigests)) return 'invalid';
   const takedown = {
     ...{ group, kind, release, digest, at, by, reason },
-    ...(named.length === 0 ? {} : { signers: named }),
-    ...(scripts === undefined ? {} : { scripts }),
-    ...(runtimeDigests === undefined ? {} : { runtimeDigests }),
+    ...defined({ signers: named.length === 0 ? undefined : named, scripts, runtimeDigests }),
   } as Takedown;
   const isValid =
     isGroup(takedown.group) &&

@@ -22,6 +22,7 @@ import {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ProfileDocuments } from '../../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../../catalogs/segments/catalog-documents.js';
 import type { NewestSnapshots } from '../../catalogs/serve/newest-snapshots.js';
@@ -147,7 +148,7 @@ async function commit(
       takedown,
       definition: release?.digest === takedown.digest ? release.definition : undefined,
       displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
-      ...(token === undefined ? {} : { token }),
+      ...defined({ token }),
     });
     try {
       const reach = await store.commitTakedown(plan, { dryRun });

@@ -12,6 +12,7 @@ import {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { releaseVerdict } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -220,8 +221,7 @@ async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord)
     bundles.push({
       ...bundle,
       signer,
-      ...(signedAt === undefined ? {} : { signedAt }),
-      ...(isWhole === undefined ? {} : { isWhole }),
+      ...defined({ signedAt, isWhole }),
     });
   }
   return bundles;

@@ -9,6 +9,7 @@ import {
 import type { ManifestStore } from '@krmhub/oci';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { SignedRelease } from '@krmhub/signing';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -118,7 +119,7 @@ async function plan(
   });
   if (planned.outcome === 'unchanged') return {};
   const change = { ...planned.change, expectedPolicies: trust.revision };
-  return { change, ...(artifact === undefined ? {} : { artifact }) };
+  return { change, ...defined({ artifact }) };
 }
 
 /** Returns the digests that signatures of an existing release must cover, with the manifest that is their subject. */

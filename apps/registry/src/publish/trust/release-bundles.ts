@@ -13,6 +13,7 @@
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle, type TestSummary } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import {
   hasSubject,
   namesOtherManifest,
@@ -97,7 +98,7 @@ export function verifySubmittedBundle(
   const tests = readTests(verification.statement!);
   if (typeof tests === 'string') return { problem: tests };
   if (tests !== undefined && !verification.verified) return { problem: UNIDENTIFIED };
-  return { ...found(given, verification, claim, release), ...(tests === undefined ? {} : { tests }) };
+  return { ...found(given, verification, claim, release), ...defined({ tests }) };
 }
 
 /** Other attestations by such keys are stored all the same: they make nothing trusted. */
@@ -120,9 +121,7 @@ function found(
     size: given.bytes.byteLength,
     claim,
     predicateType: statement!.predicateType,
-    ...(signer === undefined ? {} : { signer }),
-    ...(signedAt === undefined ? {} : { signedAt }),
-    ...(isWhole ? { isWhole } : {}),
+    ...defined({ signer, signedAt, isWhole: isWhole || undefined }),
   };
 }
 
@@ -140,8 +139,10 @@ function readTests(statement: Statement): TestSummary | string | undefined {
     passed: passedTests.length,
     warned: warnedTests.length,
     failed: failedTests.length,
-    ...(failedTests.length === 0 ? {} : { failedTests: failedTests.slice(0, MAX_FAILED_TESTS) }),
-    ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt).toISOString() }),
+    ...defined({
+      failedTests: failedTests.length === 0 ? undefined : failedTests.slice(0, MAX_FAILED_TESTS),
+      finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt).toISOString(),
+    }),
   };
 }
 

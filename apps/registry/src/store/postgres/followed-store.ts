@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Log } from '../../log.js';
 import type { DatabaseWork } from '../../metrics.js';
 import type { OpenedStore, OpenStoreOptions } from '../opened-store.js';
@@ -43,7 +44,7 @@ export async function openFollowedStore(
       record: postgresSql(pool, process, countFor('search')),
       file,
       log,
-      ...(threads && { startThreads: (index) => searchThreads(index, log) }),
+      ...defined({ startThreads: threads ? (index: string) => searchThreads(index, log) : undefined }),
     });
     let hasAll = false;
     const searchSoon = background(async () => {

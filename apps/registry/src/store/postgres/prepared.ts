@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { defined } from '@krmhub/schema/defined';
 import { fillPlaceholders } from 'drizzle-orm/sql/sql';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
 import type { QueryConfig } from 'pg';
@@ -36,7 +37,7 @@ export function preparedCall({ statement, values }: StatementCall): {
   rows: Prepared['rows'];
 } {
   const { name, text, rowMode, params, rows } = preparedOf(statement);
-  const config = { name, text, values: params(values), ...(rowMode && { rowMode }) };
+  const config = { name, text, values: params(values), ...defined({ rowMode }) };
   return { config: config as QueryConfig, rows };
 }
 
@@ -59,7 +60,10 @@ export function combinedChanges(calls: readonly StatementCall[]): {
   const text = `WITH ${texts.map((one, at) => `"change${at}" AS (${one})`).join(', ')} ${last}`;
   const { rowMode, rows } = preparedOf(calls.at(-1)!.statement);
   const name = calls.length <= MAX_KEPT ? { name: nameOf(text) } : {};
-  return { config: { ...name, text, values, ...(rowMode && { rowMode }) } as QueryConfig, rows };
+  return {
+    config: { ...name, text, values, ...defined({ rowMode }) } as QueryConfig,
+    rows,
+  };
 }
 
 function preparedOf(statement: Statement): Prepared {

@@ -1,5 +1,6 @@
 import { imageRepository } from '@krmhub/catalog';
 import { canonicalRelease, type FunctionName, isGroup, isKind } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** What the text of a search can name besides words. */
 export interface SearchText {
@@ -19,8 +20,7 @@ export function readSearchText(text: string): SearchText {
   const repository = looksLikeImage(pasted) ? imageRepository(pasted) : undefined;
   return {
     words: name?.release === undefined ? text : `${name.group}/${name.kind}`,
-    ...(name && { name }),
-    ...(repository === undefined ? {} : { repository }),
+    ...defined({ name, repository }),
   };
 }
 

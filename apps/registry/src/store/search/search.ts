@@ -20,6 +20,7 @@ import type {
 } from '@krmhub/catalog';
 import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
@@ -181,8 +182,10 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
       total: hits.length,
       items: rows.map((row) => foundFunction(row, originsOf)),
       facets,
-      ...(more && {
-        next: writeCursor(query, reading, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]),
+      ...defined({
+        next: more
+          ? writeCursor(query, reading, [...order.keysOf(ids[limit - 1]!), last.group, last.kind])
+          : undefined,
       }),
     };
     if (everything !== undefined && cached.pages.size < MAX_REMEMBERED) {
@@ -260,8 +263,7 @@ function foundFunction(
     kind,
     description,
     publisher,
-    ...(release === null ? {} : { release }),
-    ...(row.published === null ? {} : { publishedAt: row.published }),
+    ...defined({ release: release ?? undefined, publishedAt: row.published ?? undefined }),
     versions: list(row.versions),
     tags: list(row.tags),
     runtimes: list(row.runtimes),
@@ -272,7 +274,9 @@ function foundFunction(
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
     signatures: JSON.parse(row.signatures),
-    ...(row.replacement === null ? {} : { replacement: JSON.parse(row.replacement) as Replacement }),
-    ...(release === null ? { from: originsOf(group, kind) } : {}),
+    ...defined({
+      replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
+      from: release === null ? originsOf(group, kind) : undefined,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { REPORT_REMARKS } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { CATALOG_TABS, type CatalogTab, catalogTabPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
@@ -80,7 +81,9 @@ function tabs(view: CatalogView, { remarks }: CatalogCounts, current: CatalogTab
     path: catalogTabPath(name, tab),
     isCurrent: tab === current,
     count: numbers[tab],
-    ...(current === 'functions' ? { fragment: FRAGMENTS[tab] ?? tab } : {}),
-    ...(current === 'functions' && tab === 'sources' ? { fragmentPrefix: 'source-' } : {}),
+    ...defined({
+      fragment: current === 'functions' ? (FRAGMENTS[tab] ?? tab) : undefined,
+      fragmentPrefix: current === 'functions' && tab === 'sources' ? 'source-' : undefined,
+    }),
   }));
 }

@@ -3,6 +3,7 @@ import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krm
 import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';
 import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { SnapshotFinderDeps } from '../../catalogs/serve/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/serve/find-snapshot.js';
 import type { RegistryApp } from '../../http/context.js';
@@ -157,9 +158,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
             serial: newest.serial,
             of: 'held',
             limit: SERVER_LIMITS.catalogPageFunctions,
-            ...(q === undefined || q.trim() === '' ? {} : { text: q.trim() }),
-            ...(source === undefined ? {} : { source }),
-            ...(after === undefined ? {} : { after }),
+            ...defined({ text: q === undefined || q.trim() === '' ? undefined : q.trim(), source, after }),
           });
     const isWhole = q === undefined && source === undefined && after === undefined;
     const { signature } = newest === undefined ? {} : await readSigning(deps, newest);
@@ -202,7 +201,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
           serial: reportSerial(view.catalog),
           of: remark,
           limit: of === undefined ? OVERVIEW_FUNCTIONS : SERVER_LIMITS.catalogPageFunctions,
-          ...(of === undefined || after === undefined ? {} : { after }),
+          ...defined({ after: of && after }),
         });
       }
       return pageResponse(c, site, {
@@ -219,8 +218,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
             view={view}
             counts={await counts.catalogCounts(view.catalog)}
             pages={pages}
-            {...(of === undefined ? {} : { of })}
-            {...(of === undefined || after === undefined ? {} : { after: `${after.group}/${after.kind}` })}
+            {...defined({ of, after: of && after && `${after.group}/${after.kind}` })}
           />
         ),
       });

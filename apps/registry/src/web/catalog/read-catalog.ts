@@ -9,6 +9,7 @@ import type {
   SourceRecord,
   SourceStore,
 } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { RegistryKeys } from '../../catalogs/sign/registry-keys.js';
 import { publishedKeys } from '../../catalogs/sign/registry-keys.js';
@@ -84,11 +85,11 @@ function viewOf(
       ? records.map((record): SourceView => ({ name: record.source, record }))
       : recipe.sources.map((source): SourceView => {
           const record = source.catalog === undefined ? undefined : recordOf(source.name);
-          return { name: source.name, recipe: source, ...(record === undefined ? {} : { record }) };
+          return { name: source.name, recipe: source, ...defined({ record }) };
         });
   const failure = builder.status().failing.find((one) => one.catalog === catalog.name);
   const state = stateOf(catalog, records, failure?.message);
-  return { catalog, sources, state, ...(recipe === undefined ? {} : { recipe }) };
+  return { catalog, sources, state, ...defined({ recipe }) };
 }
 
 /** If the stored recipe is invalid, another version applied it; the page shows that. */
@@ -119,7 +120,7 @@ export async function readSigning(
   const signature = await store.snapshotSignature(snapshot.catalog, snapshot.serial);
   return {
     keys: publishedKeys(await keys.all()),
-    ...(signature === undefined ? {} : { signature }),
+    ...defined({ signature }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { rateLimitKey } from '../../http/client-address.js';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -126,8 +127,7 @@ function turned({ group, kind, before, after }: ChangedEntry): ChangedEntry {
   return {
     group,
     kind,
-    ...(after === undefined ? {} : { before: after }),
-    ...(before === undefined ? {} : { after: before }),
+    ...defined({ before: after, after: before }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CatalogRecord, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { CachedCounts } from './cached-counts.js';
 import type { SnapshotPage, SnapshotRow } from './snapshots-section.js';
 
@@ -17,7 +18,7 @@ export function snapshotRows(store: Pick<SnapshotStore, 'snapshot'>, counts: Cac
     }
     const rows = await rowsOf(snapshots, SNAPSHOTS_OF_PAGE);
     const last = rows.at(-1)?.snapshot.serial ?? 1;
-    return { rows, isLater, ...(last > 1 ? { next: last } : {}) };
+    return { rows, isLater, ...defined({ next: last > 1 ? last : undefined }) };
   }
 
   /**
@@ -31,7 +32,7 @@ export function snapshotRows(store: Pick<SnapshotStore, 'snapshot'>, counts: Cac
       const stand =
         snapshot.withdrawn === undefined && before !== undefined && before.withdrawn === undefined;
       const changes = stand ? await counts.snapshotChanges(snapshot.catalog, snapshot.serial) : undefined;
-      rows.push({ snapshot, ...(changes === undefined ? {} : { changes }) });
+      rows.push({ snapshot, ...defined({ changes }) });
     }
     return rows;
   }

@@ -1,5 +1,6 @@
 import type { Event, EventStore, FunctionRecord, FunctionStore, ReleaseSummary } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { functionPath, releasePath } from '../addresses.js';
 import type { Site } from '../site.js';
 import { type FeedEntry, permanentId } from './atom.js';
@@ -59,7 +60,10 @@ export async function registryEntries(
   }
   const shown = found.slice(0, maxEntries);
   const next = found.length > maxEntries ? shown.at(-1)!.sequence : before;
-  return { entries: shown.map((one) => entryOf(one, site)), ...(next > 1 ? { next } : {}) };
+  return {
+    entries: shown.map((one) => entryOf(one, site)),
+    ...defined({ next: next > 1 ? next : undefined }),
+  };
 }
 
 function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event): FeedEvent | undefined {
@@ -72,8 +76,7 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
     group,
     kind,
     release,
-    ...(digest === undefined ? {} : { digest }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ digest, reason }),
   };
 }
 
@@ -107,7 +110,10 @@ export function functionEntries(
   const from = Math.max(happenings.length - (start ?? Number.POSITIVE_INFINITY), 0);
   const shown = happenings.slice(from, from + FEED_LIMITS.maxEntries);
   const next = happenings.length - from - shown.length;
-  return { entries: shown.map((one) => entryOf(one, site)), ...(next > 0 ? { next } : {}) };
+  return {
+    entries: shown.map((one) => entryOf(one, site)),
+    ...defined({ next: next > 0 ? next : undefined }),
+  };
 }
 
 function ofRelease(

@@ -1,5 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { FunctionRecord, ReleaseHead, SigningPolicy } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { type Derivation, type DeriveDeps, oncePerThread } from '../../workers/derive/derivation.js';
 import { readDefinition } from '../../workers/derive/stored-definition.js';
 import {
@@ -41,7 +42,9 @@ export const FUNCTION_DOCUMENT: Derivation<{
   async derive(deps, { reading, script, images = [], policies, ofRelease, tab, after, isIndexed }) {
     const view = {
       ...(await readView(deps, { reading, script, images, tab })),
-      ...(ofRelease && reading.known !== undefined ? { asked: reading.known.release.release } : {}),
+      ...defined({
+        asked: ofRelease && reading.known !== undefined ? reading.known.release.release : undefined,
+      }),
     };
     const { name, known, definition } = view;
     const title = `${name.group}/${name.kind}`;
@@ -53,9 +56,12 @@ export const FUNCTION_DOCUMENT: Derivation<{
         image: `${functionPath(name)}/card.png`,
         section: 'functions',
         isIndexed,
-        ...(known === undefined
-          ? {}
-          : { feeds: [{ title: `Releases of ${title}`, path: functionFeedPath(name) }] }),
+        ...defined({
+          feeds:
+            known === undefined
+              ? undefined
+              : [{ title: `Releases of ${title}`, path: functionFeedPath(name) }],
+        }),
       },
       body: <FunctionPage view={view} policies={policies} tab={tab} after={after} />,
     });
@@ -87,10 +93,14 @@ async function readView(
   return {
     ...reading,
     definition,
-    ...(known && { known: { ...known, ...(await readReadme(deps, views, known.release, images)) } }),
+    ...defined({
+      known: known ? { ...known, ...(await readReadme(deps, views, known.release, images)) } : undefined,
+    }),
     version: views.version(digest, definition, version, schemaUrl),
-    ...(script && { script: await views.script(script) }),
-    ...(tab === 'source' && { text: await views.text(digest, definition, 'entry' in stored) }),
+    ...defined({
+      script: script ? await views.script(script) : undefined,
+      text: tab === 'source' ? await views.text(digest, definition, 'entry' in stored) : undefined,
+    }),
   };
 }
 

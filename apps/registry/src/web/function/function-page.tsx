@@ -1,4 +1,5 @@
 import type { SigningPolicy } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
@@ -83,9 +84,11 @@ function tabs({ name, asked, releases, version, versions }: FunctionView, curren
     title: TITLES[tab],
     path: functionTabPath({ ...name, release: asked }, tab) + (tab === 'releases' ? '' : query),
     isCurrent: tab === current,
-    ...(tab === 'releases' && releases.length > 0 ? { count: releases.length } : {}),
-    ...(current === 'overview' ? { fragment: FRAGMENTS[tab] } : {}),
-    ...(current === 'overview' && tab === 'configuration' ? { fragmentPrefix: 'field-' } : {}),
+    ...defined({
+      count: tab === 'releases' && releases.length > 0 ? releases.length : undefined,
+      fragment: current === 'overview' ? FRAGMENTS[tab] : undefined,
+      fragmentPrefix: current === 'overview' && tab === 'configuration' ? 'field-' : undefined,
+    }),
   }));
 }
 

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
 import { compareReleasesPath, type FunctionTab, functionTabPath } from '../addresses.js';
@@ -121,12 +122,11 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     const images = tab === 'overview' ? await findReadmeImages(c, deps, reading) : [];
     return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
       reading,
-      ...(script && { script }),
-      ...(images.length > 0 && { images }),
+      ...defined({ script, images: images.length > 0 ? images : undefined }),
       policies: trust.policies,
       ofRelease,
       tab,
-      ...(after === undefined ? {} : { after }),
+      ...defined({ after }),
       isIndexed: !ofRelease && version === undefined && after === undefined,
     });
   }

@@ -18,6 +18,7 @@ import {
   KrmhubError,
   type Takedown,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindHeadStore } from '../../store/find-record.js';
@@ -132,7 +133,7 @@ export async function readFunction(
   return {
     name: { group: name.group, kind: name.kind },
     stored: known === undefined ? { entry: first!.entry } : storedDefinition(known.release),
-    ...(known === undefined ? {} : { known }),
+    ...defined({ known }),
     releases: fn?.releases ?? [],
     takedowns,
     catalogs: await readMemberships(deps, name),
@@ -164,8 +165,7 @@ async function readRelease(
   return {
     release,
     shown: displayedRelease(releases).release,
-    ...(predecessor === undefined ? {} : { predecessor }),
-    ...(manifest === undefined ? {} : { manifest: manifest.digest }),
+    ...defined({ predecessor, manifest: manifest?.digest }),
     verdict: releaseVerdict(trust.policies, release),
     signatures: signatureStates(
       trust.policies,

@@ -1,4 +1,5 @@
 import { describeSigner, type ServedEntry, type SourceStore, type UpstreamCandidates } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 
 /** Where a catalog of this registry has an upstream function from. */
 export interface UpstreamOriginView {
@@ -35,9 +36,7 @@ export async function readOrigins(
         catalog,
         source,
         signers: (record?.copy?.signatures ?? []).map(({ signer }) => describeSigner(signer)),
-        ...(record === undefined ? {} : { url: record.url }),
-        ...(version?.signedBy === undefined ? {} : { trusted: version.signedBy }),
-        ...(firstSeen === undefined ? {} : { firstSeen }),
+        ...defined({ url: record?.url, trusted: version?.signedBy, firstSeen }),
       });
     }
   }

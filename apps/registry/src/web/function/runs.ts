@@ -1,5 +1,6 @@
 import { unpinnedReferences } from '@krmhub/catalog';
 import { type FunctionVersion, ociDigest, parseImageReference } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { Tone } from '../parts/label.js';
 
@@ -56,5 +57,5 @@ function isPinned(runtime: FunctionVersion['runtime']): boolean {
 }
 
 function pinned(what: string, digest?: string): RunFact {
-  return { words: `${what}pinned`, tone: 'good', ...(digest === undefined ? {} : { digest }) };
+  return { words: `${what}pinned`, tone: 'good', ...defined({ digest }) };
 }

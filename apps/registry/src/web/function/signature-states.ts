@@ -12,6 +12,7 @@ import {
   verdictLabel,
   verdictText,
 } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { Tone } from '../parts/label.js';
 
 /** What is known about one signature of a release, and no more. */
@@ -72,7 +73,7 @@ export function signatureLabel(verdict: SignatureVerdict): SignatureLabel {
     words: verdictLabel(verdict),
     title: verdictText(verdict),
     tone: verdictTone(verdict),
-    ...(signer === undefined || !isSound(verdict) ? {} : { by: describeSigner(signer) }),
+    ...defined({ by: signer === undefined || !isSound(verdict) ? undefined : describeSigner(signer) }),
   };
 }
 

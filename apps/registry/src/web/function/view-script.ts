@@ -1,5 +1,6 @@
 import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { parse } from '@krmhub/starlark/syntax/parse';
 import { StarlarkSyntaxError } from '@krmhub/starlark/syntax/syntax-error';
 import type { SyntaxTree } from '@krmhub/starlark/syntax/tree';
@@ -87,8 +88,7 @@ export function viewScript({ size, bytes }: ScriptPart): ScriptView {
     html: problem === undefined ? highlightScript(shown.text) : escapeHtml(shown.text),
     lines: shown.lines,
     isCut: !isWhole || shown.isCut,
-    ...(tree === undefined ? {} : { loads: loadedModules(tree) }),
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ loads: tree === undefined ? undefined : loadedModules(tree), problem }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
@@ -55,12 +56,10 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): 
     const newest = found.items
       .filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked)
       .map((item) => searchItem(trust.policies, item));
-    const catalogs = (await store.catalogs()).map(({ name, newest: snapshot }) => ({
-      name,
-      ...(snapshot === undefined || snapshot.withdrawn !== undefined
-        ? {}
-        : { functions: snapshot.functions, cutAt: snapshot.createdAt }),
-    }));
+    const catalogs = (await store.catalogs()).map(({ name, newest }) => {
+      const snapshot = newest?.withdrawn === undefined ? newest : undefined;
+      return { name, ...defined({ functions: snapshot?.functions, cutAt: snapshot?.createdAt }) };
+    });
     return pageResponse(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
   });
 }

@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Event, EventStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { EVENTS } from '../addresses.js';
 import { EventsPage } from './events-page.js';
 import type { OperatorPages } from './operator-pages.js';
@@ -53,9 +54,9 @@ async function readEvents(
       if (by !== undefined && event.by !== by) continue;
       events.push(event);
       if (events.length === LIMITS.onPage)
-        return { events, ...(event.sequence > 1 ? { before: event.sequence } : {}) };
+        return { events, ...defined({ before: event.sequence > 1 ? event.sequence : undefined }) };
     }
     before = after + 1;
   }
-  return { events, ...(before > 1 ? { before } : {}) };
+  return { events, ...defined({ before: before > 1 ? before : undefined }) };
 }

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
@@ -23,11 +24,11 @@ export function fieldAttributes<Field extends string>(
     ...(hasHint ? [`${field}-hint`] : []),
   ];
   const [first] = Object.keys(problems);
-  return {
-    ...(described.length === 0 ? {} : { 'aria-describedby': described.join(' ') }),
-    ...(problem === undefined ? {} : { 'aria-invalid': 'true' as const }),
-    ...(first === field ? { autofocus: true } : {}),
-  };
+  return defined({
+    'aria-describedby': described.length === 0 ? undefined : described.join(' '),
+    'aria-invalid': problem === undefined ? undefined : ('true' as const),
+    autofocus: first === field ? true : undefined,
+  });
 }
 
 /** The problem of a field, next to it. */

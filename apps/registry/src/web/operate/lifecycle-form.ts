@@ -1,5 +1,6 @@
 import type { LifecycleAction } from '@krmhub/catalog';
 import { formatReplacement, isGroup, isKind, type Replacement } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { FieldProblems } from './field.js';
 import type { LifecycleField } from './release-page.js';
 
@@ -32,5 +33,5 @@ export function lifecycleRequest(
 function readReplacement(text: string): Replacement | undefined {
   const [, group = '', kind = '', releases] = /^([^/@\s]+)\/([^/@\s]+)(?:@(\S.*))?$/.exec(text) ?? [];
   if (!isGroup(group) || !isKind(kind) || (releases?.length ?? 0) > MAX_RANGE_LENGTH) return undefined;
-  return { group, kind, ...(releases === undefined ? {} : { releases }) };
+  return { group, kind, ...defined({ releases }) };
 }

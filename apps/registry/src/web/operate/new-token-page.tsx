@@ -54,9 +54,7 @@ export function NewTokenPage({
                 name="scopes"
                 value={scope}
                 checked={typed.scopes.includes(scope)}
-                {...(index === 0
-                  ? { id: 'scopes', ...fieldAttributes('scopes', problems, { hasHint: false }) }
-                  : {})}
+                {...scopeAttributes(index, problems)}
               />
               <span>
                 <b>{scope}</b> <span class="quiet">{describeScope(scope).meaning}</span>
@@ -90,6 +88,11 @@ export function NewTokenPage({
       </ActionForm>
     </>
   );
+}
+
+/** The link of a problem with the scopes leads to the first one. */
+function scopeAttributes(index: number, problems: FieldProblems<TokenField>) {
+  return index > 0 ? {} : { id: 'scopes', ...fieldAttributes('scopes', problems, { hasHint: false }) };
 }
 
 /** Shows a secret, which is not stored. */

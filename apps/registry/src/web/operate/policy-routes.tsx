@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { compareTrust, POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { ApplyPoliciesDeps } from '../../publish/trust/apply-policies.js';
 import { applyPolicies } from '../../publish/trust/apply-policies.js';
@@ -54,7 +55,9 @@ export function policyPageRoutes(deps: PolicyPageDeps, pages: OperatorPages): vo
     const { diagnostics = [], outcome, form } = given;
     const revision = stored?.revision ?? 0;
     const shown = {
-      ...(stored === undefined ? {} : { applied: { at: stored.appliedAt, by: stored.appliedBy } }),
+      ...defined({
+        applied: stored === undefined ? undefined : { at: stored.appliedAt, by: stored.appliedBy },
+      }),
       stored: stored?.text ?? '',
       text: form?.text ?? stored?.text ?? '',
       // A user who has seen both texts may replace the stored one.
@@ -65,7 +68,7 @@ export function policyPageRoutes(deps: PolicyPageDeps, pages: OperatorPages): vo
     return {
       head: { title: 'Signing policies', path: OPERATE_POLICIES },
       body: <PoliciesPage shown={shown} />,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     };
   };
 

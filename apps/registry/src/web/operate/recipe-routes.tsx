@@ -3,6 +3,7 @@ import { CatalogName } from '@krmhub/api/parameters';
 import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ApplyRecipeDeps } from '../../catalogs/apply-recipe.js';
 import {
   applyRecipe,
@@ -92,7 +93,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     return {
       head: { title: `Recipe of ${name}`, path: recipePath(name) },
       body: <RecipePage shown={shown} />,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     };
   };
 

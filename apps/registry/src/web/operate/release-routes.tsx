@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { refuseLacking } from '../../http/auth/authorize.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
@@ -95,7 +96,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     const page = (shown: Parameters<typeof ReleasesPage>[0]['shown'], status?: PrivatePage['status']) => ({
       head: { title: 'Releases', path: RELEASES },
       body: <ReleasesPage shown={{ takenDown, ...shown }} />,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     });
     if (typed.trim() === '') return page({ typed });
     const { name } = readSearchText(typed);
@@ -120,7 +121,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     return {
       head: { title: `${release.group}/${release.kind}@${release.release}`, path: RELEASES },
       body: <ReleasePage shown={{ release, ...given }} />,
-      ...(Object.keys(given.problems).length === 0 ? {} : { status: 400 }),
+      ...defined({ status: Object.keys(given.problems).length === 0 ? undefined : 400 }),
     };
   };
 
@@ -161,7 +162,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     return {
       head: { title: `Take down ${name.group}/${name.kind}@${name.release}`, path: takedownPath(name) },
       body: <TakedownPage shown={{ name, preview, ...given }} />,
-      ...(Object.keys(given.problems).length === 0 ? {} : { status: 400 }),
+      ...defined({ status: Object.keys(given.problems).length === 0 ? undefined : 400 }),
     };
   };
 
@@ -175,13 +176,14 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     async (c, { params: name, form: { reason = '', confirmed } }, { token }) => {
       const request = { reason: reason.trim(), by: token.name, token: token.id };
       const preview = await takeDownRelease(deps, name, { ...request, dryRun: true });
-      const problems: TakedownPageData['problems'] = {
-        ...(request.reason === '' ? { reason: { message: 'enter a reason' } } : {}),
+      const problems: TakedownPageData['problems'] = defined({
+        reason: request.reason === '' ? { message: 'enter a reason' } : undefined,
         // More releases can have the same bytes since the page was shown.
-        ...(confirmed === String(preview.takedowns.length)
-          ? {}
-          : { confirmed: { message: 'confirm that everything above is deleted' } }),
-      };
+        confirmed:
+          confirmed === String(preview.takedowns.length)
+            ? undefined
+            : { message: 'confirm that everything above is deleted' },
+      });
       if (Object.keys(problems).length > 0) return takedownPage(name, { reason, problems }, token);
       await takeDownRelease(deps, name, { ...request, dryRun: false });
       const gone = `${name.group}/${name.kind}@${name.release}`;

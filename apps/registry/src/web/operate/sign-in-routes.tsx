@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../../http/context.js';
 import { SIGN_IN, SIGN_OUT } from '../addresses.js';
 import { servePage } from '../serve-page.js';
@@ -38,7 +39,7 @@ export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: 
   const page = (signIn: SignIn, status?: PrivatePage['status']): PrivatePage => ({
     head: { title: 'Sign in', path: SIGN_IN },
     body: <SignInPage {...signIn} />,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   });
 
   servePage(app, SIGN_IN_ROUTES.signInPage, {}, async (c, { query }) => {

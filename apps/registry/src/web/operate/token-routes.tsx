@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { TokenId } from '@krmhub/api/parameters';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { TokenDeps } from '../../http/auth/issue-token.js';
 import { issueToken, revokeToken } from '../../http/auth/issue-token.js';
 import { tokenProblem } from '../../http/auth/tokens.js';
@@ -151,6 +152,6 @@ function newToken(typed: TokenInput, problems: FieldProblems<TokenField>): Priva
   return {
     head: { title: 'Create a token', path: NEW_TOKEN },
     body: <NewTokenPage typed={typed} problems={problems} />,
-    ...(Object.keys(problems).length === 0 ? {} : { status: 400 }),
+    ...defined({ status: Object.keys(problems).length === 0 ? undefined : 400 }),
   };
 }

@@ -1,5 +1,6 @@
 import type { SearchResult } from '@krmhub/api/model';
 import { SEARCH_ORDERS, type SearchOrder } from '@krmhub/api/parameters';
+import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, isYesOrNo } from '@krmhub/schema/facets';
 import { type SearchLink, searchPath } from '../addresses.js';
 
@@ -79,7 +80,7 @@ function facetValue(search: Search, name: FacetName, value: string, count: numbe
   const isChosen = (search[name] ?? []).includes(value);
   return {
     text: facetText(name, value),
-    ...(count === undefined ? {} : { count }),
+    ...defined({ count }),
     isChosen,
     path: isChosen ? pathWithout(search, name, value) : pathWith(search, name, value),
   };

@@ -1,4 +1,5 @@
 import { type Diagnostic, type ErrorCode, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** An error between threads or processes. A structured clone of a KrmhubError would lose its class. */
 export interface SentError {
@@ -12,15 +13,15 @@ export interface SentError {
 export function sentError(error: unknown): SentError {
   if (error instanceof KrmhubError) {
     const { code, message, hint, diagnostics } = error;
-    return { code, message, diagnostics, ...(hint === undefined ? {} : { hint }) };
+    return { code, message, diagnostics, ...defined({ hint }) };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { message, diagnostics: [], ...(stack === undefined ? {} : { stack }) };
+  return { message, diagnostics: [], ...defined({ stack }) };
 }
 
 export function receivedError({ code, message, hint, diagnostics, stack }: SentError): Error {
   if (code !== undefined) {
-    return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), diagnostics });
+    return new KrmhubError(code, message, { ...defined({ hint }), diagnostics });
   }
   const error = new Error(message);
   if (stack !== undefined) error.stack = stack;

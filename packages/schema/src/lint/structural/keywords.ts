@@ -1,3 +1,4 @@
+import { defined } from '../../defined.js';
 import type { Path } from '../../diagnostics/diagnostic.js';
 import { quote } from '../../diagnostics/quote.js';
 import type { JsonValue } from '../../documents/definition.js';
@@ -100,7 +101,7 @@ function reportUnknown(name: string, path: Path, report: Report): void {
   const known = Object.hasOwn(KEYWORD_HINTS, name) ? KEYWORD_HINTS[name] : undefined;
   const hint = known ?? (near === undefined ? undefined : `Did you mean ${near}?`);
   report('schema/unknown-keyword', path, `unknown keyword ${quote(name)}, which tools ignore`, {
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
     target: 'key',
   });
 }

@@ -59,7 +59,7 @@ interface Frame {
   node: YamlMap | YamlList | { kind: 'document'; content?: YamlNode };
   /** Of a mapping: the key whose value comes next. */
   key?: YamlScalar;
-  anchor?: string;
+  anchor: string | undefined;
   /** Nodes in it, those of its aliases included. */
   size: number;
 }
@@ -86,7 +86,7 @@ class TreeBuilder {
           if (event.directives.some(({ kind }) => kind === 'tag'))
             throw invalid(this.#name, 'the directive %TAG is not supported');
           this.#anchors = new Map();
-          this.#frames.push({ node: { kind: 'document' }, size: 0 });
+          this.#frames.push({ node: { kind: 'document' }, size: 0, anchor: undefined });
           break;
         case EVENT_ID.POP: {
           const { node, anchor, size } = this.#frames.pop()!;
@@ -106,7 +106,7 @@ class TreeBuilder {
           const node: YamlMap | YamlList =
             event.type === EVENT_ID.MAPPING ? { kind: 'map', entries: [] } : { kind: 'list', items: [] };
           if (tag !== undefined) node.tag = tag;
-          this.#frames.push({ node, size: 1, ...(anchor === undefined ? {} : { anchor }) });
+          this.#frames.push({ node, size: 1, anchor });
         }
       }
     }
@@ -125,9 +125,9 @@ class TreeBuilder {
       value: getScalarValue(this.#text, event),
       // Nothing that a reader takes for a number or a boolean has several lines.
       plain: event.style === SCALAR_STYLE.PLAIN && !/[\n\r]/.test(text),
-      ...(event.style === SCALAR_STYLE.LITERAL_BLOCK ? { literal: true } : {}),
-      ...(tag === undefined ? {} : { tag }),
     };
+    if (event.style === SCALAR_STYLE.LITERAL_BLOCK) node.literal = true;
+    if (tag !== undefined) node.tag = tag;
     this.#close(node, this.#slice(event.anchorStart, event.anchorEnd), 1);
   }
 

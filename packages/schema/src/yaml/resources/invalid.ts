@@ -1,3 +1,4 @@
+import { defined } from '../../defined.js';
 import { KrmhubError } from '../../diagnostics/error.js';
 
 /** The text cannot be parsed. Lines and columns count from 1; the caller adds the name of the file. */
@@ -37,6 +38,6 @@ export function invalidYaml(
   const place = isFile ? `${name}:${row + rowsBefore}:${column}` : `${name}: line ${row + rowsBefore}`;
   return new KrmhubError('invalid-document', `cannot read ${place}: ${reason}`, {
     cause: problem,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
 }

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { AwsV4Signer } from 'aws4fetch';
 import type { CredentialSource } from './credentials.js';
 import { S3_LIMITS } from './limits.js';
@@ -141,7 +142,9 @@ export class S3Client {
         method,
         headers: signed.headers,
         // A view of ours is never shared with another thread.
-        ...(request.body === undefined ? {} : { body: request.body as Uint8Array<ArrayBuffer> }),
+        ...defined({
+          body: request.body === undefined ? undefined : (request.body as Uint8Array<ArrayBuffer>),
+        }),
         redirect: 'manual',
         signal: stop.signal,
       });
@@ -177,7 +180,7 @@ export class S3Client {
     return new AwsV4Signer({
       accessKeyId,
       secretAccessKey,
-      ...(sessionToken === undefined ? {} : { sessionToken }),
+      ...defined({ sessionToken }),
       method,
       url: url.href,
       headers: inUrl ? headers : { ...headers, 'X-Amz-Content-Sha256': hash },

@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { StoreAway } from '../../store-away.js';
 import { S3_LIMITS } from './limits.js';
 import type { S3Credentials } from './place.js';
@@ -178,8 +179,10 @@ function credentials({ accessKeyId, secretAccessKey, sessionToken, expiration }:
   return {
     accessKeyId,
     secretAccessKey,
-    ...(sessionToken ? { sessionToken } : {}),
-    ...(Number.isNaN(expiresAt) ? {} : { expiresAt }),
+    ...defined({
+      sessionToken: sessionToken || undefined,
+      expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { defined } from '@krmhub/schema/defined';
 import { piecesOf, type S3Client } from './client.js';
 import { S3_LIMITS } from './limits.js';
 import { S3Error } from './s3-error.js';
@@ -48,9 +49,9 @@ export async function putObject(
     bodyHash: hash.toString('hex'),
     headers: {
       'x-amz-checksum-sha256': hash.toString('base64'),
-      ...(replace ? {} : { 'If-None-Match': '*' }),
+      ...defined({ 'If-None-Match': replace ? undefined : '*' }),
     },
-    ...(attempts === undefined ? {} : { attempts }),
+    ...defined({ attempts }),
   });
   return createdBy(response.status);
 }
@@ -122,7 +123,7 @@ export async function* listObjects(client: S3Client, start: string): AsyncGenera
     const text = await listing(client, 'list', {
       'list-type': '2',
       prefix: client.keyOf(start),
-      ...(token === undefined ? {} : { 'continuation-token': token }),
+      ...defined({ 'continuation-token': token }),
     });
     for (const one of elementsOf(text, 'Contents')) {
       const key = belowPrefix(client, textOf(one, 'Key'));

@@ -1,5 +1,6 @@
 import type { BlobStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { StoreAway } from '../../store-away.js';
 import { translateFileError } from '../folder.js';
 import type { BlobReader } from '../reader.js';
@@ -44,7 +45,7 @@ export async function openS3(
   const client = new S3Client({
     place,
     credentials,
-    ...(countRequest === undefined ? {} : { count: countRequest }),
+    ...defined({ count: countRequest }),
   });
   try {
     await refuseOtherOwner(client, owner);
@@ -61,7 +62,7 @@ export async function openS3(
   const cache = await BlobCache.open({
     folder: cacheFolder,
     maxBytes: cacheBytes,
-    ...(countCacheRead === undefined ? {} : { count: countCacheRead }),
+    ...defined({ count: countCacheRead }),
   }).catch((error: unknown) => {
     throw translateFileError(cacheFolder, error);
   });

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { partOf, translateFileError } from '../folder.js';
 import type { BlobReader, StoredFile } from '../reader.js';
 import { type BlobArea, damaged, digestOf, keyOf } from './area.js';
@@ -124,14 +125,16 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
       for await (const { digest } of listArea(options)) yield digest;
     },
     check: () => translated(() => checkWritable(options)),
-    ...(redirect && {
-      locate: (digest: Digest) =>
-        translated(() =>
-          client.presign(keyOf(area, digest), {
-            'response-content-type': 'application/octet-stream',
-            'response-content-disposition': 'attachment',
-          }),
-        ),
+    ...defined({
+      locate: redirect
+        ? (digest: Digest) =>
+            translated(() =>
+              client.presign(keyOf(area, digest), {
+                'response-content-type': 'application/octet-stream',
+                'response-content-disposition': 'attachment',
+              }),
+            )
+        : undefined,
     }),
   };
 }

@@ -7,6 +7,7 @@ import {
   type RepositoryBlob,
 } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { lost } from '../../artifacts/stored-blob.js';
 import type { Sql } from '../../sql/sql.js';
@@ -254,7 +255,6 @@ function descriptorOf(row: {
     digest,
     mediaType,
     size,
-    ...(artifactType !== null && { artifactType }),
-    ...(annotations !== null && { annotations }),
+    ...defined({ artifactType: artifactType ?? undefined, annotations: annotations ?? undefined }),
   };
 }

@@ -7,6 +7,7 @@ import type {
 } from '@krmhub/catalog';
 import { functionKey } from '@krmhub/catalog';
 import { compareReleases, type FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
 import { fromList, text, type Work } from '../../sql/statement.js';
@@ -119,9 +120,11 @@ export function releaseSummary(row: SummaryRow): ReleaseSummary {
   } = row;
   return {
     ...rest,
-    ...(readme !== null && { readme }),
-    ...(yanked && { yanked }),
-    ...(deprecated && { deprecated }),
-    ...(bundles && { bundles }),
+    ...defined({
+      readme: readme ?? undefined,
+      yanked: yanked ?? undefined,
+      deprecated: deprecated ?? undefined,
+      bundles: bundles ?? undefined,
+    }),
   };
 }

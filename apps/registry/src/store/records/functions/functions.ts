@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
@@ -150,7 +151,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
         const row = yield* filesOf.first({ group, kindFolded: kind.toLowerCase(), release });
         if (row === undefined) return undefined;
         const { digest, mediaType, readme } = row;
-        return { digest, mediaType, ...(readme !== null && { readme }) };
+        return { digest, mediaType, ...defined({ readme: readme ?? undefined }) };
       }),
 
     fileBytes: releaseFileReader(database),

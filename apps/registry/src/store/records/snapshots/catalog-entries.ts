@@ -7,6 +7,7 @@ import {
   type EntryQuery,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
@@ -151,7 +152,7 @@ export function catalogEntryRows({
       const { catalog, serial } = filter;
       const rows = await read(() => rowsAt(catalog, serial, names.slice(0, limit)));
       const next = isMore ? names[limit - 1] : undefined;
-      return { rows, ...(next === undefined ? {} : { next }) };
+      return { rows, ...defined({ next }) };
     },
 
     async countEntries(filter) {
@@ -179,8 +180,7 @@ export function catalogEntryRows({
             const [after] = yield* rowsAt(catalog, to, [name]);
             changed.push({
               ...name,
-              ...(before === undefined ? {} : { before }),
-              ...(after === undefined ? {} : { after }),
+              ...defined({ before, after }),
             });
           }
         });

@@ -1,5 +1,6 @@
 import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
@@ -198,16 +199,18 @@ function catalogRecord({
   catalog: typeof catalogs.$inferSelect;
   newest: typeof snapshots.$inferSelect | null;
 }): CatalogRecord {
-  return { ...row, ...(newest && { newest: snapshotRecord(newest) }) };
+  return { ...row, ...defined({ newest: newest ? snapshotRecord(newest) : undefined }) };
 }
 
 function snapshotRecord(columns: typeof snapshots.$inferSelect): SnapshotRecord {
   const { digest: _, labels, documents, withdrawn, sources, ...row } = columns;
   return {
     ...row,
-    ...(labels !== null && { labels }),
-    ...(documents !== null && { documents }),
-    ...(sources !== null && { sources }),
-    ...(withdrawn !== null && { withdrawn }),
+    ...defined({
+      labels: labels ?? undefined,
+      documents: documents ?? undefined,
+      sources: sources ?? undefined,
+      withdrawn: withdrawn ?? undefined,
+    }),
   };
 }

@@ -1,5 +1,6 @@
 import type { CatalogEntryRow, RenderedEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type StatementCall, text } from '../../sql/statement.js';
 import type { catalogFunctions } from '../schema/schema.js';
 
@@ -31,5 +32,5 @@ export function fromEntryRow(
   row: Omit<EntryRow, 'selection'> & { selection: StoredSelection },
 ): CatalogEntryRow {
   const { group, kind, entry, selection } = row;
-  return { group, kind, ...selection, ...(entry !== null && { entry }) };
+  return { group, kind, ...selection, ...defined({ entry: entry ?? undefined }) };
 }

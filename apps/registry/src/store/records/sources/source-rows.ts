@@ -1,5 +1,6 @@
 import type { SourceRecord, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { text, type Work } from '../../sql/statement.js';
 import type { catalogSources, EntryFacts } from '../schema/sources.js';
 
@@ -8,10 +9,12 @@ export function sourceRecord(row: typeof catalogSources.$inferSelect): SourceRec
   const { checkedAt, failure, copy, highest, ...rest } = row;
   return {
     ...rest,
-    ...(checkedAt !== null && { checkedAt }),
-    ...(failure && { failure }),
-    ...(copy && { copy }),
-    ...(highest && { highest }),
+    ...defined({
+      checkedAt: checkedAt ?? undefined,
+      failure: failure ?? undefined,
+      copy: copy ?? undefined,
+      highest: highest ?? undefined,
+    }),
   };
 }
 
@@ -31,7 +34,7 @@ export const ENTRY_COLUMNS = `one.source, one.group_name AS "group", one.kind, o
   one.first_seen AS "firstSeen", one.gone_at AS "goneAt"`;
 
 export function upstreamEntry({ source: _, facts, goneAt, ...row }: EntryRow): UpstreamEntry {
-  return { ...row, ...(JSON.parse(facts) as EntryFacts), ...(goneAt !== null && { goneAt }) };
+  return { ...row, ...(JSON.parse(facts) as EntryFacts), ...defined({ goneAt: goneAt ?? undefined }) };
 }
 
 /** Stored former entries of one function in one source: a source may change all the time. */

@@ -1,4 +1,5 @@
 import type { Digest, Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, max, sql } from 'drizzle-orm';
 import { inList, query, text, type Work } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
@@ -42,7 +43,7 @@ export function* withRuntimeDigests(rows: readonly (typeof takedowns.$inferSelec
     pins.set(takedown, [...(pins.get(takedown) ?? []), pin]);
   return rows.map((row) => {
     const runtimeDigests = pins.get(row.id);
-    return { ...takedown(row), ...(runtimeDigests === undefined ? {} : { runtimeDigests }) };
+    return { ...takedown(row), ...defined({ runtimeDigests }) };
   });
 }
 
@@ -66,7 +67,6 @@ export function takedown(row: typeof takedowns.$inferSelect): Takedown {
     at,
     by,
     reason,
-    ...(signers !== null && { signers }),
-    ...(scripts !== null && { scripts }),
+    ...defined({ signers: signers ?? undefined, scripts: scripts ?? undefined }),
   };
 }

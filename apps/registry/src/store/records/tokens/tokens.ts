@@ -1,4 +1,5 @@
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
@@ -100,9 +101,11 @@ function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
   const { hash: _, expiresAt, lastUsedAt, revokedAt, revokedReason, ...rest } = row;
   return {
     ...rest,
-    ...(expiresAt !== null && { expiresAt }),
-    ...(lastUsedAt !== null && { lastUsedAt }),
-    ...(revokedAt !== null && { revokedAt }),
-    ...(revokedReason !== null && { revokedReason }),
+    ...defined({
+      expiresAt: expiresAt ?? undefined,
+      lastUsedAt: lastUsedAt ?? undefined,
+      revokedAt: revokedAt ?? undefined,
+      revokedReason: revokedReason ?? undefined,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { text, type Work } from '../../sql/statement.js';
 import type { FoldedName } from './record-names.js';
 
@@ -70,8 +71,10 @@ export function* readProgress(): Work<Progress> {
     catalogs.set(name, {
       serial,
       deleted: deleted === 1,
-      ...(target !== null && { target }),
-      ...(group !== null && kind !== null && { after: { group, kind } }),
+      ...defined({
+        target: target ?? undefined,
+        after: group !== null && kind !== null ? { group, kind } : undefined,
+      }),
     });
   }
   const fill =

@@ -1,5 +1,6 @@
 import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { inList, text, type Work } from '../../sql/statement.js';
 import { IN_NEWEST_SNAPSHOT } from '../rows.js';
 import { upstreamColumns } from '../upstream-rows.js';
@@ -162,7 +163,7 @@ function ofRegistry({ group: _, kindFolded: __, deprecation, ...row }: FunctionR
 /** Returns what search needs to know of the versions of an entry. */
 function versionsOf(selection: string): Pick<EntryVersion, 'source' | 'release'>[] {
   const { versions } = JSON.parse(selection) as { versions: EntryVersion[] };
-  return versions.map(({ source, release }) => ({ source, ...(release !== undefined && { release }) }));
+  return versions.map(({ source, release }) => ({ source, ...defined({ release }) }));
 }
 
 export function keyOf({ group, kindFolded }: FoldedName): string {
