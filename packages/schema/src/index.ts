@@ -6,6 +6,7 @@ export { exampleConfig } from './config-fields/example.js';
 export type { ConfigRule } from './config-fields/rules.js';
 export { FURTHER_RULES } from './config-fields/rules.js';
 export * from './convert/convert.js';
+export { sharedImageRelease } from './convert/image-release.js';
 export * from './diagnostics/diagnostic.js';
 export * from './diagnostics/error.js';
 export type { Draft, Location } from './dialects/draft.js';

@@ -152,6 +152,24 @@ describe('lint', () => {
     expect(await codes('kep')).toEqual(['license/not-in-kep-enum']);
   });
 
+  it('warns of the image of another release with --release', async () => {
+    await put('definition.yaml', definition('registry.example.com/fn:v0.1.0'));
+    const told = async (...options: string[]) => {
+      const { exitCode, out } = await lint(['definition.yaml', '-o', 'json', ...options]);
+      const { diagnostics } = JSON.parse(out()) as {
+        diagnostics: { code: string; range: unknown; message: string }[];
+      };
+      return [exitCode, diagnostics.map(({ code, message }) => `${code}: ${message}`)];
+    };
+    const message = 'the image "registry.example.com/fn:v0.1.0" is of the release 0.1.0, not of 1.0.0';
+    expect(await told('--release', 'v1.0.0')).toEqual([0, [`image/other-release: ${message}`]]);
+    expect([await told(), await told('--release', '0.1.0')]).toEqual([
+      [0, []],
+      [0, []],
+    ]);
+    expect((await lint(['definition.yaml', '--release', 'latest'])).exitCode).toBe(2);
+  });
+
   it('lints a file once if it is an argument twice', async () => {
     await put('all/good.yaml', definition());
     expect((await lint(['all', 'all/good.yaml', 'all'])).out()).toBe('1 file: no problems\n');

@@ -18,6 +18,7 @@ export function registerLint(program: Command, io: Io): void {
         .choices(['registry', 'kep'])
         .default('registry'),
     )
+    .option('--release <release>', 'Release to publish. Warns if the image tags are of another one.')
     .option('--skip-others', 'Skip documents of other kinds in named files too.')
     .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseWebUrl)
     .addHelpText(
@@ -34,6 +35,7 @@ Exit codes: 0 no errors (warnings are possible), 1 errors.
 Examples:
   krmhub lint definition.yaml
   krmhub lint functions/ --ruleset kep
+  krmhub lint definition.yaml --release 1.0.0
   krmhub lint functions/ -o json | jq .diagnostics
   krmhub lint functions/ -o sarif > krmhub.sarif`,
     )

@@ -1,4 +1,4 @@
-import { sharedImageRelease, splitCatalog } from '@krmhub/catalog';
+import { splitCatalog } from '@krmhub/catalog';
 import {
   canonicalRelease,
   compareReleases,
@@ -9,6 +9,7 @@ import {
   type LintResult,
   lint,
   releaseFromPath,
+  sharedImageRelease,
 } from '@krmhub/schema';
 import type { Io } from '../io/io.js';
 import { type DocumentFile, readDocumentFiles } from './document-files.js';
@@ -40,18 +41,25 @@ export interface Definitions {
   skipped: number;
 }
 
-/** Reads and lints files. `prepare` may change a file before it is linted. */
+/** Reads and lints files. `prepare` may change a file before it is linted. `release` is what all of them are to be. */
 export async function readDefinitions(
   io: Io,
   names: readonly string[],
-  prepare: (source: DocumentFile) => Promise<DocumentFile> = async (source) => source,
+  {
+    release,
+    prepare = async (source) => source,
+  }: { release?: string | undefined; prepare?: (source: DocumentFile) => Promise<DocumentFile> } = {},
 ): Promise<Definitions> {
   const result: Definitions = { diagnostics: [], sources: new Map(), definitions: [], skipped: 0 };
   for await (const read of readDocumentFiles(io, names)) {
     // A file can be named by itself and by its folder.
     if (result.sources.has(read.name)) continue;
     const source = await prepare(read);
-    const linted = lint(source.bytes, { file: source.name, skipForeign: !source.explicit });
+    const linted = lint(source.bytes, {
+      file: source.name,
+      skipForeign: !source.explicit,
+      ...(release === undefined ? {} : { release }),
+    });
     if (!source.explicit && hasOnlyOtherDocuments(linted)) {
       result.skipped++;
       continue;
@@ -96,6 +104,19 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
+/** Returns the canonical form of `--release`. Throws `usage`. */
+export function readRelease(wanted: string): string {
+  const release = canonicalRelease(wanted);
+  if (release !== undefined) return release;
+  throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version without build metadata`, {
+    hint: 'Use a release such as 1.2.3, v1.2, or 1.3.0-rc.1, for example: --release 1.2.3',
+  });
+}
+
+function imagesOf({ versions }: FunctionDefinition): string[] {
+  return versions.flatMap(({ runtime: { container } }) => (container === undefined ? [] : [container.image]));
+}
+
 /**
  * Assigns a release to each definition: the requested one, else the version that its images or download URLs share.
  * Throws `usage` for definitions without a release, and for two definitions with the same release.
@@ -104,16 +125,11 @@ export function assignReleases(
   definitions: Definitions['definitions'],
   wanted: string | undefined,
 ): Submission[] {
-  const release = wanted === undefined ? undefined : canonicalRelease(wanted);
-  if (wanted !== undefined && release === undefined) {
-    throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version without build metadata`, {
-      hint: 'Use a release such as 1.2.3, v1.2, or 1.3.0-rc.1, for example: --release 1.2.3',
-    });
-  }
+  const release = wanted === undefined ? undefined : readRelease(wanted);
   const without: string[] = [];
   const submissions = definitions.flatMap(({ definition, ...rest }): Submission[] => {
     const { group, names } = definition;
-    const named = release ?? sharedImageRelease(definition) ?? sharedDownloadRelease(definition);
+    const named = release ?? sharedImageRelease(imagesOf(definition)) ?? sharedDownloadRelease(definition);
     if (named !== undefined) return [{ group, kind: names.kind, release: named, definition, ...rest }];
     without.push(`${group}/${names.kind} (${rest.file})`);
     return [];

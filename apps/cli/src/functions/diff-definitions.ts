@@ -85,11 +85,13 @@ async function loadFile(
   { registry }: DiffOptions,
 ): Promise<{ side: Side; definition: FunctionDefinition }> {
   const { readDefinitions } = await import('../documents/read-definitions.js');
-  const { diagnostics, sources, definitions } = await readDefinitions(io, [name], async (source) => {
-    if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
-    const { publishedScripts } = await import('./publish/published-scripts.js');
-    const filled = await publishedScripts(io, source, registry === undefined ? {} : { registry });
-    return { ...source, bytes: filled.bytes };
+  const { diagnostics, sources, definitions } = await readDefinitions(io, [name], {
+    prepare: async (source) => {
+      if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
+      const { publishedScripts } = await import('./publish/published-scripts.js');
+      const filled = await publishedScripts(io, source, registry === undefined ? {} : { registry });
+      return { ...source, bytes: filled.bytes };
+    },
   }).catch((error: unknown) => {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
     throw new KrmhubError('not-found', error.message, {

@@ -1,10 +1,4 @@
-import {
-  type Catalog,
-  canonicalRelease,
-  type FunctionDefinition,
-  KrmhubError,
-  parseImageReference,
-} from '@krmhub/schema';
+import { type Catalog, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { renderDefinition } from '../render/render.js';
 
 /**
@@ -30,22 +24,4 @@ export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition
     definition,
     bytes: encoder.encode(renderDefinition(definition)),
   }));
-}
-
-/**
- * Returns the canonical release in the image tags of a definition. Undefined if there is no image, a tag is missing or
- * not a single release (`v1` moves), or two tags differ.
- */
-export function sharedImageRelease(definition: FunctionDefinition): string | undefined {
-  const releases = new Set<string | undefined>();
-  for (const { runtime } of definition.versions) {
-    if (runtime.container !== undefined) releases.add(imageRelease(runtime.container.image));
-  }
-  return releases.size === 1 ? [...releases][0] : undefined;
-}
-
-function imageRelease(image: string): string | undefined {
-  const reference = parseImageReference(image);
-  if (!reference.ok || reference.tag === undefined || !/^v?\d+\.\d+/.test(reference.tag)) return undefined;
-  return canonicalRelease(reference.tag);
 }

@@ -4,6 +4,7 @@ import type { Draft } from '../dialects/draft.js';
 import { readYaml } from '../yaml/index.js';
 import type { RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
+import { otherRelease } from './other-release.js';
 import type { LintRuleset } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
@@ -107,6 +108,11 @@ const CASES: Case[] = [
   image('image/floating-tag', '«ghcr.io/acme/fn:v0.3'),
   image('image/unpinned-release', '«ghcr.io/acme/fn:v1.2.3', `ghcr.io/acme/fn:v1.2.3\n      sha256: ${SHA}`),
   image('image/no-digest', '«ghcr.io/acme/fn:build-17', `ghcr.io/acme/fn:build-17@sha256:${SHA}`),
+  image(
+    'image/other-release',
+    `«ghcr.io/acme/fn:v1.2.4@sha256:${SHA}`,
+    `ghcr.io/acme/fn:1.2.3@sha256:${SHA}`,
+  ),
   image('image/digest-form', `ghcr.io/acme/fn:v1.2.3\n      sha256: «sha256:${SHA}`),
   image('image/digest-mismatch', `ghcr.io/acme/fn@sha256:${'b'.repeat(64)}\n      sha256: «${SHA}`),
   platforms('exec/uri', PROGRAM.replace('https:', '«http:')),
@@ -365,7 +371,8 @@ function draftOf(text: string): Draft {
 }
 
 function found(text: string, ruleset: LintRuleset = 'registry'): Diagnostic[] {
-  return runRules(RULES, draftOf(text), ruleset);
+  // Nothing contradicts the release of the good definition.
+  return runRules([...RULES, otherRelease('1.2.3')], draftOf(text), ruleset);
 }
 
 const line = ({ code, severity, range, message }: Diagnostic): string =>

@@ -128,6 +128,11 @@ export const LINT_RULES = {
     summary: 'No digest pins the image, so its tag can move to another image.',
     fix: 'Add `sha256: <64 hexadecimal digits>` next to `image`.',
   },
+  'image/other-release': {
+    severity: 'warning',
+    summary: 'The images have the tag of another release than the one in `--release`.',
+    fix: 'Use the image of the release, or correct the release.',
+  },
   'image/digest-form': {
     severity: 'error',
     summary: '`sha256` of an image is not 64 lower-case hexadecimal digits.',

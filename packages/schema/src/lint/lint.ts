@@ -15,6 +15,7 @@ import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
 import { Findings } from './findings.js';
 import type { LintedDocument, LintResult } from './lint-result.js';
+import { otherRelease } from './other-release.js';
 import type { LintRuleset, Rule } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
@@ -24,6 +25,8 @@ export interface LintOptions {
   file: string;
   /** Default `registry`. */
   ruleset?: LintRuleset;
+  /** The canonical release that the definitions are to be; without it, nothing is said about releases. */
+  release?: string;
   limits?: Partial<DocumentLimits>;
   /** Skips documents of other tools, such as a Deployment. */
   skipForeign?: boolean;
@@ -66,7 +69,7 @@ function lintYaml(yaml: ReturnType<typeof readYaml>, options: LintOptions): Lint
     }
     findings.add(dialect.diagnostics);
     const drafts = completeDrafts(dialect.drafts, options.complete, findings);
-    const faulty = lintDrafts(drafts, ruleset, findings);
+    const faulty = lintDrafts(drafts, ruleset, findings, options.release);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
     const good = drafts.filter((_, index) => faulty[index] === false);
     if (dialect.kind === 'KRMFunctionDefinition') {
@@ -125,7 +128,13 @@ function isInside(range: Range | undefined, outer: readonly Range[]): boolean {
  * Returns whether each draft has errors. It also compares the drafts of one document, and stops if there are too many
  * errors.
  */
-function lintDrafts(drafts: readonly Draft[], ruleset: LintRuleset, findings: Findings): boolean[] {
+function lintDrafts(
+  drafts: readonly Draft[],
+  ruleset: LintRuleset,
+  findings: Findings,
+  release: string | undefined,
+): boolean[] {
+  const ofRelease = release === undefined ? [] : [otherRelease(release)];
   const checkEntry = createEntryCheck();
   const faulty: boolean[] = [];
   for (const [index, draft] of drafts.entries()) {
@@ -133,7 +142,7 @@ function lintDrafts(drafts: readonly Draft[], ruleset: LintRuleset, findings: Fi
       findings.incomplete = true;
       break;
     }
-    const rules: Rule[] = [...RULES, (entry, report) => checkEntry(entry, index, report)];
+    const rules: Rule[] = [...RULES, ...ofRelease, (entry, report) => checkEntry(entry, index, report)];
     const found = runRules(rules, draft, ruleset);
     findings.add(found);
     faulty.push(hasErrors(found));

@@ -5,6 +5,7 @@ import {
   OCI_SCHEME,
   readDocumentFile,
 } from '../../documents/document-files.js';
+import { readRelease } from '../../documents/read-definitions.js';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
@@ -53,10 +54,15 @@ export async function lintFiles(io: Io, names: readonly string[], options: LintF
 async function* lintAll(
   io: Io,
   files: DocumentFileList['files'],
-  { ruleset, skipOthers = false }: LintFilesOptions,
+  { ruleset, skipOthers = false, release }: LintFilesOptions,
   { needsBytes }: ReportWriter,
 ): AsyncGenerator<FileReport> {
-  const options: LintSourceOptions = { ruleset, skipOthers, cwd: io.cwd };
+  const options: LintSourceOptions = {
+    ruleset,
+    skipOthers,
+    cwd: io.cwd,
+    ...(release === undefined ? {} : { release: readRelease(release) }),
+  };
   const { lintInThreads, threadsFor } = await import('./threads.js');
   // Threads have no stdin and no credentials.
   const here = files.some(({ name }) => name === STDIN_NAME || name.startsWith(OCI_SCHEME));

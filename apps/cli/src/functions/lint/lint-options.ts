@@ -5,5 +5,7 @@ export interface LintFilesOptions {
   output: LintFormat;
   ruleset: LintRuleset;
   skipOthers?: boolean;
+  /** What the definitions are to be published as. */
+  release?: string;
   rulesUrl?: string;
 }

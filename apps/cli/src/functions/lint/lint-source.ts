@@ -21,6 +21,8 @@ export interface FileReport {
 
 export interface LintSourceOptions {
   ruleset: LintRuleset;
+  /** Canonical. */
+  release?: string;
   /** Also skip documents of other kinds in named files. */
   skipOthers: boolean;
   /** The folder that file names are relative to. */
@@ -37,7 +39,13 @@ export async function lintSource(source: DocumentFile, options: LintSourceOption
   const own = await lintOwnDocument(bytes, name, documentFolder(name, options));
   if (own !== undefined) return createReport(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
-  const result = lint(bytes, { file: name, ruleset: options.ruleset, skipForeign: lenient });
+  const { ruleset, release } = options;
+  const result = lint(bytes, {
+    file: name,
+    ruleset,
+    skipForeign: lenient,
+    ...(release === undefined ? {} : { release }),
+  });
   if (lenient && hasOnlyOtherDocuments(result))
     return { name, skipped: true, skippedDocuments: 0, diagnostics: [], bytes: undefined };
   const diagnostics = await withScripts(source, result.diagnostics, options);

@@ -2,13 +2,17 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
-import { sharedImageRelease } from '@krmhub/catalog';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
 import { OCI_SCHEME } from '../../documents/document-files.js';
-import { assignReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
+import {
+  assignReleases,
+  readDefinitions,
+  readRelease,
+  type Submission,
+} from '../../documents/read-definitions.js';
 import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls, plural } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
@@ -82,12 +86,15 @@ async function readSubmissions(
   scripts: readonly ScriptArtifact[];
 }> {
   const scripts: ScriptArtifact[] = [];
-  const { diagnostics, sources, definitions, skipped } = await readDefinitions(io, files, async (source) => {
-    if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
-    const { publishedScripts } = await import('./published-scripts.js');
-    const filled = await publishedScripts(io, source, options);
-    scripts.push(...filled.scripts);
-    return { ...source, bytes: filled.bytes };
+  const { diagnostics, sources, definitions, skipped } = await readDefinitions(io, files, {
+    release: options.release === undefined ? undefined : readRelease(options.release),
+    prepare: async (source) => {
+      if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
+      const { publishedScripts } = await import('./published-scripts.js');
+      const filled = await publishedScripts(io, source, options);
+      scripts.push(...filled.scripts);
+      return { ...source, bytes: filled.bytes };
+    },
   });
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (hasErrors(diagnostics)) {
@@ -110,7 +117,6 @@ async function readSubmissions(
     });
   }
   const submissions = assignReleases(definitions, options.release);
-  await printOtherTags(io, submissions);
   if (options.readme !== undefined && submissions.length !== 1) {
     throw new KrmhubError('usage', `--readme requires a single definition, got ${submissions.length}`, {
       hint: 'Publish the definition with the README in a separate command.',
@@ -144,18 +150,6 @@ async function printChangeWarnings(
 ): Promise<void> {
   const changes = plans.flatMap((plan) => plan.changes);
   await printWarnings(io, changes, sources, 'list them with `krmhub diff`');
-}
-
-/** Warns of releases whose images have the tag of another one: users would take one for the other. */
-async function printOtherTags(io: Io, submissions: readonly Submission[]): Promise<void> {
-  for (const { group, kind, release, definition } of submissions) {
-    const named = sharedImageRelease(definition);
-    if (named === undefined || named === release) continue;
-    const what = escapeControls(
-      `${group}/${kind}@${release}: its images have the tag of the release ${named}`,
-    );
-    await printWarning(io, what);
-  }
 }
 
 async function printRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {
