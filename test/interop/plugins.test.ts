@@ -24,6 +24,7 @@ const SCRIPTS = {
   'reset.sh': setting('set', 'again'),
   'hang.sh': '#!/bin/sh\nwhile :; do sleep 1; done\n',
 };
+const HEAD = 'apiVersion: example.com/v1\nkind: SetLabels\nmetadata: {name: set}\n';
 const PLUGINS = ['--enable-alpha-plugins'];
 /** Scalars in every style, comments, and lines that kustomize folds. */
 const NOTATIONS = `# A comment.
@@ -203,6 +204,76 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
     expect([built.code, built.stdout]).toEqual([1, '']);
     expect(built.stderr).toContain('does not satisfy the schema of its catalog');
     expect(built.stderr).toContain('the functionConfig has the unknown field "speck"; did you mean "spec"?');
+  });
+
+  it.each(ORACLES)('check as Kubernetes does, by $program', async (oracle) => {
+    const other = new BuildUser(path.join(folder, `checks-${oracle.program}`));
+    const rule =
+      '{rule: "!has(self.ip) || cidr(\'10.0.0.0/8\').containsIP(self.ip)", message: it must be inside}';
+    const properties =
+      '{spec: {type: object, x-kubernetes-validations: [RULE], properties: {ip: {type: string}, color: {type: string, pattern: "^[a-z]+$"}, size: {type: integer, format: int64}}}}';
+    const schema = `    schema: {openAPIV3Schema: {type: object, properties: ${properties.replace('RULE', rule)}}}\n`;
+    other.write({
+      'catalog.yaml': catalogText(`${scripts.entry('SetLabels', 'set.sh', SCRIPTS['set.sh'])}${schema}`),
+      'app/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'app/settings.yaml': CONFIG_MAP,
+    });
+    const installed = await other.krmhub('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec');
+    expect(installed).toMatchObject({ code: 0 });
+    const build = async (spec: string) => {
+      other.write({ 'app/set.yaml': `${HEAD}spec: ${spec}\n` });
+      const { code, stderr } = await other.byHand(oracle, 'app', ...PLUGINS);
+      return [code, stderr];
+    };
+    expect(await build('{color: red, size: 9223372036854775807, ip: 10.1.2.3}')).toEqual([0, '']);
+    for (const [spec, problem] of [
+      ['{color: Red}', 'spec.color must match pattern "^[a-z]+$"'],
+      ['{size: 9223372036854775808}', 'spec.size must be an integer of 64 bits'],
+      ['{size: "1"}', 'spec.size must be an integer, not a string'],
+      ['[red]', 'spec must be a mapping, not a list'],
+      ['{ip: 11.1.2.3}', 'spec is not valid: it must be inside'],
+    ]) {
+      expect(await build(spec!)).toEqual([1, expect.stringContaining(problem!)]);
+    }
+  });
+
+  it('check with the schema of the release that they run', async () => {
+    const entryWith = (field: string) =>
+      catalogText(
+        `${scripts.entry('SetLabels', 'set.sh', SCRIPTS['set.sh'])}    schema: {openAPIV3Schema: {type: object, properties: {${field}: {type: string}}}}\n`,
+      );
+    const other = new BuildUser(path.join(folder, 'schemas'));
+    const app = {
+      'kustomization.yaml':
+        'catalogs: [../catalog.yaml]\nresources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'settings.yaml': CONFIG_MAP,
+      'set.yaml': `${HEAD}older: a\n`,
+    };
+    for (const [name, text] of Object.entries(app)) other.write({ [`locked/${name}`]: text });
+    const plain = app['kustomization.yaml'].replace(/^.*\n/, '');
+    for (const [name, text] of Object.entries({ ...app, 'kustomization.yaml': plain })) {
+      other.write({ [`plain/${name}`]: text, [`newer/${name}`]: text.replace('older: a', 'newer: a') });
+    }
+    other.write({ 'catalog.yaml': entryWith('older') });
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await other.krmhub(...args);
+      expect(code, stdout + stderr).toBe(0);
+      return stderr;
+    };
+    await run('lock', 'locked', '-c', 'catalog.yaml');
+    other.write({ 'catalog.yaml': entryWith('newer') });
+    const lock = readFileSync(path.join(other.folder, 'locked/krmhub.lock'), 'utf8');
+    other.write({ 'plain/krmhub.lock': lock });
+    const install = ['plugins', 'install', '-c', 'catalog.yaml', '--allow-exec'];
+    expect(await run(...install, '--lock', 'plain/krmhub.lock')).not.toContain('warning');
+    expect(await other.byHand(ORACLES[0], 'plain', ...PLUGINS)).toMatchObject({ code: 0, stderr: '' });
+    await run(...install);
+    expect(await other.byHand(ORACLES[0], 'newer', ...PLUGINS)).toMatchObject({ code: 0, stderr: '' });
+    await rm(path.join(other.folder, 'plain/krmhub.lock'));
+    expect(await other.byHand(ORACLES[0], 'plain', ...PLUGINS)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the functionConfig has the unknown field "older"'),
+    });
   });
 
   it('run what a lock file names, if it is installed', async () => {
