@@ -35,6 +35,9 @@ describe('a git source', () => {
       '?ref=main': two,
       '?ref=v1': one,
       '?ref=refs/tags/v1': one,
+      '?ref=tags/v1': one,
+      '?ref=heads/main': two,
+      '?ref=HEAD': two,
       [`?ref=${two}`]: two,
     };
     for (const [ref, commit] of Object.entries(commits)) {

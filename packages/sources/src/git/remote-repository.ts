@@ -72,14 +72,12 @@ export class RemoteRepository {
     });
   }
 
-  /** Resolves a branch, a tag or a commit; by default the default branch. */
+  /** Resolves a branch, a tag, another ref, or a commit; by default the default branch. */
   async resolveRef(name: string | undefined): Promise<{ ref: string; commit: string }> {
     if (name !== undefined && COMMIT.test(name)) return { ref: name, commit: name };
-    // Like git for short names (gitrevisions): a tag has precedence over a branch.
+    // Like git (gitrevisions): `HEAD` and whole names, then `heads/main` or `pull/1/head`. A tag precedes a branch.
     const wanted =
-      name === undefined
-        ? ['HEAD']
-        : [...(name.startsWith('refs/') ? [name] : []), `refs/tags/${name}`, `refs/heads/${name}`];
+      name === undefined ? ['HEAD'] : [name, `refs/${name}`, `refs/tags/${name}`, `refs/heads/${name}`];
     const patterns = wanted.flatMap((ref) => [ref, `${ref}^{}`]);
     const listed = await this.#git(['ls-remote', '--', this.#url.href, ...patterns]);
     const refs = new Map<string, string>();
