@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the disk is read-only',
+  ENAMETOOLONG: 'a name is too long',
   EXDEV: 'it is on another disk than its package',
 };
 
@@ -21,6 +22,15 @@ export function fileError(what: string, error: unknown): unknown {
   const kind =
     code === 'ENOENT' ? 'not-found' : code === 'ENOSPC' || code === 'EDQUOT' ? 'storage-full' : 'unavailable';
   return new KrmhubError(kind, `${what}: ${REASONS[code] ?? code}`, { cause: error });
+}
+
+/** Runs file operations. Throws their errors as those for the user. */
+export function attempt<T>(what: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw fileError(what, error);
+  }
 }
 
 /** Returns the code of an error of the file system. */

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageFolders } from '../plan/package-tree.js';
@@ -16,6 +16,20 @@ usePackageFolders();
 const KPTFILE = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n';
 const paths = async (folder: string) =>
   (await readPackage(folder)).resources.map(({ path: at, index }) => `${at}#${index}`);
+
+/** Root may read everything. */
+async function asOrdinaryUser(folders: readonly string[], action: () => Promise<void>): Promise<void> {
+  if (process.getuid?.() !== 0) return action();
+  for (const folder of folders) chownSync(folder, NOBODY, NOBODY);
+  process.seteuid?.(NOBODY);
+  try {
+    await action();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+const NOBODY = 65_534;
 
 describe('readPackage', () => {
   it('reads files in the order of kpt, and each document of them', async () => {
@@ -130,6 +144,25 @@ describe('readPackage', () => {
     await expect(readPackage(path.join(folder, 'none'))).rejects.toMatchObject({ code: 'not-found' });
   });
 
+  it.each([
+    ['sub', 0o000, 'cannot read sub/Kptfile: permission denied'],
+    ['sub', 0o600, 'cannot read sub/Kptfile: permission denied'],
+    ['sub', 0o300, 'cannot read the folder sub/: permission denied'],
+    ['.', 0o300, /^cannot read .*: permission denied$/],
+    ['.', 0o000, /^cannot read .*: permission denied$/],
+  ])('names a folder that the user may not read: %s with mode %i', async (name, mode, message) => {
+    const folder = packageFolder({ 'a.yaml': configMap('a'), 'sub/b.yaml': configMap('b') });
+    const closed = path.join(folder, name);
+    await asOrdinaryUser([folder, path.join(folder, 'sub')], async () => {
+      chmodSync(closed, mode);
+      const reading = readPackage(folder).finally(() => chmodSync(closed, 0o755));
+      await expect(reading).rejects.toMatchObject({
+        code: 'unavailable',
+        message: typeof message === 'string' ? message : expect.stringMatching(message),
+      });
+    });
+  });
+
   it('leaves out what cannot be read if the caller wants it, but no Kptfile', async () => {
     const folder = packageFolder({
       'a.yaml': configMap('a'),
@@ -202,6 +235,12 @@ describe('planWrite', () => {
 });
 
 describe('writeFolder', () => {
+  it('says that the name of a new folder is too long', () => {
+    const folder = packageFolder({});
+    const name = path.join(folder, 'x'.repeat(300));
+    expect(() => writeFolder(name, [])).toThrow(`cannot write ${name}: a name is too long`);
+  });
+
   it('writes a new folder, and leaves one that exists as it is', () => {
     const folder = packageFolder({});
     const resources = readResources(configMap('a'), { path: 'inner/a.yaml' });

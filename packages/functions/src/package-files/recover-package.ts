@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isRunning, ownProcess } from '../process/process-identity.js';
 import { applyJournal, undoJournal } from './complete-write.js';
-import { fileError } from './file-error.js';
+import { attempt, fileError } from './file-error.js';
 import { readDecision } from './journal.js';
 import { isWriteFolder, WRITE_FOLDER } from './package-file.js';
 import {
@@ -44,7 +44,7 @@ export async function recoverPackage(
   const deadline = performance.now() + waitMilliseconds;
   const writeFolder = writeFolderOf(folder);
   for (;;) {
-    const names = readdirSync(folder).filter(isWriteFolder);
+    const names = attempt(`cannot read ${folder}`, () => readdirSync(folder)).filter(isWriteFolder);
     removeAbandoned(folder, names);
     if (!names.includes(WRITE_FOLDER)) return recovery;
     const owner = readOwner(writeFolder);

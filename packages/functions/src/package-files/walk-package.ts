@@ -11,7 +11,7 @@ import {
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { decodeText } from '../resource-list/decode-text.js';
-import { errorCode, fileError } from './file-error.js';
+import { attempt, errorCode } from './file-error.js';
 import { IGNORE_FILE, type IgnoreRules, readIgnoreRules } from './ignore-file.js';
 import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
@@ -135,18 +135,24 @@ class Walk {
   }
 
   #isPackage(base: string): boolean {
-    return lstatSync(path.join(this.#root, base, KPTFILE), { throwIfNoEntry: false }) !== undefined;
+    return this.#stat(base + KPTFILE) !== undefined;
   }
 
   /** A package has its own ignore file, and that of an outer package does not apply. */
   #rulesOf(base: string): Rules {
     const at = base + IGNORE_FILE;
-    const stat = lstatSync(path.join(this.#root, at), { throwIfNoEntry: false });
+    const stat = this.#stat(at);
     const own = stat?.isFile() === true ? at : undefined;
     const file = stat?.isSymbolicLink() === true ? this.#target(at) : own;
     if (file === undefined) return { base, ignores: () => false };
     const { text } = readPackageFile(this.#root, file, this.#limits.maxFileBytes);
     return { base, ignores: readIgnoreRules(text) };
+  }
+
+  #stat(at: string) {
+    return attempt(`cannot read ${at}`, () =>
+      lstatSync(path.join(this.#root, at), { throwIfNoEntry: false }),
+    );
   }
 
   #link(at: string): void {
@@ -227,12 +233,4 @@ function tooLarge(what: string, problem: string): KrmhubError {
   return new KrmhubError('too-large', `cannot read the package: ${what} ${problem}`, {
     hint: 'List what is not part of the package in a .krmignore file.',
   });
-}
-
-function attempt<T>(what: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    throw fileError(what, error);
-  }
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { watchFolder } from '../process/parent-watch.js';
 import type { Resource } from '../resource-list/resource.js';
-import { errorCode, fileError } from './file-error.js';
+import { attempt, errorCode, fileError } from './file-error.js';
 import { filesOf } from './plan-write.js';
 
 /**
@@ -13,7 +13,8 @@ import { filesOf } from './plan-write.js';
 export function writeFolder(folder: string, resources: readonly Resource[]): void {
   const texts = filesOf(resources);
   const target = path.resolve(folder);
-  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw taken(folder);
+  const existing = attempt(`cannot write ${folder}`, () => lstatSync(target, { throwIfNoEntry: false }));
+  if (existing !== undefined) throw taken(folder);
   let temporary: string | undefined;
   let endWatch = (): void => undefined;
   try {
