@@ -23,6 +23,7 @@ export {
   type ResourceListVersion,
 } from './resource-list/encode.js';
 export type { ResourceIdentity, ResourcePlace } from './resource-list/identity.js';
+export { selectedIdentity } from './resource-list/item-text.js';
 export { readResources } from './resource-list/read-resources.js';
 export { requireResources } from './resource-list/require-resources.js';
 export { Resource, resourceProblem } from './resource-list/resource.js';

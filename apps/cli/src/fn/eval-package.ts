@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Resource } from '@krmhub/functions/fn';
+import { type Resource, selectedIdentity } from '@krmhub/functions/fn';
 import {
   configMapText,
   readConfigArguments,
@@ -139,7 +139,7 @@ async function planStep(session: FnSession, options: EvalOptions, given: EvalInp
     type: 'mutator',
     isSelective,
     allowEmpty: settings.allowEmpty,
-    ...(select === undefined ? {} : { select: (resource) => select(resource.identity) }),
+    ...(select === undefined ? {} : { select: (resource) => select(selectedIdentity(resource)) }),
     functionConfig: text,
   };
 }

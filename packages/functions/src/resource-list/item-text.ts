@@ -8,6 +8,7 @@ import {
 } from '@krmhub/schema/resource-yaml';
 import * as names from './annotations.js';
 import { insertAnnotations } from './annotations-place.js';
+import type { ResourceIdentity } from './identity.js';
 import type { Resource } from './resource.js';
 import type { PlaceQuotes } from './resource-body.js';
 
@@ -23,6 +24,13 @@ export function itemAnnotations({ path, index, packagePath, seqIndent }: Resourc
     [names.SEQUENCE_INDENT, seqIndent],
   ];
   return all.filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+}
+
+/** Returns what selectors match: as in kpt, also the annotations with the place of a resource. */
+export function selectedIdentity(resource: Resource): ResourceIdentity {
+  const { identity } = resource;
+  const place = Object.fromEntries(itemAnnotations(resource));
+  return { ...identity, annotations: { ...identity.annotations, ...place } };
 }
 
 const TEXTS = new WeakMap<Resource, { head: string; tail: string } | 'flow'>();

@@ -279,6 +279,17 @@ describe('the examples of the design of exclude', () => {
       ['--match-annotations', 'foo=bar', '--exclude-annotations', 'config.kubernetes.io/local-config=true'],
       ['ConfigMap/foo'],
     ],
+    // In kpt, resources have these annotations while functions run.
+    [
+      'exclude: [{annotations: {config.kubernetes.io/path: Kptfile}}]',
+      ['--exclude-annotations', 'internal.config.kubernetes.io/path=Kptfile'],
+      without('Kptfile'),
+    ],
+    [
+      'selectors: [{annotations: {config.kubernetes.io/path: Kptfile, internal.config.kubernetes.io/index: "0"}}]',
+      ['--match-annotations', 'config.kubernetes.io/path=Kptfile'],
+      ['Kptfile/app'],
+    ],
     [
       'selectors: [{apiVersion: batch/v1}, {apiVersion: apps/v1}, {apiVersion: v1}]',
       undefined,

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Resource } from '@krmhub/functions/fn';
+import { type Resource, selectedIdentity } from '@krmhub/functions/fn';
 import {
   cleanPath,
   configMapText,
@@ -112,7 +112,7 @@ function selection(fn: PipelineFunction, { display }: PlannedPackage, base: stri
     select: (resource) => {
       if (configPath !== undefined && isAt(resource, display, configPath)) return false;
       const file = fileInRoot(resource, base);
-      return (isFile?.(file) ?? true) && (filter?.(resource.identity, file) ?? true);
+      return (isFile?.(file) ?? true) && (filter?.(selectedIdentity(resource), file) ?? true);
     },
   };
 }
