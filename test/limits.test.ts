@@ -56,7 +56,7 @@ describe('the tests of limits', () => {
     maxOldProfileBytes: 'apps/registry/src/catalogs/profiles/profiles.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/publish/takedown/record.test.ts',
     maxCountedClients: 'apps/registry/src/http/auth/rate-limit.test.ts',
-    planAttempts: 'apps/registry/src/publish/publish.test.ts',
+    planAttempts: 'apps/registry/src/store/retry-on-conflict.test.ts',
     readMilliseconds: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadResultBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',

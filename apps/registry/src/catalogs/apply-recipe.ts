@@ -1,8 +1,8 @@
 import type { ApplyResult, Diagnostic } from '@krmhub/api/model';
 import type { SnapshotStore } from '@krmhub/catalog';
-import { type Recipe, RevisionConflict, readRecipe } from '@krmhub/catalog';
+import { type Recipe, readRecipe } from '@krmhub/catalog';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
-import { SERVER_LIMITS } from '../limits.js';
+import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { CatalogBuilder } from './build/catalog-builder.js';
 
 export interface StoreRecipeDeps {
@@ -90,13 +90,13 @@ export async function applyRecipe(
  * Rejects with RecipeChanged, with `conflict` for a deleted catalog, and with `unavailable` after too many concurrent
  * updates.
  */
-export async function storeRecipe(
+export function storeRecipe(
   { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
   { by, expected }: Application,
 ): Promise<ApplyResult['outcome']> {
   const sources = upstreamSources({ sources: all });
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+  const storeOnce = async () => {
     const current = await store.catalog(name);
     const deleted = current === undefined ? await store.deletedCatalog(name) : undefined;
     if (deleted !== undefined) {
@@ -112,16 +112,15 @@ export async function storeRecipe(
     if (expected !== undefined && expected !== recipeState(current)) throw new RecipeChanged(name);
     const at = clock().toISOString();
     const event = { type: 'catalog.applied' as const, at, by, catalog: name };
-    try {
-      const expectedRecipe = current?.recipe;
-      await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, at, by, event });
-    } catch (error) {
-      if (error instanceof RevisionConflict) continue;
-      throw error;
-    }
+    const expectedRecipe = current?.recipe;
+    await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, at, by, event });
     return current === undefined ? 'created' : 'changed';
-  }
-  throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
+  };
+  return retryOnConflict<ApplyResult['outcome']>(storeOnce, {
+    exhausted() {
+      throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
+    },
+  });
 }
 
 /** Returns the sources that are upstream catalogs. */

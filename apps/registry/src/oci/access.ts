@@ -197,22 +197,27 @@ export class RepositoryAccess {
 /** Returns which right the token lacks to change a repository; undefined if it lacks none. */
 function lacks({ scopes, groups, repositories }: TokenRecord, name: string): string | undefined {
   const kind = repositoryKind(name);
-  if (kind.of === 'function') {
-    if (!scopes.includes('publish')) return 'the scope "publish", which functions require';
-    return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
+  const canPush = scopes.includes('push');
+  switch (kind.of) {
+    case 'function':
+      if (!scopes.includes('publish')) return 'the scope "publish", which functions require';
+      return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
+    case 'catalog': {
+      if (!canPush) return 'the scope "push"';
+      // A referrer of a catalog requires a token that names the catalog. `*` only covers repositories of
+      // functions.
+      const named = scopes.includes('admin')
+        ? repositories
+        : repositories.filter((glob) => glob.startsWith('catalogs/'));
+      return named.some((glob) => matchesGlob(glob, name))
+        ? undefined
+        : `the repository "${name}", which \`*\` alone does not match`;
+    }
+    case 'anything':
+    case 'nothing':
+      if (!canPush) return 'the scope "push"';
+      return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
   }
-  if (!scopes.includes('push')) return 'the scope "push"';
-  // A referrer of a catalog requires a token that names the catalog. `*` only covers repositories of
-  // functions.
-  const named = scopes.includes('admin')
-    ? repositories
-    : repositories.filter((glob) => glob.startsWith('catalogs/'));
-  if (kind.of === 'catalog') {
-    return named.some((glob) => matchesGlob(glob, name))
-      ? undefined
-      : `the repository "${name}", which \`*\` alone does not match`;
-  }
-  return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
 }
 
 /** Returns the options of `krmhub token create` for a token that is limited to one repository. */

@@ -10,14 +10,13 @@ import {
   planUnyank,
   planYank,
   type ReleaseRecord,
-  RevisionConflict,
 } from '@krmhub/catalog';
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
-import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
+import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 import { concurrentUpdate, functionLockKey } from './publish-release.js';
 
@@ -57,13 +56,13 @@ export function setLifecycle(
   return deps.functionLocks.run(functionLockKey(name), () => commitLifecycle(deps, action, name, request));
 }
 
-async function commitLifecycle(
+function commitLifecycle(
   { store, clock, snapshotBuilder: builder }: LifecycleDeps,
   action: LifecycleAction,
   name: FunctionName & { release: string },
   { reason, replacement: wanted, by }: LifecycleRequest,
 ): Promise<ReleaseRecord> {
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+  const commitOnce = async () => {
     const { fn, release } = await findRelease(store, name);
     const replacement = wanted === undefined ? undefined : await findReplacement(store, wanted, release);
     const shownName = displayedReleaseAfter(fn, action, release.release);
@@ -78,16 +77,15 @@ async function commitLifecycle(
       by,
     });
     if (plan.outcome === 'unchanged') return plan.release;
-    try {
-      await store.commitFunction(plan.change);
-    } catch (error) {
-      if (error instanceof RevisionConflict) continue;
-      throw error;
-    }
+    await store.commitFunction(plan.change);
     builder.wake();
     return plan.change.release;
-  }
-  throw concurrentUpdate(name.group, name.kind);
+  };
+  return retryOnConflict(commitOnce, {
+    exhausted() {
+      throw concurrentUpdate(name.group, name.kind);
+    },
+  });
 }
 
 /** Returns the replacement with the kind as this registry spells it. */

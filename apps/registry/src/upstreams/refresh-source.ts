@@ -33,6 +33,7 @@ import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { retryOnConflict } from '../store/retry-on-conflict.js';
 import { storedPolicies } from '../store/stored-policies.js';
 import type { RwLock } from '../workers/locks/rw-lock.js';
 import type { UpstreamReader } from './upstream-reader.js';
@@ -68,19 +69,18 @@ export interface RefreshResult {
  * Syncs a source, and stores its catalog if that may follow the last good copy. Returns undefined if the recipe no
  * longer has the source. Rejects only if the registry itself fails; an upstream failure is part of the result.
  */
-export async function refreshSource(
+export function refreshSource(
   deps: RefreshDeps,
   name: { catalog: string; source: string },
   signal: AbortSignal,
 ): Promise<RefreshResult | undefined> {
-  for (let attempt = 0; attempt < SERVER_LIMITS.refreshAttempts; attempt++) {
-    try {
-      return await refreshOnce(deps, name, signal);
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-    }
-  }
-  throw new KrmhubError('unavailable', `source ${name.source} of catalog ${name.catalog}: concurrent update`);
+  return retryOnConflict(() => refreshOnce(deps, name, signal), {
+    attempts: SERVER_LIMITS.refreshAttempts,
+    exhausted() {
+      const message = `source ${name.source} of catalog ${name.catalog}: concurrent update`;
+      throw new KrmhubError('unavailable', message);
+    },
+  });
 }
 
 async function refreshOnce(

@@ -1,7 +1,6 @@
 import {
   type CatalogRecord,
   type NewEvent,
-  RevisionConflict,
   reportSources,
   type SnapshotBuild,
   type SnapshotRecord,
@@ -9,10 +8,10 @@ import {
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { snapshotArtifact } from '../../store/artifacts/release-artifact.js';
+import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import { catalogHeader } from '../catalog-header.js';
 import { type BuiltSegments, buildSegments, type SegmentsBuild } from '../segments/build-segments.js';
 import { DamagedSegments, type DocumentHasher } from '../segments/document-hasher.js';
@@ -46,20 +45,20 @@ export interface BuildState {
  * releases and sources that its entries come from; only changed entries are rendered. Returns the new snapshot, or
  * undefined if there is none. `known` was read just now; if something changed since then, it is read again.
  */
-export async function buildSnapshot(
+export function buildSnapshot(
   deps: BuildSnapshotDeps,
   name: string,
   known?: BuildState,
 ): Promise<SnapshotRecord | undefined> {
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-    try {
-      const state = attempt === 0 ? known : undefined;
-      return await tryBuildSnapshot(deps, name, state ?? (await readState(deps, name)));
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-    }
-  }
-  throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
+  const build = async (attempt: number) => {
+    const state = attempt === 0 ? known : undefined;
+    return tryBuildSnapshot(deps, name, state ?? (await readState(deps, name)));
+  };
+  return retryOnConflict(build, {
+    exhausted() {
+      throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
+    },
+  });
 }
 
 async function readState({ store }: BuildSnapshotDeps, name: string): Promise<BuildState> {

@@ -17,7 +17,6 @@ import {
   displayedReleaseAfterTakedown,
   type FunctionStore,
   planTakedown,
-  RevisionConflict,
   type TakedownResult,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
@@ -26,9 +25,9 @@ import { defined } from '@krmhub/schema/defined';
 import type { ProfileDocuments } from '../../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../../catalogs/segments/catalog-documents.js';
 import type { NewestSnapshots } from '../../catalogs/serve/newest-snapshots.js';
-import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
+import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
@@ -134,12 +133,12 @@ export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> 
   await takedownRecord.add(await store.allTakedowns());
 }
 
-async function commit(
+function commit(
   { store, newestSnapshots: newest }: TakedownDeps,
   takedown: Takedown,
   { dryRun = false, token }: { dryRun?: boolean; token?: string },
 ): Promise<TakenDown> {
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+  const commitOnce = async () => {
     const current = await store.function(takedown.group, takedown.kind);
     const name = displayedReleaseAfterTakedown(current, takedown.digest);
     const release = await store.release(takedown.group, takedown.kind, takedown.release);
@@ -150,17 +149,17 @@ async function commit(
       displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
       ...defined({ token }),
     });
-    try {
-      const reach = await store.commitTakedown(plan, { dryRun });
-      if (!dryRun) newest.clear();
-      const takedowns = plan.takedowns.map(({ runtimeDigests: _, ...one }) => one);
-      return { takedowns, reach };
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-    }
-  }
-  throw new KrmhubError('unavailable', `${takedown.group}/${takedown.kind}: concurrent update`, {
-    hint: 'Nothing was taken down. Try again.',
+    const reach = await store.commitTakedown(plan, { dryRun });
+    if (!dryRun) newest.clear();
+    const takedowns = plan.takedowns.map(({ runtimeDigests: _, ...one }) => one);
+    return { takedowns, reach };
+  };
+  return retryOnConflict(commitOnce, {
+    exhausted() {
+      throw new KrmhubError('unavailable', `${takedown.group}/${takedown.kind}: concurrent update`, {
+        hint: 'Nothing was taken down. Try again.',
+      });
+    },
   });
 }
 

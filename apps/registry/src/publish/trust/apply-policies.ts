@@ -15,12 +15,12 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { releaseVerdict } from '../../http/presentation.js';
-import { SERVER_LIMITS } from '../../limits.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { StoredBlobDeps } from '../../store/artifacts/stored-blob.js';
 import { storedBytes } from '../../store/artifacts/stored-blob.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
+import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
 import { functionLockKey } from '../publish-release.js';
 import { signedRelease } from './attach-bundle.js';
@@ -165,38 +165,34 @@ function keysOf(policies: readonly SigningPolicy[]): string[] {
   );
 }
 
-async function recognizeRelease(
+function recognizeRelease(
   deps: ApplyPoliciesDeps,
   name: { group: string; kind: string; release: string },
 ): Promise<void> {
   const { store, clock } = deps;
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+  const recognizeOnce = async () => {
     const { fn, release } = await findRelease(store, name);
     const bundles = await recognizeBundles(deps, release);
     const changed: ReleaseRecord = { ...release, bundles };
     const shown = await findDisplayedRelease(store, fn, changed);
-    try {
-      await store.commitFunction({
-        group: fn.group,
-        kind: fn.kind,
-        expectedRevision: fn.revision,
-        action: 'update',
-        release: changed,
-        search: searchDocument(fn, releasesWith(fn, changed), shown),
-        event: {
-          type: 'release.attested',
-          at: clock().toISOString(),
-          by: 'krmhub',
-          ...name,
-          digest: release.digest,
-          reason: 'evaluated again with the new policies',
-        },
-      });
-      return;
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-    }
-  }
+    await store.commitFunction({
+      group: fn.group,
+      kind: fn.kind,
+      expectedRevision: fn.revision,
+      action: 'update',
+      release: changed,
+      search: searchDocument(fn, releasesWith(fn, changed), shown),
+      event: {
+        type: 'release.attested',
+        at: clock().toISOString(),
+        by: 'krmhub',
+        ...name,
+        digest: release.digest,
+        reason: 'evaluated again with the new policies',
+      },
+    });
+  };
+  return retryOnConflict(recognizeOnce, { exhausted: () => undefined });
 }
 
 async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord): Promise<ReleaseBundle[]> {

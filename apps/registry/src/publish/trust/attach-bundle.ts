@@ -1,22 +1,16 @@
 import type { BlobStore, PolicyStore } from '@krmhub/catalog';
-import {
-  type FunctionChange,
-  type FunctionRecord,
-  planAttach,
-  type ReleaseRecord,
-  RevisionConflict,
-} from '@krmhub/catalog';
+import { type FunctionChange, type FunctionRecord, planAttach, type ReleaseRecord } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { SignedRelease } from '@krmhub/signing';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
-import { SERVER_LIMITS } from '../../limits.js';
 import type { Artifact, ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
+import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { Turns } from '../../workers/locks/turns.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import { concurrentUpdate } from '../publish-release.js';
@@ -40,6 +34,11 @@ export interface AttachDeps {
   };
 }
 
+export interface AttachedBundle {
+  outcome: 'changed' | 'unchanged';
+  release: ReleaseRecord;
+}
+
 /**
  * Adds a bundle to an existing release. The caller holds the lock of the function. `pushed` is the manifest of a
  * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. Rejects with
@@ -50,29 +49,28 @@ export async function attachBundle(
   name: FunctionName & { release: string },
   given: SubmittedBundle,
   { by, pushed, dryRun = false }: { by: string; pushed?: Artifact; dryRun?: boolean },
-): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
-  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+): Promise<AttachedBundle> {
+  const attachOnce = async (): Promise<AttachedBundle> => {
     const { fn, release } = await findRelease(deps.store, name);
     const planned = await plan(deps, fn, release, given, by);
     if (planned.change === undefined) return { outcome: 'unchanged', release };
     const { change, artifact = pushed } = planned;
     await refuseFull(deps, artifact);
     if (dryRun) return { outcome: 'changed', release: change.release };
-    try {
-      await deps.bytesLock.read(async () => {
-        if (given.manifest === undefined) await deps.artifacts.put(given.bytes);
-        await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
-      });
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-      await deps.trust.reload(deps.store);
-      continue;
-    }
+    await deps.bytesLock.read(async () => {
+      if (given.manifest === undefined) await deps.artifacts.put(given.bytes);
+      await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
+    });
     // A catalog may take the release now that it is signed.
     deps.snapshotBuilder.wake();
     return { outcome: 'changed', release: change.release };
-  }
-  throw concurrentUpdate(name.group, name.kind);
+  };
+  return retryOnConflict(attachOnce, {
+    onConflict: () => deps.trust.reload(deps.store),
+    exhausted() {
+      throw concurrentUpdate(name.group, name.kind);
+    },
+  });
 }
 
 /** The quota of a repository does not limit what the registry itself stores, only what clients add. */

@@ -1,0 +1,69 @@
+/** The first step of a publish: read what the registry has of the function, and plan the change. */
+
+import {
+  displayedRelease,
+  type FunctionRecord,
+  type FunctionStore,
+  findPredecessor,
+  type PublishPlan,
+  type ReleaseRecord,
+} from '@krmhub/catalog';
+import type { FunctionName, Takedown } from '@krmhub/schema';
+import type { Planner } from './planner.js';
+import type { Submission } from './submission.js';
+
+export interface PlanDeps {
+  store: Pick<FunctionStore, 'function' | 'release' | 'takedowns'>;
+  planner: Pick<Planner, 'plan'>;
+  clock: () => Date;
+}
+
+export interface PlannedRelease {
+  plan: PublishPlan;
+  /** The function before the change. */
+  current: FunctionRecord | undefined;
+  takedowns: readonly Takedown[];
+}
+
+/** Plans the publishing of a release from what the store has now. */
+export async function planRelease(
+  { store, planner, clock }: PlanDeps,
+  { group, kind, release }: FunctionName & { release: string },
+  submission: Submission,
+  { by, allowBreaking, kindFolded }: { by: string; allowBreaking: boolean; kindFolded?: boolean },
+): Promise<PlannedRelease> {
+  const current = await store.function(group, kind);
+  const takedowns = await store.takedowns(group, kind);
+  const named = releaseReader(store, current);
+  const predecessor = findPredecessor(current, release);
+  const plan = await planner.plan({
+    ...(kindFolded === true
+      ? { name: { group, kind: current?.kind ?? kind }, kindFolded: current === undefined }
+      : { name: { group, kind } }),
+    release,
+    ...submission,
+    current,
+    currentRelease: await named(release),
+    displayed: current && (await named(displayedRelease(current.releases).release)),
+    takedowns,
+    predecessor: predecessor === undefined ? undefined : await named(predecessor),
+    allowBreaking,
+    now: clock().toISOString(),
+    by,
+  });
+  return { plan, current, takedowns };
+}
+
+/** Returns a function that reads releases, each once: the displayed one is mostly the predecessor too. */
+function releaseReader(
+  store: Pick<FunctionStore, 'release'>,
+  current: FunctionRecord | undefined,
+): (name: string) => Promise<ReleaseRecord | undefined> {
+  const read = new Map<string, Promise<ReleaseRecord | undefined>>();
+  return async (name) => {
+    if (current === undefined || !current.releases.some(({ release }) => release === name)) return undefined;
+    const reading = read.get(name) ?? store.release(current.group, current.kind, name);
+    read.set(name, reading);
+    return reading;
+  };
+}

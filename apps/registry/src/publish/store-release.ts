@@ -1,0 +1,47 @@
+/** The third step of a publish: store its bytes, then commit its change. */
+
+import type { BlobStore, FunctionChange } from '@krmhub/catalog';
+import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.js';
+import type { BytesLock } from '../workers/processes/processes.js';
+
+export interface StoreDeps {
+  store: Pick<ArtifactStore, 'commitFunction'>;
+  /** Definitions and READMEs that are no rows. */
+  blobs: Pick<BlobStore, 'put'>;
+  /** Size up to which definitions and READMEs are rows, in bytes. */
+  maxFileRowBytes: number;
+  /** Blobs of repositories, bundles among them. */
+  artifacts: Pick<BlobStore, 'put'>;
+  /** Locked for reading while bytes are stored and their rows are not. */
+  bytesLock: Pick<BytesLock, 'read'>;
+}
+
+export interface StoredRelease {
+  change: FunctionChange;
+  artifacts: readonly Artifact[];
+  bundles: readonly Uint8Array[];
+  /** The definition and the README. */
+  files: readonly Uint8Array[];
+}
+
+/** Stores a release whole. Rejects with RevisionConflict if the function or the policies have changed meanwhile. */
+export async function storeRelease(
+  { store, blobs, maxFileRowBytes, artifacts: artifactBlobs, bytesLock }: StoreDeps,
+  { change, artifacts, bundles, files }: StoredRelease,
+): Promise<void> {
+  const isRow = ({ byteLength }: Uint8Array) => byteLength <= maxFileRowBytes;
+  await bytesLock.read(async () => {
+    // Durable before the transaction that names them.
+    await allDone([
+      ...files.filter((file) => !isRow(file)).map((file) => blobs.put(file)),
+      ...bundles.map((bundle) => artifactBlobs.put(bundle)),
+    ]);
+    await store.commitFunction(change, artifacts, files.filter(isRow));
+  });
+}
+
+/** Waits for all, also if one fails: the caller holds a lock while they run. Rejects with the first error. */
+async function allDone(running: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(running);
+  await Promise.all(running);
+}
