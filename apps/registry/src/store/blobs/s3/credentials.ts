@@ -1,31 +1,28 @@
 /**
  * Credentials for an S3-compatible store, where the tools of AWS look for them, in their order: the environment, a web
- * identity (EKS), the shared credentials file, the endpoint of a container (ECS, EKS Pod Identity), and the metadata
+ * identity (EKS), the profile in the shared files, the endpoint of a container (ECS, EKS Pod Identity), and the metadata
  * of an instance (IMDSv2). Temporary ones are replaced before they expire.
  */
 
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
-import { StoreAway } from '../../store-away.js';
+import {
+  CREDENTIALS_HINT,
+  type Profile,
+  type Profiles,
+  profileName,
+  readProfiles,
+  unreadableFile,
+} from './aws-profiles.js';
+import { credentials, type Found, parsed, request, required } from './credential-response.js';
 import { S3_LIMITS } from './limits.js';
 import type { S3Credentials } from './place.js';
-import { textOf } from './xml.js';
+import { assumeRole, assumeRoleWithWebIdentity } from './security-token-service.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Returns credentials that are valid now. Rejects with `usage` if there are none, and `unavailable`. */
 export type CredentialSource = () => Promise<S3Credentials>;
-
-interface Found extends S3Credentials {
-  /** Milliseconds since the epoch; absent for credentials without an end. */
-  expiresAt?: number;
-}
-
-const NONE =
-  'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE with a credentials file, or give the machine or the service account a role.';
 
 /** Returns the source for an environment. Credentials are requested when they are first needed. */
 export function credentialSource(env: Env, now: () => number = Date.now): CredentialSource {
@@ -49,14 +46,14 @@ export function credentialSource(env: Env, now: () => number = Date.now): Creden
 }
 
 async function find(env: Env): Promise<Found> {
-  for (const source of [fromEnvironment, fromWebIdentity, fromFile, fromContainer, fromInstance]) {
+  for (const source of [fromEnvironment, fromWebIdentity, fromProfile, fromContainer, fromInstance]) {
     const found = await source(env);
     if (found !== undefined) return found;
   }
   throw new KrmhubError(
     'usage',
     'the blobs are in an S3-compatible store, and there are no credentials for it',
-    { hint: NONE },
+    { hint: CREDENTIALS_HINT },
   );
 }
 
@@ -68,57 +65,95 @@ async function fromEnvironment(env: Env): Promise<Found | undefined> {
   });
 }
 
-/** AssumeRoleWithWebIdentity of the AWS Security Token Service, with the token of a service account. */
 async function fromWebIdentity(env: Env): Promise<Found | undefined> {
-  const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role } = env;
+  const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role, AWS_ROLE_SESSION_NAME: session } = env;
   if (!file || !role) return undefined;
-  const region = env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
-  const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
-  const url = new URL(env.AWS_ENDPOINT_URL_STS || `https://sts.${region}.${domain}/`);
-  const body = new URLSearchParams({
-    Action: 'AssumeRoleWithWebIdentity',
-    Version: '2011-06-15',
-    RoleArn: role,
-    RoleSessionName: env.AWS_ROLE_SESSION_NAME || 'krmhub',
-    WebIdentityToken: (await readText(file)).trim(),
-  });
-  const text = await request(url, { method: 'POST', body });
-  return required(url, {
-    accessKeyId: textOf(text, 'AccessKeyId'),
-    secretAccessKey: textOf(text, 'SecretAccessKey'),
-    sessionToken: textOf(text, 'SessionToken'),
-    expiration: textOf(text, 'Expiration'),
-  });
+  return assumeRoleWithWebIdentity(env, { role, session }, (await readText(file)).trim());
 }
 
-/** The profile AWS_PROFILE, or `default`, of the shared credentials file. It can be replaced at any time. */
-async function fromFile(env: Env): Promise<Found | undefined> {
-  const named = env.AWS_SHARED_CREDENTIALS_FILE;
-  const file = named || path.join(env.HOME || homedir(), '.aws/credentials');
-  const profile = env.AWS_PROFILE || 'default';
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    if (!named && env.AWS_PROFILE === undefined) return undefined;
-    throw unreadable(file, cause);
-  }
-  let isProfile = false;
-  const values: Record<string, string> = {};
-  for (const line of text.split(/\r?\n/)) {
-    const [, section] = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line) ?? [];
-    if (section !== undefined) isProfile = section === profile;
-    const [, name, value] = /^\s*([a-z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (isProfile && name !== undefined) values[name] = value!;
-  }
-  const found = credentials({
-    accessKeyId: values.aws_access_key_id,
-    secretAccessKey: values.aws_secret_access_key,
-    sessionToken: values.aws_session_token,
+/** The profile AWS_PROFILE, or `default`, of the files of the AWS tools. */
+async function fromProfile(env: Env): Promise<Found | undefined> {
+  const read = await readProfiles(env);
+  const name = profileName(env);
+  const found = read.profiles.has(name) ? await ofProfile(env, read, [name]) : undefined;
+  if (found !== undefined || env.AWS_PROFILE === undefined) return found;
+  throw profileError(read, name, 'has no keys and no role');
+}
+
+/** `names` are the profiles that led here; the last one is asked. */
+async function ofProfile(env: Env, read: Profiles, names: readonly string[]): Promise<Found | undefined> {
+  const name = names.at(-1)!;
+  const profile = read.profiles.get(name);
+  if (profile === undefined) throw profileError(read, name, 'does not exist');
+  const keys = credentials({
+    accessKeyId: profile.aws_access_key_id,
+    secretAccessKey: profile.aws_secret_access_key,
+    sessionToken: profile.aws_session_token,
   });
-  if (found !== undefined) return { ...found, expiresAt: Date.now() + S3_LIMITS.fileMilliseconds };
-  if (env.AWS_PROFILE === undefined) return undefined;
-  throw new KrmhubError('usage', `${file} has no keys for the profile ${profile}`, { hint: NONE });
+  const own = keys && { ...keys, expiresAt: Date.now() + S3_LIMITS.fileMilliseconds };
+  // A role may name its own profile as the one with the keys.
+  const isSource = names.slice(0, -1).includes(name);
+  if (isSource && own === undefined) throw profileError(read, name, 'has itself as its source_profile');
+  if (profile.role_arn && !isSource) return ofRole(env, read, names, profile);
+  if (own !== undefined) return own;
+  const [field, what] = UNSUPPORTED.find(([one]) => profile[one]) ?? [];
+  if (field !== undefined) throw profileError(read, name, `has ${field}: krmhub does not support ${what}`);
+  return undefined;
+}
+
+/** What a registry cannot do: no one signs in, and no program of a file runs. */
+const UNSUPPORTED = [
+  ['sso_session', 'single sign-on'],
+  ['sso_start_url', 'single sign-on'],
+  ['credential_process', 'programs that print credentials'],
+] as const;
+
+async function ofRole(env: Env, read: Profiles, names: readonly string[], profile: Profile): Promise<Found> {
+  const name = names.at(-1)!;
+  const role = {
+    role: profile.role_arn!,
+    session: profile.role_session_name,
+    externalId: profile.external_id,
+    seconds: profile.duration_seconds,
+    region: profile.region,
+  };
+  if (profile.mfa_serial) {
+    throw profileError(
+      read,
+      name,
+      'has mfa_serial: krmhub does not support devices for multi-factor authentication',
+    );
+  }
+  const file = profile.web_identity_token_file;
+  if (file) return assumeRoleWithWebIdentity(env, role, (await readText(file)).trim());
+  const { source_profile: source, credential_source: kind } = profile;
+  if (source) {
+    const keys = await ofProfile(env, read, [...names, source]);
+    if (keys === undefined) throw profileError(read, source, 'has no keys and no role');
+    return assumeRole(env, role, keys);
+  }
+  const from = {
+    Environment: fromEnvironment,
+    Ec2InstanceMetadata: fromInstance,
+    EcsContainer: fromContainer,
+  };
+  if (!kind || !Object.hasOwn(from, kind)) {
+    throw profileError(
+      read,
+      name,
+      'has role_arn, but no valid source_profile, credential_source, or web_identity_token_file',
+    );
+  }
+  const keys = await from[kind as keyof typeof from](env);
+  if (keys === undefined)
+    throw profileError(read, name, `has credential_source = ${kind}, which has no credentials`);
+  return assumeRole(env, role, keys);
+}
+
+function profileError({ files }: Profiles, name: string, what: string): KrmhubError {
+  return new KrmhubError('usage', `the profile ${name} in ${files.join(' and ')} ${what}`, {
+    hint: CREDENTIALS_HINT,
+  });
 }
 
 async function fromContainer(env: Env): Promise<Found | undefined> {
@@ -150,75 +185,8 @@ async function fromInstance(env: Env): Promise<Found | undefined> {
   return required(url, parsed(await request(url, { headers })));
 }
 
-type Parts = Partial<
-  Record<'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'expiration', string | undefined>
->;
-
-/** The document of container endpoints and of the instance metadata service. */
-function parsed(text: string): Parts {
-  const { AccessKeyId, SecretAccessKey, Token, Expiration } = JSON.parse(text) as Record<string, string>;
-  return {
-    accessKeyId: AccessKeyId,
-    secretAccessKey: SecretAccessKey,
-    sessionToken: Token,
-    expiration: Expiration,
-  };
-}
-
-function required({ host }: URL, parts: Parts): Found {
-  const found = credentials(parts);
-  if (found !== undefined) return found;
-  throw new KrmhubError('unavailable', `${host} returned no credentials for the S3-compatible store`, {
-    hint: NONE,
-  });
-}
-
-function credentials({ accessKeyId, secretAccessKey, sessionToken, expiration }: Parts): Found | undefined {
-  if (!accessKeyId || !secretAccessKey) return undefined;
-  const expiresAt = Date.parse(expiration ?? '');
-  return {
-    accessKeyId,
-    secretAccessKey,
-    ...defined({
-      sessionToken: sessionToken || undefined,
-      expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt,
-    }),
-  };
-}
-
-async function request(
-  url: URL,
-  { milliseconds = S3_LIMITS.responseMilliseconds, ...init }: RequestInit & { milliseconds?: number },
-): Promise<string> {
-  try {
-    const response = await fetch(url, {
-      ...init,
-      redirect: 'error',
-      signal: AbortSignal.timeout(milliseconds),
-    });
-    const text = (await response.text()).slice(0, S3_LIMITS.maxCredentialsLength);
-    if (response.ok) return text;
-    throw new Error(textOf(text, 'Code') ?? `HTTP status ${response.status}`);
-  } catch (cause) {
-    const { message, cause: reason } = cause as Error & { cause?: NodeJS.ErrnoException };
-    throw new StoreAway(
-      'blobs',
-      `cannot get credentials for the S3-compatible store from ${url.host}: ${reason?.code ?? message}`,
-      { hint: 'Check the role and its trust policy, and whether the address is reachable.', cause },
-    );
-  }
-}
-
 async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw unreadable(file, cause);
+    throw unreadableFile(file, cause);
   });
-}
-
-function unreadable(file: string, cause: unknown): KrmhubError {
-  return new KrmhubError(
-    'usage',
-    `cannot read the credentials of the S3-compatible store in ${file}: ${(cause as NodeJS.ErrnoException).code}`,
-    { hint: NONE, cause },
-  );
 }
