@@ -187,6 +187,28 @@ describe('a private repository over https', () => {
   });
 });
 
+describe('a base of a private repository', () => {
+  it('can name bases of private repositories itself, by a path and by a URL', async () => {
+    const base = `${server.origin}/private.git//base?ref=v1.0.0`;
+    put('middle/kustomization.yaml', `resources: ["${base}"]\n`);
+    put('outer/kustomization.yaml', 'resources: [../middle]\n');
+    repositories.commit('nested');
+    repositories.publish('nested.git');
+    writeFileSync(
+      path.join(home, 'app/kustomization.yaml'),
+      `resources: [${server.origin}/nested.git//outer?ref=main]\n`,
+    );
+    const args = ['explain', 'app', '-c', catalog(), '-o', 'json'];
+    expect((await run(args, { GIT_SSL_CAINFO: authority })).code).not.toBe(0);
+    for (const [by, signIn] of SIGN_INS) {
+      const { code, stdout, stderr } = await run(args, configure(AUTHORITIES[0]![1](), signIn()));
+      expect([by, code, stderr]).toEqual([by, 0, expect.not.stringContaining('error')]);
+      expect(JSON.parse(stdout).functions).toMatchObject([{ kind: 'Logger', state: 'resolved' }]);
+      rmSync(path.join(home, 'cache'), { recursive: true, force: true });
+    }
+  });
+});
+
 describe('a base on this disk', () => {
   it('is read from a file URL as kustomize does, but not by a base of another host', async () => {
     const { root } = repositories;
