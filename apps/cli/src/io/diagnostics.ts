@@ -4,6 +4,7 @@ import { type Io, type Output, paint, terminalWidth, write } from './io.js';
 import { escapeControls, plural, textWidth } from './text.js';
 
 const COLORS = { error: 'red', warning: 'yellow', info: 'blue' } as const satisfies Record<Severity, string>;
+type Color = (typeof COLORS)[Severity];
 const TAB = '    ';
 /** Columns before the marked position in a line that does not fit. */
 const MIN_LEAD_COLUMNS = 20;
@@ -59,7 +60,9 @@ function renderDiagnostic(
   { width, painted, note }: { width: number; painted: Paint; note: string | undefined },
 ): string {
   const { code, severity, message, file, path, range, hint } = diagnostic;
-  const head = `${painted(['bold', COLORS[severity]], escapeControls(`${severity}[${code}]`))}: ${painted('bold', escapeControls(message))}`;
+  // A later registry can have other severities.
+  const color = (COLORS as Partial<Record<string, Color>>)[severity] ?? COLORS.info;
+  const head = `${painted(['bold', color], escapeControls(`${severity}[${code}]`))}: ${painted('bold', escapeControls(message))}`;
   const position = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
   const source = range === undefined ? undefined : lines[range.start.line - 1];
   const gutter = ' '.repeat(range === undefined ? 1 : String(range.start.line).length);
@@ -71,7 +74,7 @@ function renderDiagnostic(
     out.push(
       `${gutter} ${bar}`,
       `${painted('blue', String(range.start.line))} ${bar} ${text}`,
-      `${gutter} ${bar} ${' '.repeat(before)}${painted(COLORS[severity], '^'.repeat(Math.max(marked, 1)))}`,
+      `${gutter} ${bar} ${' '.repeat(before)}${painted(color, '^'.repeat(Math.max(marked, 1)))}`,
     );
   }
   if (path !== '') out.push(`${gutter} ${painted('blue', '=')} at: ${escapeControls(path)}`);

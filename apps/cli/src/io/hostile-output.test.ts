@@ -29,6 +29,8 @@ async function hostileRegistry(): Promise<string> {
     hint: HOSTILE,
     diagnostics: [
       { ...diagnostic, code: HOSTILE },
+      // Of a later version.
+      { ...diagnostic, code: HOSTILE, severity: 'notice' },
       {
         ...diagnostic,
         code: HOSTILE,

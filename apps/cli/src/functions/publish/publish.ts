@@ -284,11 +284,12 @@ function interruptedError(
   });
 }
 
-const OUTCOMES: Record<PublishResult['outcome'], string> = {
-  created: 'created',
-  attached: 'signed',
-  unchanged: 'unchanged',
-};
+/** Those of this version. A later registry can have others. */
+const OUTCOMES = new Map<string, string>([
+  ['created', 'created'],
+  ['attached', 'signed'],
+  ['unchanged', 'unchanged'],
+] satisfies [PublishResult['outcome'], string][]);
 
 async function printPublished(
   io: Io,
@@ -304,8 +305,10 @@ async function printPublished(
     digest: release.digest,
     catalogs,
   }));
-  const describe = ({ outcome }: Pick<PublishResult, 'outcome'>) =>
-    dryRun && outcome !== 'unchanged' ? `would be ${OUTCOMES[outcome]}` : OUTCOMES[outcome];
+  const describe = ({ outcome }: Pick<PublishResult, 'outcome'>) => {
+    const words = OUTCOMES.get(outcome) ?? escapeControls(outcome);
+    return dryRun && outcome !== 'unchanged' ? `would be ${words}` : words;
+  };
   await printData(io, options.output, { releases, dryRun }, () =>
     printTable(
       io,
@@ -317,6 +320,17 @@ async function printPublished(
       },
     ),
   );
+  for (const { group, kind, release, outcome } of releases) {
+    if (OUTCOMES.has(outcome)) continue;
+    const name = `${group}/${kind}@${release}`;
+    const what = dryRun ? 'would accept' : 'accepted';
+    await printWarning(
+      io,
+      escapeControls(
+        `the registry ${what} ${name} with the outcome "${outcome}", which this version of krmhub does not know; update krmhub, and check with: krmhub show ${name}`,
+      ),
+    );
+  }
   await printLine(io, summary(releases, options));
 }
 
@@ -326,7 +340,8 @@ function summary(
 ): string {
   const created = releases.filter(({ outcome }) => outcome === 'created').length;
   const attached = releases.filter(({ outcome }) => outcome === 'attached').length;
-  const unchanged = releases.length - created - attached;
+  const unchanged = releases.filter(({ outcome }) => outcome === 'unchanged').length;
+  const others = releases.length - created - attached - unchanged;
   const counts = [
     ...(created === 0
       ? []
@@ -335,6 +350,7 @@ function summary(
       ? []
       : [`bundles ${dryRun ? 'would be added' : 'added'} to ${plural(attached, 'existing release')}`]),
     ...(unchanged === 0 ? [] : [`${unchanged} unchanged`]),
+    ...(others === 0 ? [] : [`${others} with an unknown outcome`]),
   ].join(', ');
   if (dryRun) return `${counts} (dry run, nothing was published)`;
   if (!wait) return `${counts}; catalogs will include ${releases.length === 1 ? 'it' : 'them'} shortly`;
