@@ -174,9 +174,9 @@ export class RegistryClient {
     });
   }
 
-  /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
-  revocations(after: number, limit?: number): Promise<RevocationPage> {
-    return this.#json('revocations', fillPath('revocations', {}), { query: { after, limit } });
+  /** Revocations after a sequence, oldest first. With digests, only takedowns of releases whose runtimes named one. */
+  revocations(after: number, limit?: number, digest?: readonly Digest[]): Promise<RevocationPage> {
+    return this.#json('revocations', fillPath('revocations', {}), { query: { after, limit, digest } });
   }
 
   /** Events after a sequence, oldest first. */

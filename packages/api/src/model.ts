@@ -138,6 +138,10 @@ export const Event = z
       description:
         'Digests of the manifests and files of its scripts, which were deleted with it; only in `/api/v1/revocations`',
     }),
+    runtimeDigests: z.array(DigestText).optional().openapi({
+      description:
+        'Digests of its images, executables, and scripts that no release names now; only in `/api/v1/revocations`',
+    }),
   })
   .openapi('Event');
 

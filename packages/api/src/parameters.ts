@@ -194,6 +194,17 @@ export const EventParameters = z.object({
   limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
 });
 
+export const RevocationParameters = EventParameters.extend({
+  digest: z
+    .array(z.string().regex(/^sha256:[a-f0-9]{64}$/, 'is not sha256: and 64 lower-case hexadecimal digits'))
+    .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
+    .optional()
+    .openapi({
+      description:
+        'Digest of an image, an executable, or a script. Only takedowns of releases whose runtimes named it, if no release names it now. If repeated: match any of them',
+    }),
+});
+
 /** Names of the readiness checks. */
 export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'search', 'shutdown'] as const;
 

@@ -38,9 +38,10 @@ export const REGISTRY_ROUTES = {
     tags: ['events'],
     summary:
       'List yanks, unyanks, takedowns, withdrawn snapshots, and deleted catalogs in order, for mirrors and caches',
-    request: { query: parameters.EventParameters },
+    request: { query: parameters.RevocationParameters },
     responses: {
       200: json('A page of revocations, oldest first', RevocationPage),
+      ...notModified,
       ...errorResponses('invalid-request'),
     },
   }),

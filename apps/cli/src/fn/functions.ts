@@ -3,6 +3,7 @@ import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/co
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
+import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
 import { childEnvironment } from '../io/child-environment.js';
@@ -39,6 +40,8 @@ export interface NamedImage {
   prefix?: string;
   /** It is shown without the tag `latest`. */
   asWritten?: boolean;
+  /** Catalogs of the Kptfile, whose registries know what was taken down. */
+  catalogs?: readonly string[];
 }
 
 /**
@@ -75,7 +78,7 @@ export class Functions {
    * to be one.
    */
   async image(
-    { prefix: own, asWritten = false, ...step }: NamedImage,
+    { prefix: own, asWritten = false, catalogs = [], ...step }: NamedImage,
     more: { network?: boolean; mounts?: readonly string[]; env?: readonly string[] } = {},
   ): Promise<Runnable> {
     const { permissions, images, requireDigest, resolution } = this.#settings;
@@ -92,6 +95,7 @@ export class Functions {
       name = await newestImage(this.#io, named, resolution);
     }
     const image = digest === undefined ? name : imageAt(named.text, digest.digest);
+    if (digest !== undefined) await this.#requireStanding(image, digest.digest, catalogs);
     return imageFunction(
       this.#io,
       { ...images, network, mounts, name, image, ...more },
@@ -100,6 +104,20 @@ export class Functions {
         limits: this.#limits,
         onExact: (exact) => this.#progress.print(`  Image: ${escapeControls(exact)}`),
       },
+    );
+  }
+
+  /** Throws `gone` for an image of which a known registry took down all releases. */
+  async #requireStanding(image: string, sha256: Digest, catalogs: readonly string[]): Promise<void> {
+    const { frozen, resolution } = this.#settings;
+    if (frozen || resolution.offline) return;
+    const { knownRegistries, refuseTakenDown, withTakedowns } = await import(
+      '../resolve/release/takedowns.js'
+    );
+    const named = [resolution.official ?? [], resolution.catalogs, catalogs].flat();
+    const registries = await knownRegistries(this.#io, named);
+    await withTakedowns(this.#io, (cache) =>
+      refuseTakenDown(this.#io, cache, image, { codes: [{ sha256 }], registries }),
     );
   }
 

@@ -7,6 +7,7 @@ import { type Io, write, writeData } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
 import {
   isDeletable,
+  knownRegistries,
   type PinnedCode,
   refuseTakenDown,
   withTakedowns,
@@ -50,11 +51,10 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   }
 }
 
-/** Throws `gone` if a release was taken down that this machine got the code from. Scripts of registries are checked later. */
+/** Throws `gone` if a registry took the code down that this machine knows. Scripts of registries are checked later. */
 async function requireNotTakenDown(io: Io, code: readonly PinnedCode[]): Promise<void> {
-  const checked = code.filter((one) => !isDeletable(one));
-  if (checked.length === 0) return;
-  await withTakedowns(io, async (cache) => {
-    for (const one of checked) await refuseTakenDown(io, cache, 'the function', one);
-  });
+  const codes = code.filter((one) => !isDeletable(one));
+  if (codes.length === 0) return;
+  const registries = await knownRegistries(io, []);
+  await withTakedowns(io, (cache) => refuseTakenDown(io, cache, 'the function', { codes, registries }));
 }

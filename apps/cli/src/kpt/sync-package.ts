@@ -21,6 +21,7 @@ import {
   findReleaseTakedown,
   findTakedown,
   isDeletable,
+  knownRegistries,
   recordOrigin,
   withTakedowns,
 } from '../resolve/release/takedowns.js';
@@ -96,7 +97,8 @@ async function reportTakedowns(
   { check, resolution: { catalogs, official } }: SyncOptions,
 ): Promise<void> {
   const named = kptfileLayers(layer).flatMap((one) => one.catalogs.map(({ text }) => text));
-  const context = { check, catalogs: [...new Set([official ?? [], catalogs, named].flat())] };
+  const searched = [...new Set([official ?? [], catalogs, named].flat())];
+  const context = { check, catalogs: searched, registries: await knownRegistries(io, searched) };
   await withTakedowns(io, async (cache) => {
     for (const { name, entries } of plans) {
       for (const entry of entries) {
@@ -115,18 +117,23 @@ async function entryTakedown(
   io: Io,
   cache: Cache,
   { apiVersion, kind, outcome, image, exec, before, release, catalog }: EntryPlan,
-  { check, catalogs }: { check: boolean; catalogs: readonly string[] },
+  {
+    check,
+    catalogs,
+    registries,
+  }: { check: boolean; catalogs: readonly string[]; registries: readonly string[] },
 ): Promise<{ what: string; reason: string } | undefined> {
   const name = { apiVersion: apiVersion ?? '', kind: kind ?? '', release };
   const isFrom = catalog !== undefined && release !== undefined;
   const origin = isFrom ? catalogRelease(io, catalog, name) : undefined;
   if (origin !== undefined) {
-    for (const { sha256 } of pinnedCode(image ?? exec)) await recordOrigin(cache, sha256, origin);
+    for (const { sha256 } of pinnedCode(image ?? exec)) await recordOrigin(cache, sha256, origin.registry);
   }
-  for (const code of pinnedCode((check ? before : undefined) ?? image ?? exec)) {
-    const reason = await findTakedown(io, cache, code);
-    if (reason === undefined) continue;
-    return { what: isDeletable(code) ? 'its script does not run' : 'its release was taken down', reason };
+  const codes = pinnedCode((check ? before : undefined) ?? image ?? exec);
+  const found = await findTakedown(io, cache, codes, registries);
+  if (found !== undefined) {
+    const what = codes.some(isDeletable) ? 'its script does not run' : 'its release was taken down';
+    return { what, reason: found };
   }
   if (outcome !== 'left' || apiVersion === undefined) return undefined;
   // No catalog has it any more: all its releases may be gone.

@@ -12,7 +12,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { shellWord } from '../io/text.js';
 import { openResolver } from '../resolve/open-resolver.js';
-import { findTakedown, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
+import { findTakedown, knownRegistries, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
 import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import type { Explanation } from './explanation.js';
@@ -69,14 +69,18 @@ async function resolveAll(
   const resolver = await openResolver(io, { ...options, ...(lock === undefined ? {} : { lock }) });
   try {
     const resolved = await checkConfigs(io, await resolveFunctions(resolver, functions));
-    return options.offline || lock?.frozen === true ? resolved : await checkTakedowns(io, resolved);
+    return options.offline || lock?.frozen === true ? resolved : await checkTakedowns(io, resolved, options);
   } finally {
     await resolver.close();
   }
 }
 
 /** Turns functions into errors for which a Kptfile names what was taken down, and no catalog has it any more. */
-function checkTakedowns(io: Io, resolved: readonly ResolvedFunction[]): Promise<ResolvedFunction[]> {
+function checkTakedowns(
+  io: Io,
+  resolved: readonly ResolvedFunction[],
+  options: Pick<ResolverOptions, 'catalogs' | 'official'>,
+): Promise<ResolvedFunction[]> {
   return withTakedowns(io, async (cache) => {
     const checked: ResolvedFunction[] = [];
     for (const one of resolved) {
@@ -84,10 +88,13 @@ function checkTakedowns(io: Io, resolved: readonly ResolvedFunction[]): Promise<
       const isFrom = one.resolution?.inline === false;
       const text = written?.type === 'container' ? written.image : written?.path;
       let error: KrmhubError | undefined;
-      for (const code of isFrom ? [] : pinnedCode(text)) {
-        const reason = await findTakedown(io, cache, code);
-        if (reason !== undefined) error = takenDown(`${request.apiVersion} ${request.kind}`, code, reason);
-      }
+      const codes = isFrom ? [] : pinnedCode(text);
+      const registries = await knownRegistries(
+        io,
+        [options.official ?? [], options.catalogs, request.catalogs.map((named) => named.text)].flat(),
+      );
+      const reason = await findTakedown(io, cache, codes, registries);
+      if (reason !== undefined) error = takenDown(`${request.apiVersion} ${request.kind}`, codes, reason);
       checked.push(error === undefined ? one : { listed: one.listed, error });
     }
     return checked;

@@ -50,7 +50,8 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   const cached = known === undefined ? undefined : await cache.blobFile(known);
   const script = artifact === 'starlark' && isManifest ? { reference: uri, sha256 } : undefined;
   if (known !== undefined && cached !== undefined) {
-    if (script !== undefined && !offline) await refuseTakenDown(io, cache, name, script);
+    if (script !== undefined && !offline)
+      await refuseTakenDown(io, cache, name, { codes: [script], registries: [] });
     return { file: cached, sha256: known };
   }
   if (offline) {

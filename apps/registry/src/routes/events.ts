@@ -1,8 +1,10 @@
 import type { EventPage, RevocationPage } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { EventStore } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { storedJsonResponse, toJson } from '../http/stored-json.js';
 
 export function eventRoutes(
   app: RegistryApp,
@@ -15,8 +17,12 @@ export function eventRoutes(
   });
 
   serveRoute(app, ROUTES.revocations, async (c, { query }) => {
-    const revocations = await store.revocations(query.after, query.limit);
+    const revocations = await store.revocations(
+      query.after,
+      query.limit,
+      query.digest as Digest[] | undefined,
+    );
     const result: RevocationPage = { revocations, next: revocations.at(-1)?.sequence ?? query.after };
-    return c.json(result);
+    return storedJsonResponse(c, result, async () => toJson(result));
   });
 }

@@ -1,12 +1,13 @@
+import type { Digest } from '@krmhub/schema';
 import type { Event } from './records.js';
 
 /** The event log. Every other port appends to it in the transactions of its changes. */
 export interface EventStore {
   /**
    * Returns yanks, unyanks, takedowns, withdrawn snapshots, and deleted and restored catalogs after a sequence, oldest
-   * first.
+   * first. With digests, only takedowns of releases whose runtimes named one of them, and no release names it now.
    */
-  revocations(after: number, limit: number): Promise<Event[]>;
+  revocations(after: number, limit: number, digests?: readonly Digest[]): Promise<Event[]>;
   /** Returns events after a sequence, oldest first. */
   events(after: number, limit: number): Promise<Event[]>;
   /** Returns the sequence of the newest event; 0 if there is none. */

@@ -219,6 +219,8 @@ export interface Event extends NewEvent {
   signers?: TakenDownSigner[];
   /** Digests of the scripts that were taken down with the release; as `signers`. */
   scripts?: Digest[];
+  /** Digests that its runtimes named and no release names now; as `signers`. */
+  runtimeDigests?: Digest[];
 }
 
 /** One planned change of one function, which a store commits in one transaction. */

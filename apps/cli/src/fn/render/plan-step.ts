@@ -63,7 +63,7 @@ async function findFunction(
   const { functions, settings, progress } = session;
   const { image, exec, tag } = fn;
   if (image !== undefined) {
-    const runnable = await functions.image({ image, tag });
+    const runnable = await functions.image({ image, tag, catalogs: kptfile.catalogs });
     if (config !== undefined && tag === undefined) await functions.checkSynced(image, config.identity);
     return runnable;
   }

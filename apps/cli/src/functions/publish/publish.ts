@@ -12,7 +12,7 @@ import {
 } from '../../documents/read-definitions.js';
 import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls, plural } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';

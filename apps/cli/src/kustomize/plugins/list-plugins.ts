@@ -10,6 +10,7 @@ import {
 } from '../../resolve/release/takedowns.js';
 import { type InstalledPlugin, installedPlugins } from './installed-plugins.js';
 import { findPluginFolder, formatPlugin } from './plugin-folder.js';
+import { pluginRegistries, runtimeCode } from './plugin-takedown.js';
 import { printPlugins } from './print-plugins.js';
 
 /** Prints the plugins that krmhub installed. */
@@ -21,9 +22,8 @@ export async function listPlugins(io: Io, options: { dir?: string; output: Outpu
     takedowns.has(plugin) ? { ...plugin, state: 'taken down' as const } : plugin,
   );
   await printPlugins(io, options.output, folder, plugins);
-  for (const [{ record }, reason] of takedowns) {
-    const isScript = record.pins[0].runtime.type === 'starlark';
-    const what = isScript ? 'does not run' : 'is of a release that was taken down';
+  for (const [{ record }, { reason, isRefused }] of takedowns) {
+    const what = isRefused ? 'does not run' : 'is of a release that was taken down';
     await printWarning(io, escapeControls(`${formatPlugin(record.function)} ${what}: ${reason}`));
     io.exitCode = FINDINGS;
   }
@@ -31,24 +31,37 @@ export async function listPlugins(io: Io, options: { dir?: string; output: Outpu
   if (plugins.length === 0) await printLine(io, escapeControls(`no plugins are installed in ${folder}`));
 }
 
-/** Returns the plugins whose first pin was taken down, with the reasons. */
+interface PluginTakedown {
+  reason: string;
+  /** Other releases can use the same image or executable. */
+  isRefused: boolean;
+}
+
+/** Returns the plugins whose first pin was taken down. */
 async function findTakedowns(
   io: Io,
   plugins: readonly InstalledPlugin[],
-): Promise<Map<InstalledPlugin, string>> {
-  const found = new Map<InstalledPlugin, string>();
+): Promise<Map<InstalledPlugin, PluginTakedown>> {
+  const found = new Map<InstalledPlugin, PluginTakedown>();
   if (plugins.length === 0) return found;
   await withTakedowns(io, async (cache) => {
     for (const plugin of plugins) {
       const { function: name, pins } = plugin.record;
       const { runtime, release, catalog } = pins[0];
+      const refused = await findTakedown(
+        io,
+        cache,
+        runtimeCode(runtime),
+        pluginRegistries(io, plugin.record),
+      );
+      if (refused !== undefined) {
+        found.set(plugin, { reason: refused, isRefused: true });
+        continue;
+      }
       const from =
         release === undefined ? undefined : catalogRelease(io, catalog.reference, { ...name, release });
-      const reason =
-        runtime.type === 'starlark'
-          ? await findTakedown(io, cache, runtime)
-          : from && (await findReleaseTakedown(io, cache, from));
-      if (reason !== undefined) found.set(plugin, reason);
+      const reason = from && (await findReleaseTakedown(io, cache, from));
+      if (reason !== undefined) found.set(plugin, { reason, isRefused: false });
     }
   });
   return found;

@@ -53,6 +53,8 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   checkConfig(request.functionConfig, record, name);
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
+  const { requirePluginStanding } = await import('./plugin-takedown.js');
+  await requirePluginStanding(io, record, pin);
   const unchecked = await checkSchema(config, pin.declared, record);
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
   const { engine, sandbox, permissions } = record;

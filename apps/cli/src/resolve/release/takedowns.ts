@@ -1,5 +1,4 @@
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
-import { parseReference } from '@krmhub/oci';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -12,6 +11,10 @@ import { parseCatalog } from '../references/parse-catalog.js';
 const FRESH_MS = 3_600_000;
 /** Milliseconds to wait for the registry: a build must not fail or wait because it is away. */
 const PATIENCE_MS = 2_000;
+/** Digests of one question: a registry takes no more. */
+const DIGESTS_TOGETHER = 20;
+/** Registries that are asked for one function. */
+const MAX_REGISTRIES = 10;
 
 /** A release of a registry; without `release`, all releases of a function. */
 export interface CatalogRelease extends FunctionName {
@@ -26,25 +29,67 @@ export interface PinnedCode {
   sha256: Digest;
   /** Of a script: those in an OCI registry are deleted there. */
   reference?: string;
-  /** Where it is from. Default: what `recordOrigin` says. */
-  release?: CatalogRelease;
 }
 
 /**
- * Returns why a registry took down a script or the release of an image or executable; undefined if it did not, does not
- * answer, or the origin is not known. The answer is cached for an hour.
+ * Returns why a registry took down a script, or all releases that name an image, executable, or script; undefined if it
+ * did not, or does not answer. `registries` are asked by digest, and the one that `recordOrigin` says. An answer is
+ * cached for an hour.
  */
-export async function findTakedown(io: Io, cache: Cache, code: PinnedCode): Promise<string | undefined> {
-  const { reference, sha256 } = code;
-  if (reference !== undefined && isDeletable(code)) {
-    return remembered(io, cache, sha256, () => askForScript(io, { reference, sha256 }));
+export async function findTakedown(
+  io: Io,
+  cache: Cache,
+  codes: readonly PinnedCode[],
+  registries: readonly string[],
+): Promise<string | undefined> {
+  for (const { reference, sha256 } of codes) {
+    if (reference === undefined || !isDeletable({ reference })) continue;
+    const reason = await remembered(io, cache, sha256, () => askForScript(io, { reference, sha256 }));
+    if (reason !== undefined) return reason;
   }
-  const release = code.release ?? (await readOrigin(cache, sha256));
-  return release === undefined ? undefined : findReleaseTakedown(io, cache, release);
+  const origins = await Promise.all(codes.map(({ sha256 }) => readOrigin(cache, sha256)));
+  for (const registry of new Set([...registries, ...origins].slice(0, MAX_REGISTRIES))) {
+    if (registry === undefined) continue;
+    const digests = codes.map(({ sha256 }) => sha256).sort();
+    for (let at = 0; at < digests.length; at += DIGESTS_TOGETHER) {
+      const some = digests.slice(at, at + DIGESTS_TOGETHER);
+      const name = `${registry} ${some.join(' ')}`;
+      const reason = await remembered(io, cache, name, () => askForDigests(io, registry, some));
+      if (reason !== undefined) return reason;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the registries of catalogs, of the catalogs that commands use without options, and of KRMHUB_REGISTRY. */
+export async function knownRegistries(
+  io: Pick<Io, 'env' | 'cwd'>,
+  catalogs: readonly string[],
+): Promise<string[]> {
+  const { readStandingCatalogs } = await import('../open/standing-catalogs.js');
+  const { official, catalogs: standing } = await readStandingCatalogs(io);
+  return catalogRegistries(io, [...catalogs, official?.reference ?? [], standing].flat());
+}
+
+/** Returns the registries of catalogs, and of KRMHUB_REGISTRY. Loads less than `knownRegistries`. */
+export function catalogRegistries(io: Pick<Io, 'env' | 'cwd'>, catalogs: readonly string[]): string[] {
+  const own = io.env.KRMHUB_REGISTRY ?? '';
+  const urls = catalogs.flatMap((text) => registryOf(io, text) ?? []);
+  return [...new Set([...urls, ...(own === '' ? [] : [own.replace(/\/+$/, '')])])];
+}
+
+function registryOf(io: Pick<Io, 'env' | 'cwd'>, text: string): string | undefined {
+  try {
+    return parseCatalog(io, { text, folder: io.cwd }).registry?.url;
+  } catch (error) {
+    // The command that reads the catalog says what is wrong.
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  }
 }
 
 /** Reports whether a takedown deletes this itself, so that it is gone only if no other release uses it. */
-export function isDeletable({ reference }: PinnedCode): boolean {
+export function isDeletable({ reference }: Pick<PinnedCode, 'reference'>): boolean {
   return reference?.startsWith('oci://') === true;
 }
 
@@ -65,13 +110,13 @@ async function remembered(
   ask: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
   const record = await cache.readRecord('takedowns', name);
-  if (typeof record?.takenDown === 'string') return record.takenDown;
+  const known = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
   const now = io.now().getTime();
-  if (typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS) return undefined;
-  const takenDown = await ask().catch((error: unknown) => {
-    if (error instanceof KrmhubError && error.code === 'gone') return error.message;
-    return undefined;
-  });
+  if (typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS) return known;
+  // Another release can use it again. Without an answer, what is known counts.
+  const takenDown = await ask().catch((error: unknown) =>
+    error instanceof KrmhubError && error.code === 'gone' ? error.message : known,
+  );
   await write(cache, name, { checkedAt: now, ...(takenDown === undefined ? {} : { takenDown }) });
   return takenDown;
 }
@@ -81,16 +126,14 @@ export function recordScript(io: Pick<Io, 'now'>, cache: Cache, sha256: Digest):
   return write(cache, sha256, { checkedAt: io.now().getTime() });
 }
 
-/** Records the release that an image or executable is from, which no line of a Kptfile says. */
-export function recordOrigin(cache: Cache, sha256: Digest, release: CatalogRelease): Promise<void> {
-  return write(cache, `origin ${sha256}`, { release });
+/** Records the registry that an image or executable is from, which no line of a Kptfile says. */
+export function recordOrigin(cache: Cache, sha256: Digest, registry: string): Promise<void> {
+  return write(cache, `origin ${sha256}`, { registry });
 }
 
-async function readOrigin(cache: Cache, sha256: Digest): Promise<CatalogRelease | undefined> {
-  const { release } = ((await cache.readRecord('takedowns', `origin ${sha256}`)) ?? {}) as {
-    release?: CatalogRelease;
-  };
-  return typeof release === 'object' && typeof release.registry === 'string' ? release : undefined;
+async function readOrigin(cache: Cache, sha256: Digest): Promise<string | undefined> {
+  const { registry } = (await cache.readRecord('takedowns', `origin ${sha256}`)) ?? {};
+  return typeof registry === 'string' ? registry : undefined;
 }
 
 async function write(cache: Cache, name: string, record: object): Promise<void> {
@@ -101,10 +144,26 @@ async function askForScript(
   io: Io,
   { reference, sha256 }: { reference: string; sha256: Digest },
 ): Promise<undefined> {
+  const { parseReference } = await import('@krmhub/oci');
   const { createOciClient } = await import('../../registry/connect-oci.js');
   const { registry, repository } = parseReference(reference.slice('oci://'.length));
   const client = createOciClient(io, { signal: AbortSignal.timeout(PATIENCE_MS) });
   await client.manifest({ registry, repository, digest: sha256 });
+}
+
+/** Registries of older versions refuse the question. */
+async function askForDigests(
+  io: Io,
+  registry: string,
+  digests: readonly Digest[],
+): Promise<string | undefined> {
+  const { connect } = await import('../../registry/connection.js');
+  const client = await connect(io, registry, { timeoutMilliseconds: PATIENCE_MS });
+  const { revocations } = await client.revocations(0, 1, digests);
+  const found = revocations.find(({ runtimeDigests = [] }) =>
+    runtimeDigests.some((one) => digests.includes(one)),
+  );
+  return found && `${found.group}/${found.kind}@${found.release} was taken down: ${found.reason}`;
 }
 
 async function askForRelease(io: Io, { registry, group, kind, release }: CatalogRelease): Promise<undefined> {
@@ -114,8 +173,8 @@ async function askForRelease(io: Io, { registry, group, kind, release }: Catalog
 }
 
 /** Returns the error for code that was taken down. */
-export function takenDown(name: string, code: PinnedCode, reason: string): KrmhubError {
-  const what = isDeletable(code) ? 'script' : 'release';
+export function takenDown(name: string, codes: readonly PinnedCode[], reason: string): KrmhubError {
+  const what = codes.some(isDeletable) ? 'script' : 'release';
   return new KrmhubError(
     'gone',
     escapeControls(`cannot run ${name}: its ${what} was taken down: ${reason}`),
@@ -126,9 +185,14 @@ export function takenDown(name: string, code: PinnedCode, reason: string): Krmhu
 }
 
 /** Throws `gone` for code that was taken down. */
-export async function refuseTakenDown(io: Io, cache: Cache, name: string, code: PinnedCode): Promise<void> {
-  const reason = await findTakedown(io, cache, code);
-  if (reason !== undefined) throw takenDown(name, code, reason);
+export async function refuseTakenDown(
+  io: Io,
+  cache: Cache,
+  name: string,
+  { codes, registries }: { codes: readonly PinnedCode[]; registries: readonly string[] },
+): Promise<void> {
+  const reason = await findTakedown(io, cache, codes, registries);
+  if (reason !== undefined) throw takenDown(name, codes, reason);
 }
 
 /** Opens the cache for a command that checks what it lists. */

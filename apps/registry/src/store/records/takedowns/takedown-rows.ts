@@ -1,7 +1,7 @@
 import type { Digest, Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, max, sql } from 'drizzle-orm';
-import { inList, query, text, type Work } from '../../sql/statement.js';
+import { query, text, type Work } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
 
 /** Queries on takedowns for other tables, within one transaction. */
@@ -23,12 +23,10 @@ const insertPins = text<never>({
   postgres:
     'INSERT INTO takedown_pin (takedown, pin) SELECT :takedown::bigint, json_array_elements_text(:pins::json)',
 });
-const pinsOf = text<{ takedown: number; pin: Digest }>(
-  inList(
-    (takedowns) =>
-      `SELECT takedown, pin FROM takedown_pin WHERE CAST(takedown AS text) IN ${takedowns} ORDER BY takedown, pin`,
-    ':takedowns',
-  ),
+const pinsOf = text<{ pin: Digest }>('SELECT pin FROM takedown_pin WHERE takedown = :takedown ORDER BY pin');
+const unusedPinsOf = text<{ pin: Digest }>(
+  `SELECT pin FROM takedown_pin WHERE takedown = :takedown
+     AND NOT EXISTS (SELECT 1 FROM release_pin WHERE release_pin.pin = takedown_pin.pin) ORDER BY pin`,
 );
 
 export function* insertTakedownPins(takedown: number, pins: readonly Digest[]): Work<void> {
@@ -37,14 +35,25 @@ export function* insertTakedownPins(takedown: number, pins: readonly Digest[]): 
 
 /** Returns takedowns with the digests that their runtimes named. */
 export function* withRuntimeDigests(rows: readonly (typeof takedowns.$inferSelect)[]): Work<Takedown[]> {
-  const pins = new Map<number, Digest[]>();
-  const ids = JSON.stringify(rows.map(({ id }) => String(id)));
-  for (const { takedown, pin } of rows.length === 0 ? [] : yield* pinsOf.all({ takedowns: ids }))
-    pins.set(takedown, [...(pins.get(takedown) ?? []), pin]);
-  return rows.map((row) => {
-    const runtimeDigests = pins.get(row.id);
-    return { ...takedown(row), ...defined({ runtimeDigests }) };
-  });
+  const found: Takedown[] = [];
+  for (const row of rows) {
+    const runtimeDigests = (yield* pinsOf.all({ takedown: row.id })).map(({ pin }) => pin);
+    found.push({
+      ...takedown(row),
+      ...defined({ runtimeDigests: runtimeDigests.length === 0 ? undefined : runtimeDigests }),
+    });
+  }
+  return found;
+}
+
+/** Returns by takedown the digests that its runtimes named and no release names now; nothing for none. */
+export function* unusedDigests(ids: readonly number[]): Work<Map<number, Digest[]>> {
+  const found = new Map<number, Digest[]>();
+  for (const takedown of ids) {
+    const digests = (yield* unusedPinsOf.all({ takedown })).map(({ pin }) => pin);
+    if (digests.length > 0) found.set(takedown, digests);
+  }
+  return found;
 }
 
 /** Returns takedowns of a function in their order, ignoring the case of the kind. */

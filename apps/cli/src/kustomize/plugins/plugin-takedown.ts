@@ -1,0 +1,45 @@
+import type { PinnedRuntime } from '@krmhub/catalog';
+import { isDigest } from '@krmhub/schema/digest';
+import type { Io } from '../../io/io.js';
+import {
+  catalogRegistries,
+  type PinnedCode,
+  refuseTakenDown,
+  withTakedowns,
+} from '../../resolve/release/takedowns.js';
+import { formatPlugin } from './plugin-folder.js';
+import type { PluginPin, PluginRecord } from './plugin-record.js';
+
+/** Takedowns of what is installed: an installed plugin runs without its catalog, which no longer has the function. */
+
+/** Returns what a runtime pins by digest. */
+export function runtimeCode(runtime: PinnedRuntime): PinnedCode[] {
+  if (runtime.type === 'starlark') return [runtime];
+  if (runtime.type === 'exec') return runtime.platforms.map(({ sha256 }) => ({ sha256 }));
+  const digest = runtime.image.slice(runtime.image.indexOf('@') + 1);
+  return isDigest(digest) ? [{ sha256: digest }] : [];
+}
+
+/** Returns the registries that can have taken down what a plugin runs. */
+export function pluginRegistries(
+  io: Pick<Io, 'env' | 'cwd'>,
+  { pins, catalogs, official }: PluginRecord,
+): string[] {
+  return catalogRegistries(
+    io,
+    [...pins.map(({ catalog }) => catalog.reference), official ?? [], catalogs].flat(),
+  );
+}
+
+/** Throws `gone` if what a pin runs was taken down. Scripts of OCI registries are checked where they are read. */
+export async function requirePluginStanding(
+  io: Io,
+  record: PluginRecord,
+  { runtime }: PluginPin,
+): Promise<void> {
+  const codes = runtimeCode(runtime);
+  const registries = pluginRegistries(io, record);
+  await withTakedowns(io, (cache) =>
+    refuseTakenDown(io, cache, formatPlugin(record.function), { codes, registries }),
+  );
+}
