@@ -16,6 +16,9 @@ const annotations = (count: number) =>
 describe('readManifest', () => {
   it('parses images and indexes with unknown fields', () => {
     expect(readManifest(bytes({ ...image, more: [1] }), MEDIA_TYPES.image)).toMatchObject({ kind: 'image' });
+    // Keys of a map are not fields.
+    const cased = readManifest(bytes({ ...image, annotations: { a: '1', A: '2' } }), MEDIA_TYPES.image);
+    expect(cased).toMatchObject({ image: { annotations: { a: '1', A: '2' } } });
     expect(
       readManifest(bytes({ ...image, annotations: annotations(1_000) }), MEDIA_TYPES.image),
     ).toMatchObject({
@@ -54,6 +57,18 @@ describe('readManifest', () => {
     ['annotations that are a list', { ...image, annotations: ['a'] }, MEDIA_TYPES.image],
     ['too many layers', { ...image, layers: Array(1_001).fill(descriptor) }, MEDIA_TYPES.image],
     ['too many bytes', `${' '.repeat(MAX_MANIFEST_BYTES)}{}`, MEDIA_TYPES.image],
+    // Go reads each as the known field.
+    ['Layers beside layers', { ...image, Layers: [] }, MEDIA_TYPES.image],
+    ['layers with a long s', { ...image, 'layer\u017f': [] }, MEDIA_TYPES.image],
+    ['MANIFESTS in an image', { ...image, MANIFESTS: [] }, MEDIA_TYPES.image],
+    ['Subject in an index', { ...index, Subject: descriptor }, MEDIA_TYPES.index],
+    ['a second digest', { ...image, layers: [{ ...descriptor, Digest: '' }] }, MEDIA_TYPES.image],
+    ['other URLs', { ...image, config: { ...descriptor, URLs: [] } }, MEDIA_TYPES.image],
+    [
+      'another system',
+      { ...index, manifests: [{ ...descriptor, platform: { os: 'linux', architecture: 'arm', OS: 'x' } }] },
+      MEDIA_TYPES.index,
+    ],
     ['another media type', image, 'text/html'],
     ['the media type of an old manifest', image, 'application/vnd.docker.distribution.manifest.v1+prettyjws'],
   ])('rejects %s', (_, value, mediaType) => {

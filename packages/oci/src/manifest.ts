@@ -21,6 +21,8 @@ export const EMPTY_DIGEST = computeDigest(EMPTY_CONFIG);
 /** Layers of an image, or manifests of an index. */
 const MAX_DESCRIPTORS = 1_000;
 const text = z.string().max(4_096);
+/** No known field is longer. */
+const MAX_FIELD_LENGTH = 20;
 
 /** Validation time grows with their number. */
 const MAX_ANNOTATIONS = 1_000;
@@ -35,16 +37,42 @@ const annotations = z
   )
   .pipe(z.record(text, z.string()));
 
-const descriptor = z.looseObject({
-  mediaType: text,
-  digest: text
-    .refine(isOciDigest, 'is not a sha256:… or sha512:… digest')
-    .transform((value) => value as OciDigest),
-  size: z.int().min(0),
-  annotations: annotations.optional(),
-  artifactType: text.optional(),
-  platform: z.looseObject({ os: text, architecture: text, variant: text.optional() }).optional(),
-});
+/**
+ * An object with other fields, but none that differs from a known one only by case: Go decodes these into the same
+ * field, so the clients of most registries would read another content than the one that krmhub checks.
+ */
+function fields<Shape extends z.ZodRawShape>(shape: Shape, others: readonly string[] = []) {
+  const names = new Map([...Object.keys(shape), ...others].map((name) => [caseFolded(name), name]));
+  return z.looseObject(shape).superRefine((value, context) => {
+    for (const key of Object.keys(value)) {
+      const name = names.get(caseFolded(key));
+      if (name === undefined || name === key) continue;
+      context.addIssue({
+        code: 'custom',
+        message: `the field ${JSON.stringify(key)} is not ${name}, but some clients read it as that`,
+      });
+    }
+  });
+}
+
+/** As Go compares the names of fields (encoding/json): also the long s and the Kelvin sign are letters. */
+function caseFolded(name: string): string {
+  return name.length > MAX_FIELD_LENGTH ? name : name.toUpperCase().toLowerCase();
+}
+
+const descriptor = fields(
+  {
+    mediaType: text,
+    digest: text
+      .refine(isOciDigest, 'is not a sha256:… or sha512:… digest')
+      .transform((value) => value as OciDigest),
+    size: z.int().min(0),
+    annotations: annotations.optional(),
+    artifactType: text.optional(),
+    platform: fields({ os: text, architecture: text, variant: text.optional() }).optional(),
+  },
+  ['urls', 'data'],
+);
 const absent = (error: string) => z.undefined({ error }).optional();
 const common = {
   schemaVersion: z.literal(2),
@@ -53,13 +81,13 @@ const common = {
   subject: descriptor.optional(),
   annotations: annotations.optional(),
 };
-const image = z.looseObject({
+const image = fields({
   ...common,
   config: descriptor,
   layers: z.array(descriptor).max(MAX_DESCRIPTORS),
   manifests: absent('must not be combined with layers'),
 });
-const index = z.looseObject({
+const index = fields({
   ...common,
   manifests: z.array(descriptor).max(MAX_DESCRIPTORS),
   layers: absent('must not be combined with manifests'),

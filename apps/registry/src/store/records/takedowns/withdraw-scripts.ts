@@ -144,7 +144,12 @@ function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files:
 
 function* readStored(digest: OciDigest): Work<Manifest | undefined> {
   const row = yield* manifestOf.first({ digest });
-  return row && readManifest(row.bytes, row.mediaType);
+  try {
+    return row && readManifest(row.bytes, row.mediaType);
+  } catch {
+    // An earlier version accepted it. No client of this version would run it.
+    return undefined;
+  }
 }
 
 /** Returns the digest of the script in an artifact; undefined if a client would not run it. */
