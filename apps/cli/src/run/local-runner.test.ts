@@ -14,6 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PinnedRuntime } from '@krmhub/catalog';
+import { findSandbox } from '@krmhub/functions';
 import { ARTIFACT_MEDIA_TYPES, artifactManifest, computeDigest, MEDIA_TYPES } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -45,6 +46,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
+const sandbox = await findSandbox({ PATH: process.env.PATH });
 let cwd: string;
 beforeEach(() => {
   cwd = mkdtempSync(path.join(root, 'test-'));
@@ -115,6 +117,20 @@ describe('an executable', () => {
     expect((await (await offline.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await offline.close();
     expect(asked).toEqual(['/fn']);
+  });
+
+  it.skipIf(!sandbox.ok)('sees nothing in the folders of temporary files and keys in a sandbox', async () => {
+    // Outside of `/tmp`, which is hidden anyway.
+    const temporary = mkdtempSync(path.join(process.cwd(), '.temporary-'));
+    writeFileSync(path.join(temporary, 'key'), 'secret');
+    const env = { KRMHUB_CACHE: path.join(cwd, 'cache'), TMPDIR: temporary, PATH: process.env.PATH ?? '' };
+    const runner = await openRunner(testIo({ cwd, env }), EXEC);
+    const script = Buffer.from(`#!/bin/sh\ncat >/dev/null\necho $(ls -A ${temporary}) >&2\nexit 1\n`);
+    const prepared = await runner.prepare(named(serve('/list', script)));
+    const { stderr } = await prepared.run(INPUT);
+    await runner.close();
+    rmSync(temporary, { recursive: true });
+    expect(Buffer.from(stderr).toString()).toBe('\n');
   });
 
   it('is taken out of its archive', async () => {

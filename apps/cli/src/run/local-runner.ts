@@ -38,6 +38,17 @@ import { storedExecutable, storeExecutable } from './stored-executables.js';
 /** As kustomize sets them, for every container (kyaml, `NewContainerEnv`). */
 const CONTAINER_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
 
+/** Variables with folders of the user's keys, tokens, and temporary files, which can be outside of the home folder. */
+const SECRET_FOLDERS = [
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_STATE_HOME',
+  'XDG_CACHE_HOME',
+  'DOCKER_CONFIG',
+  'GNUPGHOME',
+  'TMPDIR',
+];
+
 /** Runs functions on this machine. Engine and sandbox are looked for when the first function needs them. */
 export class LocalRunner implements Runner {
   readonly #io: Io;
@@ -155,8 +166,7 @@ export class LocalRunner implements Runner {
     const executable = { digest: sha256, bin: path.basename(file), platform: hostPlatform() };
     const env = functionEnvironment(this.#io);
     // Catalogs cannot declare that an executable needs the network.
-    const { XDG_CONFIG_HOME = '', DOCKER_CONFIG = '' } = this.#io.env;
-    const secrets = [XDG_CONFIG_HOME, DOCKER_CONFIG];
+    const secrets = SECRET_FOLDERS.map((variable) => this.#io.env[variable] ?? '');
     const run = { file, sha256, env, network: false, secrets, ...(sandbox === undefined ? {} : { sandbox }) };
     return {
       run: (input, { folder: cwd = this.#io.cwd, signal } = {}) =>

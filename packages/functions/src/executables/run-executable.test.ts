@@ -169,6 +169,8 @@ describe('an executable', () => {
         'echo x >note',
         'tool',
         'mktemp >/dev/null && echo temporary',
+        'echo x >/dev/krmhub-test',
+        'echo x >/dev/null && echo x >/dev/shm/x && echo devices work',
         'echo processes: $(ls -d /proc/[0-9]*)',
         'grep CapBnd /proc/self/status',
         'exit 1',
@@ -185,6 +187,8 @@ describe('an executable', () => {
     expect(text).toMatch(/note: Read-only file system/);
     expect(text).toContain('tool runs');
     expect(text).toContain('temporary');
+    expect(text).toMatch(/\/dev\/krmhub-test: Read-only file system/);
+    expect(text).toContain('devices work');
     expect(text.match(/\/proc\/\d+/g)!.length).toBeLessThan(6);
     expect(text).toMatch(/CapBnd:\s+0+$/m);
   });

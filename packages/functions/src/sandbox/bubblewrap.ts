@@ -140,6 +140,8 @@ export async function sandboxArguments(
     ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
     ...shown.flatMap(readable),
     ...['--ro-bind', file, inside],
+    // A folder in memory, whose size bubblewrap cannot limit. Devices can still be written.
+    ...['--remount-ro', '/dev'],
     ...['--chdir', realCwd],
     ...Object.entries(env).flatMap(([name, value]) => [
       '--setenv',
