@@ -14,6 +14,7 @@ const INTERNAL = [
   ['100.127.255.255', 'carrier-grade NAT'],
   ['127.0.0.1', 'loopback'],
   ['127.255.255.254', 'loopback'],
+  ['168.63.129.16', 'platform of a cloud'],
   ['169.254.169.254', 'metadata'],
   ['172.16.0.1', 'private'],
   ['172.31.255.255', 'private'],

@@ -6,12 +6,14 @@ import { SourceFailure } from './failure.js';
 /** A DNS lookup that returns all addresses of a name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** IPv4 ranges that are not the public Internet (IANA IPv4 Special-Purpose Address Registry, and multicast). */
+/** IPv4 ranges that are not the public Internet (IANA IPv4 Special-Purpose Address Registry, multicast, and metadata). */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  // The platform of Azure answers at a public address.
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',

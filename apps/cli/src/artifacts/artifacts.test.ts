@@ -244,6 +244,16 @@ describe('dockerCredentials', () => {
     });
   });
 
+  it('does not run a helper in a relative folder of PATH', async () => {
+    const io = ioWith({ credsStore: 'here' });
+    const file = path.join(io.env.HOME!, 'docker-credential-here');
+    writeFileSync(file, `#!/bin/sh\necho '{"Username":"a","Secret":"b"}'\n`, { mode: 0o755 });
+    const PATH = path.relative(process.cwd(), io.env.HOME!);
+    await expect(dockerCredentials({ ...io, env: { ...io.env, PATH } }, HOST)).rejects.toMatchObject({
+      message: expect.stringContaining('not installed'),
+    });
+  });
+
   it('does not run a helper with a path', async () => {
     const io = ioWith({ credsStore: '../../bin/sh' });
     await expect(dockerCredentials(io, HOST)).rejects.toMatchObject({ code: 'unauthorized' });

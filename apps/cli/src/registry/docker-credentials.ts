@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { findProgram } from '@krmhub/functions/process/find-program';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
@@ -98,10 +99,12 @@ async function credentialsFromHelper(
       hint: `Install the helper, or remove it from ${file}.`,
     });
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw failed('its name is not valid');
-  const { code, output } = await run(io, program, server).catch((error: NodeJS.ErrnoException) => {
+  const found = await findProgram(program, io.env);
+  if (found === undefined) throw failed('not installed');
+  const { code, output } = await run(io, found, server).catch((error: NodeJS.ErrnoException) => {
     const timedOut =
       error.name === 'AbortError' && `no response within ${HELPER_MILLISECONDS / 1_000} seconds`;
-    throw failed(error.code === 'ENOENT' ? 'not installed' : timedOut || printable(error.message));
+    throw failed(timedOut || printable(error.message));
   });
   if (code !== 0) {
     // All helpers print this text.
