@@ -104,11 +104,13 @@ describe('hostile expressions', () => {
       `[1]${'.map(a, [a, a])'.repeat(40)} == [2]`.replace('[1]', '[[1, 2]]'),
     ],
     ['searches that read the rest of a text each time', "long.findAll('y*yz|y').size() > 0"],
+    ['addresses', "many.all(a, many.all(b, ip('2001:db8::1').isGlobalUnicast()))"],
+    ['queries with one name', 'many.all(a, many.all(b, url(query).getQuery().size() > 0))'],
     ['a slow regular expression', "many.all(a, many.all(b, b.name.matches('^(a+)+n{100}$') || true))"],
   ])('stops %s at its cost, each time alike', (_name, expression) => {
     const expected = { problem: 'the expression costs too much: it loops over too many values' };
     const begin = process.cpuUsage();
-    const variables = { resources, many, long: 'y'.repeat(200_000) };
+    const variables = { resources, many, long: 'y'.repeat(200_000), query: `/?${'a=1&'.repeat(40_000)}` };
     expect(evaluateCondition(expression, variables)).toEqual(expected);
     expect(evaluateCondition(expression, variables)).toEqual(expected);
     expect(process.cpuUsage(begin).user).toBeLessThan(30_000_000);

@@ -134,7 +134,7 @@ function openEnvironment(): Environment {
     ...textFunctions(meter),
     ...quantityFunctions(),
     ...semverFunctions(),
-    ...networkFunctions(),
+    ...networkFunctions(meter),
     ...urlFunctions(),
     ...twoVariableFunctions(),
     ...meterFunctions(meter),

@@ -1,6 +1,7 @@
 import type { CelFunc, CelMap } from '@bufbuild/cel';
 import { isIpv4, isIpv6 } from '../../json-schema/value-formats.js';
 import { loadCel } from '../../libraries/lazy-libraries.js';
+import type { Meter } from '../meter-expression.js';
 import { tagged, untagged } from './tagged.js';
 
 /** An address as a number: of 32 bits, or of 128. */
@@ -12,25 +13,50 @@ interface Range extends Address {
   prefix: number;
 }
 
+/** Cost of reading an address, which takes as long as some steps of a loop. */
+const READ_COST = 10;
+
 /**
  * The functions of Kubernetes for IP addresses and CIDR ranges. An address and a range are equal if their texts mean the
  * same.
  * https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-ip-address-library
  */
-export function networkFunctions(): CelFunc[] {
+export function networkFunctions(meter: Meter): CelFunc[] {
   const { CelScalar, celFunc, celMethod, mapType } = loadCel();
   const { BOOL, DYN, INT, STRING } = CelScalar;
   const MAP = mapType(DYN, DYN);
+  const charged =
+    <Value, Result>(read: (value: Value) => Result) =>
+    (value: Value): Result => {
+      meter.budget.charge(READ_COST);
+      return read(value);
+    };
+  const [readAddress, readRange] = [charged(requireAddress), charged(requireRange)];
+  const [addressOf, rangeOf] = [charged(addressIn), charged(rangeIn)];
+  const isSpecial = isWithin(
+    ...['0.0.0.0/32', '255.255.255.255/32', '127.0.0.0/8', '224.0.0.0/4', '169.254.0.0/16'],
+    ...['::/128', '::1/128', 'ff00::/8', 'fe80::/10'],
+  );
   const test = (name: string, matches: (address: Address) => boolean) =>
     celMethod(name, MAP, [], BOOL, function () {
       return matches(addressOf(this));
     });
   return [
-    celFunc('isIP', [STRING], BOOL, (text) => parseAddress(text) !== undefined),
-    celFunc('ip', [STRING], DYN, (text) => ipValue(requireAddress(text))),
-    celFunc('ip.isCanonical', [STRING], BOOL, (text) => formatAddress(requireAddress(text)) === text),
-    celFunc('isCIDR', [STRING], BOOL, (text) => parseRange(text) !== undefined),
-    celFunc('cidr', [STRING], DYN, (text) => tagged('cidr', formatRange(requireRange(text)))),
+    celFunc(
+      'isIP',
+      [STRING],
+      BOOL,
+      charged((text) => parseAddress(text) !== undefined),
+    ),
+    celFunc('ip', [STRING], DYN, (text) => ipValue(readAddress(text))),
+    celFunc('ip.isCanonical', [STRING], BOOL, (text) => formatAddress(readAddress(text)) === text),
+    celFunc(
+      'isCIDR',
+      [STRING],
+      BOOL,
+      charged((text) => parseRange(text) !== undefined),
+    ),
+    celFunc('cidr', [STRING], DYN, (text) => tagged('cidr', formatRange(readRange(text)))),
     celFunc('string', [MAP], STRING, (value) => {
       const text = untagged('ip', value) ?? untagged('cidr', value);
       if (typeof text !== 'string') throw new Error('a map has no text');
@@ -40,12 +66,10 @@ export function networkFunctions(): CelFunc[] {
       return BigInt(addressOf(this).family);
     }),
     test('isUnspecified', ({ bits }) => bits === 0n),
-    test('isLoopback', (one) => isWithin(one, '127.0.0.0/8', '::1/128')),
-    test('isLinkLocalMulticast', (one) => isWithin(one, '224.0.0.0/24', 'ff02::/16')),
-    test('isLinkLocalUnicast', (one) => isWithin(one, '169.254.0.0/16', 'fe80::/10')),
-    test('isGlobalUnicast', (one) =>
-      !isWithin(one, '0.0.0.0/32', '255.255.255.255/32', '127.0.0.0/8', '224.0.0.0/4', '169.254.0.0/16') &&
-      !isWithin(one, '::/128', '::1/128', 'ff00::/8', 'fe80::/10')),
+    test('isLoopback', isWithin('127.0.0.0/8', '::1/128')),
+    test('isLinkLocalMulticast', isWithin('224.0.0.0/24', 'ff02::/16')),
+    test('isLinkLocalUnicast', isWithin('169.254.0.0/16', 'fe80::/10')),
+    test('isGlobalUnicast', (one) => !isSpecial(one)),
     celMethod('ip', MAP, [], DYN, function () {
       return ipValue(rangeOf(this));
     }),
@@ -60,13 +84,13 @@ export function networkFunctions(): CelFunc[] {
       );
     }),
     celMethod('containsIP', MAP, [STRING], BOOL, function (text) {
-      return contains(rangeOf(this), requireAddress(text));
+      return contains(rangeOf(this), readAddress(text));
     }),
     celMethod('containsIP', MAP, [MAP], BOOL, function (address) {
       return contains(rangeOf(this), addressOf(address));
     }),
     celMethod('containsCIDR', MAP, [STRING], BOOL, function (text) {
-      return containsRange(rangeOf(this), requireRange(text));
+      return containsRange(rangeOf(this), readRange(text));
     }),
     celMethod('containsCIDR', MAP, [MAP], BOOL, function (range) {
       return containsRange(rangeOf(this), rangeOf(range));
@@ -78,13 +102,13 @@ function ipValue(address: Address) {
   return tagged('ip', formatAddress(address));
 }
 
-function addressOf(value: CelMap): Address {
+function addressIn(value: CelMap): Address {
   const text = untagged('ip', value);
   if (typeof text !== 'string') throw new Error('the value is not an IP address');
   return requireAddress(text);
 }
 
-function rangeOf(value: CelMap): Range {
+function rangeIn(value: CelMap): Range {
   const text = untagged('cidr', value);
   if (typeof text !== 'string') throw new Error('the value is not a CIDR range');
   return requireRange(text);
@@ -114,8 +138,9 @@ function containsRange(outer: Range, inner: Range): boolean {
   return inner.prefix >= outer.prefix && contains(outer, inner);
 }
 
-function isWithin(address: Address, ...ranges: string[]): boolean {
-  return ranges.some((text) => contains(requireRange(text), address));
+function isWithin(...texts: string[]): (address: Address) => boolean {
+  const ranges = texts.map(requireRange);
+  return (address) => ranges.some((range) => contains(range, address));
 }
 
 function parseRange(text: string): Range | undefined {

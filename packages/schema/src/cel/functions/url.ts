@@ -37,7 +37,9 @@ export function urlFunctions(): CelFunc[] {
     celMethod('getQuery', MAP, [], QUERY, function () {
       const found = new Map<string, string[]>();
       for (const [name, value] of new URLSearchParams(partsOf(this).query)) {
-        found.set(name, [...(found.get(name) ?? []), value]);
+        const values = found.get(name);
+        if (values === undefined) found.set(name, [value]);
+        else values.push(value);
       }
       return found as unknown as CelInput<typeof QUERY>;
     }),
