@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { parseTimeout } from './io/duration.js';
@@ -144,10 +145,7 @@ where a command has no --timeout of its own, which is for functions.`,
     if (output === 'json' || output === 'yaml') io.errorFormat = output;
     const { minSerial, maxAge } = command.opts<SnapshotLimits>();
     if (minSerial !== undefined || maxAge !== undefined) {
-      io.snapshotLimits = {
-        ...(minSerial === undefined ? {} : { minSerial }),
-        ...(maxAge === undefined ? {} : { maxAge }),
-      };
+      io.snapshotLimits = defined({ minSerial, maxAge });
     }
     const { color, requestTimeout } = program.opts<GlobalOptions>();
     if (color === false) io.noColor = true;

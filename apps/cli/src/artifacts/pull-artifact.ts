@@ -20,6 +20,7 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeChunksAtomically } from '../files/write-file.js';
@@ -133,7 +134,10 @@ export async function pullArtifact(io: Io, text: string, given: PullOptions): Pr
               }
             },
           },
-          { overwrite: options.overwrite === true, ...(type === 'exec' ? { mode: 0o777 } : {}) },
+          {
+            overwrite: options.overwrite === true,
+            ...defined({ mode: type === 'exec' ? 0o777 : undefined }),
+          },
         ),
       );
       const { mediaType, digest, size } = layer;
@@ -146,9 +150,9 @@ export async function pullArtifact(io: Io, text: string, given: PullOptions): Pr
     reference: name,
     digest: named.digest,
     manifest: stored.digest,
-    ...(type === undefined ? {} : { type }),
+    ...defined({ type }),
     verification,
-    ...(leftOut.length === 0 ? {} : { leftOut }),
+    ...defined({ leftOut: leftOut.length === 0 ? undefined : leftOut }),
     files: pulled,
   });
 }

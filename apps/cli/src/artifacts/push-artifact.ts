@@ -15,6 +15,7 @@ import {
   toContent,
   VERSION,
 } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
 import type { DocumentFile } from '../documents/document-files.js';
@@ -87,7 +88,9 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
       mediaType,
       digest,
       size,
-      ...(platform === undefined ? {} : { platform: `${platform.os}/${platform.architecture}` }),
+      ...defined({
+        platform: platform === undefined ? undefined : `${platform.os}/${platform.architecture}`,
+      }),
     })),
   };
   const what = layers.length === 1 ? type : `${type}, ${plural(layers.length, 'platform')}`;
@@ -143,7 +146,7 @@ async function readLayers(
   }
   const layers: SourceLayer[] = [];
   for (const { file: name, platform } of exec) {
-    layers.push({ ...(await fileLayer(io, 'exec', name)), ...(platform === undefined ? {} : { platform }) });
+    layers.push({ ...(await fileLayer(io, 'exec', name)), ...defined({ platform }) });
   }
   return { type: 'exec', layers };
 }
@@ -161,8 +164,7 @@ function releaseAnnotation(type: ArtifactType, { repository, tag }: Reference): 
 
 function givenAnnotations({ source, revision, annotation }: PushOptions): Record<string, string> {
   return {
-    ...(source === undefined ? {} : { [SOURCE]: source }),
-    ...(revision === undefined ? {} : { [REVISION]: revision }),
+    ...defined({ [SOURCE]: source, [REVISION]: revision }),
     ...annotation,
   };
 }

@@ -1,5 +1,6 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { STDIN_NAME } from '../files/read-file.js';
@@ -151,7 +152,6 @@ function additionalDiagnostics(
     .filter(({ code, path }) => !known.some((one) => one.code === code && one.path === path))
     .map(({ range, hint, ...diagnostic }) => ({
       ...diagnostic,
-      ...(range === undefined ? {} : { range }),
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ range, hint }),
     }));
 }

@@ -1,5 +1,6 @@
 import type { CatalogDetail } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
+import { defined } from '@krmhub/schema/defined';
 
 export interface CatalogAddresses {
   /** The newest snapshot. */
@@ -14,8 +15,11 @@ export function catalogAddresses(registry: string, { name, newest }: CatalogDeta
   return {
     yaml: registry + fillPath('catalogYaml', { name }),
     json: registry + fillPath('catalogJson', { name }),
-    ...(newest === undefined
-      ? {}
-      : { snapshot: registry + fillPath('snapshotCatalogYaml', { name, snapshot: String(newest.serial) }) }),
+    ...defined({
+      snapshot:
+        newest === undefined
+          ? undefined
+          : registry + fillPath('snapshotCatalogYaml', { name, snapshot: String(newest.serial) }),
+    }),
   };
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Document, RegistryClient } from '@krmhub/api/client';
 import type { ProfileReport } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
 import { checkOutput } from '../io/check-output.js';
@@ -40,7 +41,7 @@ export async function pullCatalog(io: Io, name: string, given: PullOptions): Pro
   const pinned = await openPinnedCatalog(io, client, name, options);
   if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile }, pinned);
   const get = async (at?: string) =>
-    client.catalogDocument(name, { kind, format, ...(at === undefined ? {} : { snapshot: at }) });
+    client.catalogDocument(name, { kind, format, ...defined({ snapshot: at }) });
   if (pinned !== undefined) {
     let document: Document | undefined;
     await pinned.read(async (serial) => {

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import {
@@ -64,8 +65,7 @@ Examples:
         frozen: options.frozen === true,
         requireDigest: options.requireDigest === true,
         arguments: following,
-        ...(options.lock === undefined ? {} : { lock: options.lock }),
-        ...(options.kustomize === undefined ? {} : { kustomize: options.kustomize }),
+        ...defined({ lock: options.lock, kustomize: options.kustomize }),
       });
     });
 }

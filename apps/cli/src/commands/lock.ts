@@ -59,7 +59,7 @@ Examples:
         ...(await readResolution(io, options)),
         check,
         output,
-        ...(upgrade === undefined ? {} : { upgrade: upgrade === true ? [] : upgrade }),
+        ...defined({ upgrade: upgrade === undefined ? undefined : upgrade === true ? [] : upgrade }),
         ...defined({ lockFile: lock, imagePrefix }),
       });
     });

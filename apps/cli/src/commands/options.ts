@@ -1,5 +1,6 @@
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
+import { defined } from '@krmhub/schema/defined';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -94,10 +95,10 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
   return {
     catalogs: catalog,
     trustedCatalogs: trustedCatalog,
-    ...(official === undefined ? {} : { official: official.reference, officialBy: official.by }),
+    ...defined({ official: official?.reference, officialBy: official?.by }),
     standingCatalogs: standing.catalogs,
     offline: offline || frozen,
-    ...(runtime === undefined ? {} : { runtime }),
+    ...defined({ runtime }),
   };
 }
 
@@ -143,8 +144,7 @@ export function readRunning(options: RunningOptions, folder: string): RunPermiss
     allowExec,
     network,
     mounts: mount.map((text) => absoluteMount(text, folder)),
-    ...(engine === undefined ? {} : { engine }),
-    ...(timeout === undefined ? {} : { timeoutSeconds: timeout }),
+    ...defined({ engine, timeoutSeconds: timeout }),
   };
 }
 

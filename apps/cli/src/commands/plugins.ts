@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
@@ -79,11 +80,10 @@ Examples:
       await installPlugins(io, {
         search: await readResolution(io, options),
         permissions: readRunning(options, io.cwd),
-        lock: { frozen, ...(lock === undefined ? {} : { file: lock }) },
+        lock: { frozen, ...defined({ file: lock }) },
         force,
         output,
-        ...(kind === undefined ? {} : { kinds: kind }),
-        ...(dir === undefined ? {} : { dir }),
+        ...defined({ kinds: kind, dir }),
       });
     });
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
@@ -46,7 +47,7 @@ Examples:
           { apiVersion, kind },
           {
             ...(await readResolution(io, options)),
-            ...(lock === undefined ? {} : { lock }),
+            ...defined({ lock }),
             output,
             platforms,
           },

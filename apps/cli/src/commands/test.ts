@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { type Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
@@ -74,10 +75,7 @@ Examples:
         ...release,
         output,
         permissions: readRunning(options, io.cwd),
-        ...(exec === undefined ? {} : { exec }),
-        ...(image === undefined ? {} : { image }),
-        ...(runtime === undefined ? {} : { runtime }),
-        ...(example === undefined ? {} : { examples: example }),
+        ...defined({ exec, image, runtime, examples: example }),
         update,
       });
     });

@@ -11,6 +11,7 @@ import {
   runChain,
   type StepResult,
 } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import type { Io } from '../io/io.js';
@@ -41,7 +42,7 @@ export async function checkExample(
     name: opened.name,
     type: 'mutator' as const,
     run: (bytes: Uint8Array) => opened.run(bytes),
-    ...(config === undefined ? {} : { functionConfig: config }),
+    ...defined({ functionConfig: config }),
     allowEmpty: true,
   };
   const { resources, steps, failed } = await runChain(input.resources, [step], { signal });
@@ -53,7 +54,7 @@ export async function checkExample(
       status: 'failed',
       reason: messageOf(failed),
       at: { file: folder },
-      ...(details.length === 0 ? {} : { details }),
+      ...defined({ details: details.length === 0 ? undefined : details }),
     };
   }
   const actual = filesAfter(input, planWrite(input, resources).changes);
@@ -136,7 +137,7 @@ function differentFiles(folder: string, changes: readonly FileChange[]): Found {
   return {
     status: 'failed',
     reason: `the output differs from ${EXPECTED} in ${plural(changes.length, 'file')}`,
-    at: { file: path.join(folder, EXPECTED, first!.path), ...(line === undefined ? {} : { line }) },
+    at: { file: path.join(folder, EXPECTED, first!.path), ...defined({ line }) },
     details,
   };
 }
@@ -181,6 +182,8 @@ async function writeExpected(
   }
   return {
     ...PASSED,
-    ...(changes.length === 0 ? {} : { reason: `wrote ${plural(changes.length, 'file')} of ${EXPECTED}` }),
+    ...defined({
+      reason: changes.length === 0 ? undefined : `wrote ${plural(changes.length, 'file')} of ${EXPECTED}`,
+    }),
   };
 }

@@ -1,6 +1,7 @@
 import { type PinnedRuntime, pinRuntime } from '@krmhub/catalog';
 import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
 import { fullImage } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
@@ -53,7 +54,7 @@ export async function openFunction(
   const { timeoutSeconds, engine: wanted } = permissions;
   const limits = {
     ...DEFAULT_RUN_LIMITS,
-    ...(timeoutSeconds === undefined ? {} : { timeout: timeoutSeconds * 1_000 }),
+    ...defined({ timeout: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000 }),
   };
   if (exec !== undefined) {
     const { run, name } = execFunction(io, commandLineFunction(io, exec), limits);
@@ -94,7 +95,7 @@ export async function openFunction(
           findEngine({
             env: childEnvironment(io),
             signal,
-            ...(wanted === undefined ? {} : { engine: wanted }),
+            ...defined({ engine: wanted }),
           }),
         limits,
       },

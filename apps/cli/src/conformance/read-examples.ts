@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { FunctionResult } from '@krmhub/functions';
 import { type Package, type Resource, readPackage } from '@krmhub/functions/fn';
 import { readResultsText } from '@krmhub/functions/output/function-result';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -61,13 +62,11 @@ export async function readExpectation(io: Pick<Io, 'cwd'>, { folder }: Example):
   ) as [string, string, string];
   const failureText = await readText(io, failure);
   const resultsText = await readText(io, results);
-  return {
-    ...(isFolder(io, expected) ? { expected: await readPackage(path.resolve(io.cwd, expected)) } : {}),
-    ...(resultsText === undefined ? {} : { results: readExpectedResults(results, resultsText) }),
-    ...(failureText === undefined
-      ? {}
-      : { failure: failureText.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])) }),
-  };
+  return defined({
+    expected: isFolder(io, expected) ? await readPackage(path.resolve(io.cwd, expected)) : undefined,
+    results: resultsText === undefined ? undefined : readExpectedResults(results, resultsText),
+    failure: failureText?.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()])),
+  });
 }
 
 /** Returns the functionConfig as a value, if the example has one. */

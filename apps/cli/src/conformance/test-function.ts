@@ -2,6 +2,7 @@ import path from 'node:path';
 import { type Check, failed, type Outcome, PASSED, skipped } from '@krmhub/functions/conformance/check';
 import { type CheckName, checkConformance } from '@krmhub/functions/conformance/check-conformance';
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
 import { FINDINGS } from '../io/exit-code.js';
@@ -122,7 +123,7 @@ async function checkVersion(
     run: (input: Uint8Array) => opened.run(input),
     functionConfig: config,
     hasFields: Object.keys(config).some((key) => !['apiVersion', 'kind', 'metadata'].includes(key)),
-    ...(rejected === undefined ? {} : { rejectedConfig: rejected }),
+    ...defined({ rejectedConfig: rejected }),
     idempotent: version.idempotent,
     inputs: own.map(({ name, input }) => ({ name: `example ${name}`, resources: input.resources })),
   };
@@ -132,7 +133,7 @@ async function checkVersion(
     await report.add({
       ...check,
       ...label,
-      ...(isClaim ? { at: { file, ...(line === undefined ? {} : { line }) } } : {}),
+      ...defined({ at: isClaim ? { file, ...defined({ line }) } : undefined }),
     });
     if (check.name === 'resource-list') {
       await report.add({ name: 'unprivileged', ...unprivileged(opened, check), ...label });
@@ -223,9 +224,10 @@ async function finish(
     failed: report.count('failed'),
     skipped: report.count('skipped'),
   };
+  const { release, digest }: Partial<ReleasedFunction> = authored;
   const data = {
     ...nameOf(authored),
-    ...('release' in authored ? { release: authored.release, digest: authored.digest } : {}),
+    ...defined({ release, digest }),
     ...counts,
     checks: report.checks,
   };

@@ -11,6 +11,7 @@ import {
   releaseFromPath,
   sharedImageRelease,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { type DocumentFile, readDocumentFiles } from './document-files.js';
 import { hasOnlyOtherDocuments } from './other-documents.js';
@@ -58,7 +59,7 @@ export async function readDefinitions(
     const linted = lint(source.bytes, {
       file: source.name,
       skipForeign: !source.explicit,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
     });
     if (!source.explicit && hasOnlyOtherDocuments(linted)) {
       result.skipped++;

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Resolution } from '../resolve/resolution.js';
 import type { PreparedFunction } from '../run/runner.js';
 import type { Runnable } from './runnable.js';
@@ -20,12 +21,12 @@ export function catalogFunction(
   return {
     name: release === undefined ? type : `${type} ${release}`,
     recorded: {
-      ...('container' in annotation ? { image: annotation.container.image } : {}),
+      ...defined({ image: 'container' in annotation ? annotation.container.image : undefined }),
       function: type,
     },
     checkConfig,
     hasSpec: hasSpec(resolution),
-    run: (input, { signal }) => prepared.run(input, { folder, ...(signal === undefined ? {} : { signal }) }),
+    run: (input, { signal }) => prepared.run(input, { folder, ...defined({ signal }) }),
   };
 }
 

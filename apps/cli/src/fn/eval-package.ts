@@ -7,6 +7,7 @@ import {
   type Selector,
   typedConfigText,
 } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type FnSession, withFunctions } from './fn-session.js';
@@ -66,7 +67,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
     }
     const changes = await writeOutput(io, {
       target: settings.output,
-      ...(input.package === undefined ? {} : { package: input.package }),
+      ...defined({ package: input.package }),
       resources,
       isDryRun: settings.isDryRun,
       signal,
@@ -139,7 +140,9 @@ async function planStep(session: FnSession, options: EvalOptions, given: EvalInp
     type: 'mutator',
     isSelective,
     allowEmpty: settings.allowEmpty,
-    ...(select === undefined ? {} : { select: (resource) => select(selectedIdentity(resource)) }),
+    ...defined({
+      select: select === undefined ? undefined : (resource: Resource) => select(selectedIdentity(resource)),
+    }),
     functionConfig: text,
   };
 }
@@ -180,12 +183,12 @@ function savedFunction(io: Io, options: EvalOptions, { package: files }: FnInput
     );
   }
   const { values } = readConfigArguments(args);
-  return {
-    ...(image === undefined ? {} : { image }),
-    ...(exec === undefined ? {} : { exec }),
-    ...(file === undefined ? {} : { configPath: file.split(path.sep).join('/') }),
-    ...(args.length === 0 ? {} : { configMap: values }),
-    ...(isNothing(match) ? {} : { selectors: [match] }),
-    ...(isNothing(exclude) ? {} : { exclude: [exclude] }),
-  };
+  return defined({
+    image,
+    exec,
+    configPath: file?.split(path.sep).join('/'),
+    configMap: args.length === 0 ? undefined : values,
+    selectors: isNothing(match) ? undefined : [match],
+    exclude: isNothing(exclude) ? undefined : [exclude],
+  });
 }

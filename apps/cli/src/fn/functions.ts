@@ -3,6 +3,7 @@ import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/co
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
+import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
@@ -223,7 +224,7 @@ export class Functions {
   #findEngine(): Promise<Engine> {
     const engine = this.#settings.permissions.engine ?? kptEngine(this.#io);
     const env = childEnvironment(this.#io);
-    const search = { env, signal: this.#signal, ...(engine === undefined ? {} : { engine }) };
+    const search = { env, signal: this.#signal, ...defined({ engine }) };
     this.#engine ??= import('@krmhub/functions/containers/find-engine').then(({ findEngine }) =>
       findEngine(search),
     );
@@ -249,7 +250,7 @@ export class Functions {
       const lock = await this.#openLock();
       return openResolver(this.#io, {
         ...this.#settings.resolution,
-        ...(lock === undefined ? {} : { lock }),
+        ...defined({ lock }),
       });
     };
     this.#resolver ??= open();

@@ -1,4 +1,5 @@
 import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import type { Runnable } from './runnable.js';
@@ -38,7 +39,7 @@ export function imageFunction(
       const { identifyImage } = await import('@krmhub/functions/containers/identify-image');
       const { image: exactImage, exact } = await identifyImage(found, image, {
         pull,
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       });
       if (exact !== undefined && exact !== name) onExact(exact);
       const run: NamedImageRun = {
@@ -53,7 +54,7 @@ export function imageFunction(
           value === undefined && io.env[name] !== undefined ? [name] : [],
         ),
         pull: pull === 'always' ? 'missing' : pull,
-        ...(user === undefined ? {} : { user }),
+        ...defined({ user }),
       };
       const { runNamedImage } = await import('@krmhub/functions/containers/run-container');
       const result = await runNamedImage(run, input, limits, signal);

@@ -1,6 +1,7 @@
 import type { Step, StepResult } from '@krmhub/functions/fn';
 import { FunctionFailure } from '@krmhub/functions/output/function-failure';
 import { type StepOutcome, summaryLines } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import type { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint, write } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
@@ -61,16 +62,18 @@ export class Progress {
     const outcome: RanFunction = {
       ...step.recorded,
       name: step.name,
-      ...(this.#package === undefined ? {} : { package: this.#package }),
+      ...defined({ package: this.#package }),
       type: step.type,
       passed,
       stderr: Buffer.from(stderr).toString(),
       exitCode: passed ? 0 : exitCode || 1,
-      ...(isSkipped ? { skipped: true } : {}),
-      ...(passed || hasExited(result) ? {} : { error: failureReason(error) }),
+      ...defined({
+        skipped: isSkipped ? true : undefined,
+        error: passed || hasExited(result) ? undefined : failureReason(error),
+      }),
       results,
       milliseconds: Math.round(milliseconds),
-      ...(peakBytes === undefined ? {} : { memoryBytes: peakBytes }),
+      ...defined({ memoryBytes: peakBytes }),
       selected,
     };
     this.ran.push(outcome);

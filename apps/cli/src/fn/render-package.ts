@@ -1,4 +1,5 @@
 import type { FileChange, Package } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import { readPackageFiles } from './read-package-files.js';
@@ -36,13 +37,13 @@ export async function renderPackage(io: Io, name: string, settings: FnSettings):
       }
       if (failure?.error !== undefined) throw failure.error;
       const summary = isInPlace(settings) ? summaryOf(plan, tree, session) : undefined;
-      return { hasFailed: failure !== undefined, changes, ...(summary === undefined ? {} : { summary }) };
+      return { hasFailed: failure !== undefined, changes, ...defined({ summary }) };
     },
   );
 }
 
 function notRendered({ failure }: PlanResult): RenderedTree {
-  return { resources: [], rendered: 0, ...(failure === undefined ? {} : { failure }) };
+  return { resources: [], rendered: 0, ...defined({ failure }) };
 }
 
 interface WrittenTree {

@@ -8,6 +8,7 @@ import {
   readRuntimeField,
   requireRuntime,
 } from '@krmhub/functions/plan/declared-runtime';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
@@ -187,7 +188,7 @@ async function declaredStep(
     functionConfig: config.text(),
     configFile: path.join(folder, config.path),
     deferFailure,
-    ...(scope === '' ? {} : { select: (resource) => isInScope(resource, scope) }),
+    ...defined({ select: scope === '' ? undefined : (resource: Resource) => isInScope(resource, scope) }),
   };
 }
 

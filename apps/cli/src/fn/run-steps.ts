@@ -1,4 +1,5 @@
 import { type Resource, runChain } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import type { KrmhubError } from '@krmhub/schema/error';
 import { type FnStep, hasExited, type Progress } from './progress.js';
 
@@ -25,13 +26,13 @@ export async function runSteps(
     signal,
     onStart,
     onEnd,
-    ...(packagePath === undefined ? {} : { packagePath }),
+    ...defined({ packagePath }),
   });
   const { failed } = result;
   const error = failed === undefined || hasExited(failed) ? undefined : failed.error;
   return {
     ok: failed === undefined,
     resources: result.resources,
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
   };
 }

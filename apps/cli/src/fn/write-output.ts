@@ -8,6 +8,7 @@ import {
   type Resource,
   writeFolder,
 } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import { type Io, writeData } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
@@ -56,6 +57,6 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
       const { printPatch } = await import('../io/print-patch.js');
       await printPatch(io, plan.changes);
     }
-  } else await applyWrite(request.package, plan, { ...(signal === undefined ? {} : { signal }) });
+  } else await applyWrite(request.package, plan, defined({ signal }));
   return plan.changes;
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { readResources } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { isObject } from '@krmhub/schema/json/access';
 import { exactIntegers, readYaml, type YamlDocument } from '@krmhub/schema/yaml';
@@ -21,14 +22,12 @@ export async function writtenConfig(
   if (!isObject(value)) return { value: undefined };
   const bytes = new TextEncoder().encode(functionConfig);
   const [own] = readYaml(bytes, { file: '' }).documents;
-  const config = { value, ...(own === undefined ? {} : { exact: exactIntegers(bytes, own) }) };
+  const config = { value, ...defined({ exact: own === undefined ? undefined : exactIntegers(bytes, own) }) };
   if (file === undefined) return config;
   const found = await findDocument(file, value);
-  return {
-    ...config,
-    file: displayPath(io, file),
-    ...(found === undefined ? {} : { positionOf: (path, target) => found.locate(path, target)?.start }),
-  };
+  const written: Partial<WrittenConfig> & typeof config = { ...config, file: displayPath(io, file) };
+  if (found !== undefined) written.positionOf = (path, target) => found.locate(path, target)?.start;
+  return written;
 }
 
 async function findDocument(file: string, value: JsonObject): Promise<YamlDocument | undefined> {

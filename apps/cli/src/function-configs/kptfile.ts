@@ -14,6 +14,7 @@ import {
 } from '@krmhub/functions/plan';
 import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, parseKptfile, unknownField } from '@krmhub/functions/plan/kptfile';
+import { defined } from '@krmhub/schema/defined';
 import { formatPath, type Path } from '@krmhub/schema/diagnostic';
 import type { CatalogReference } from '../resolve/resolution.js';
 import type { EntryText } from './kustomization-file.js';
@@ -162,7 +163,7 @@ class StepReader {
         ? this.#withoutFile(step, at, { ...use, written })
         : await this.#fromFile(configPath, this.#place([...at, 'configPath']), use);
     if (found === undefined) return [];
-    return [{ ...found, ...(written === undefined ? {} : { written }) }];
+    return [{ ...found, ...defined({ written }) }];
   }
 
   /** A function whose configuration is not a file, so that no catalog can know what it is. */
@@ -178,7 +179,7 @@ class StepReader {
     const request = { apiVersion, kind, catalogs };
     return {
       request: written === undefined ? request : { ...request, inline: written },
-      ...(name === undefined ? {} : { name }),
+      ...defined({ name }),
       file: this.#layer.file,
       line: place.range?.start.line ?? 1,
       column: place.range?.start.column ?? 1,

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import type { CatalogReference } from '../resolve/resolution.js';
 import type { EntryText } from './kustomization-file.js';
 import { isInOrBelow, type LayerReader, type ProblemPlace } from './layer-reader.js';
@@ -111,5 +112,5 @@ export function emptyLayer(
   named: Pick<Layer, 'folder' | 'file' | 'type' | 'use'>,
 ): Layer {
   const lists = { catalogs: [], functions: [], layers: [], resources: [] };
-  return { ...named, ...(remote === undefined ? {} : { remote }), ...lists };
+  return { ...named, ...defined({ remote }), ...lists };
 }

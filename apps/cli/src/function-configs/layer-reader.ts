@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic, Range } from '@krmhub/schema/diagnostic';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
@@ -58,7 +59,7 @@ export class LayerReader {
     hint?: string,
   ): void {
     const { severity, fix } = LAYER_CODES[code];
-    const place = { file: this.displayName(file), path: at, ...(range === undefined ? {} : { range }) };
+    const place = { file: this.displayName(file), path: at, ...defined({ range }) };
     this.diagnostics.push({ code, severity, message, ...place, hint: hint ?? fix });
   }
 

@@ -1,4 +1,5 @@
 import { readRuntime, readRuntimeField } from '@krmhub/functions/plan/declared-runtime';
+import { defined } from '@krmhub/schema/defined';
 import {
   compareDiagnostics,
   formatPath,
@@ -85,11 +86,11 @@ export function listDocument(
       reader.report(`layer/${code}`, message, { file, range: document.locate(full), path: formatPath(full) });
     }
     const name = field(value.metadata, 'name');
-    const request = { apiVersion, kind, catalogs, ...(runtime === undefined ? {} : { inline: runtime }) };
+    const request = { apiVersion, kind, catalogs, ...defined({ inline: runtime }) };
     return [
       {
         request,
-        ...(typeof name === 'string' && name !== '' ? { name } : {}),
+        ...defined({ name: typeof name === 'string' && name !== '' ? name : undefined }),
         file,
         line: range?.start.line ?? 1,
         column: range?.start.column ?? 1,
@@ -101,7 +102,7 @@ export function listDocument(
         document: document.index,
         path,
         field: used,
-        ...(entry === undefined ? {} : { entry }),
+        ...defined({ entry }),
         inline,
         layer,
       },

@@ -2,6 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { field } from '@krmhub/schema/json/access';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -40,11 +41,7 @@ export async function openRemoteBases(
     folder ??= mkdtemp(path.join(temporaryFolder, 'krmhub-bases-'));
     const { sourceFetcher } = await import('../registry/source-fetcher.js');
     const fetcher = sourceFetcher(io, { temporaryFolder: path.join(await folder, 'git') });
-    return fetchRemote(
-      { url, ...(namedBy === undefined ? {} : { namedBy }) },
-      fetcher,
-      path.join(await folder, name),
-    );
+    return fetchRemote({ url, ...defined({ namedBy }) }, fetcher, path.join(await folder, name));
   };
   return {
     fetch: (url, namedBy) => {
@@ -115,5 +112,5 @@ function repositoryAddress({
   path: folder,
   ref,
 }: RepositoryUrl): Extract<SourceAddress, { type: 'git' }> {
-  return { type: 'git', repository, path: folder, ...(ref === undefined ? {} : { ref }) };
+  return { type: 'git', repository, path: folder, ...defined({ ref }) };
 }

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KPTFILE } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { compareDiagnostics, type Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
@@ -57,7 +58,7 @@ export async function inspectLayers(
   const layer = await readPackage(io, { reader, ancestors: [] }, target);
   const unique = new Map(reader.diagnostics.map((one) => [JSON.stringify(one), one]));
   const diagnostics = [...unique.values()].sort(compareDiagnostics);
-  return { ...(layer === undefined ? {} : { layer }), diagnostics };
+  return { ...defined({ layer }), diagnostics };
 }
 
 async function readPackage(io: Io, context: LayerContext, target: string): Promise<Layer | undefined> {

@@ -1,3 +1,5 @@
+import { defined } from '@krmhub/schema/defined';
+
 /** A git repository in the forms that kustomize takes for bases (kustomize, `NewRepoSpecFromURL`). */
 export interface RepositoryUrl {
   /** URL of the repository: https, http, ssh or file. */
@@ -23,7 +25,7 @@ export function parseRepositoryUrl(text: string): RepositoryUrl | undefined {
   const { origin, rest, isFile } = found;
   const split = splitPath(rest, isFile);
   if (split === undefined) return undefined;
-  return { repository: origin + split.repository, path: split.path, ...(ref === undefined ? {} : { ref }) };
+  return { repository: origin + split.repository, path: split.path, ...defined({ ref }) };
 }
 
 /** Reports whether kustomize asks a server for it before it looks for a repository. */

@@ -25,6 +25,7 @@ import {
   type ProfileReport,
   readYaml,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import { readFileUpTo } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
@@ -206,8 +207,7 @@ function convertSource(
       file,
       // A named file must have the requested type; a file in a folder is skipped if it has another type.
       from: explicit ? from : 'auto',
-      ...(release === undefined ? {} : { release }),
-      ...(group === undefined ? {} : { group }),
+      ...defined({ release, group }),
       defaults,
     }),
   );
@@ -261,7 +261,7 @@ function addLinted(
     const isCatalog = document.kind !== 'KRMFunctionDefinition';
     if (isCatalog) {
       const { name, labels } = document.catalog;
-      into.catalogs.push({ name, ...(labels === undefined ? {} : { labels }) });
+      into.catalogs.push({ name, ...defined({ labels }) });
     }
     const definitions = isCatalog ? document.catalog.functions : [document.definition];
     into.converted.push(...definitions.map((definition) => toConverted(file, definition, release)));
@@ -270,7 +270,7 @@ function addLinted(
 
 function toConverted(file: string, definition: FunctionDefinition, release: string | undefined): Converted {
   const canonical = release === undefined ? undefined : canonicalRelease(release);
-  return { file, definition, ...(canonical === undefined ? {} : { release: canonical }) };
+  return { file, definition, ...defined({ release: canonical }) };
 }
 
 interface OutputFile {
@@ -306,7 +306,7 @@ function buildCatalogFile(
     .sort(compareFunctionNames)
     .map(({ definition }) => definition);
   const only = catalogs.length === 1 ? catalogs[0] : undefined;
-  const header = { name: 'converted', ...only, ...(given === undefined ? {} : { name: given }) };
+  const header = { name: 'converted', ...only, ...defined({ name: given }) };
   const name = 'catalog.yaml';
   if (isProfile(to)) {
     const { text, report } = renderProfile(to, header, definitions);

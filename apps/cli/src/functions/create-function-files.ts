@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { toYamlItem } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
@@ -33,7 +34,7 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
     'examples/basic/fn-config.yaml': example(group, kind),
     'examples/basic/input/resources.yaml': resources(),
     'examples/basic/expected/resources.yaml': resources(group),
-    ...(options.runtime === 'starlark' ? { 'main.star': script(group) } : {}),
+    ...defined({ 'main.star': options.runtime === 'starlark' ? script(group) : undefined }),
   };
   const present: string[] = [];
   for (const file of Object.keys(files)) {

@@ -1,6 +1,7 @@
 import type { RegistryClient, SearchRequest } from '@krmhub/api/client';
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
+import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 import type { Io } from '../io/io.js';
@@ -34,8 +35,7 @@ export async function searchFunctions(
   );
   const request: SearchRequest = {
     ...filters,
-    ...(text === '' ? {} : { q: text }),
-    ...(options.sort === undefined ? {} : { sort: options.sort }),
+    ...defined({ q: text === '' ? undefined : text, sort: options.sort }),
   };
   const pages: SearchResult[] = [];
   for await (const page of searchPages(client, {
@@ -54,7 +54,7 @@ export async function searchFunctions(
       `no function has the words "${escapeControls(text)}": showing results for "${escapeControls(corrected)}"`,
     );
   }
-  const result = { total, items, facets, ...(corrected === undefined ? {} : { corrected }) };
+  const result = { total, items, facets, ...defined({ corrected }) };
   await printData(io, options.output, result, () => printItems(io, items));
   if (items.length === 0) await printNothingFound(io, text, filters, first, client);
   else if (items.length < total) {

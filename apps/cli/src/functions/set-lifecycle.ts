@@ -1,4 +1,5 @@
 import type { Release } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -66,10 +67,7 @@ export async function setLifecycle(
   const before = await client.release(group, kind, release);
   const after =
     action === 'deprecate'
-      ? await client.deprecate(group, kind, release, {
-          ...(reason === undefined ? {} : { reason }),
-          ...(replacement === undefined ? {} : { replacement }),
-        })
+      ? await client.deprecate(group, kind, release, defined({ reason, replacement }))
       : action === 'yank'
         ? await client.yank(group, kind, release, reason ?? '')
         : await client[action](group, kind, release, reason);

@@ -1,6 +1,7 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { Release } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
@@ -44,16 +45,17 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
     await printFunctionPage(io, {
       ...name,
       definition,
-      ...(release === undefined
-        ? {}
-        : {
-            known: {
-              release,
-              newest: fn.newest?.release ?? release.release,
-              reference: releaseReference(client.url, release),
-              releaseUrl: client.url + fillPath('release', { ...name, release: release.release }),
-            },
-          }),
+      ...defined({
+        known:
+          release === undefined
+            ? undefined
+            : {
+                release,
+                newest: fn.newest?.release ?? release.release,
+                reference: releaseReference(client.url, release),
+                releaseUrl: client.url + fillPath('release', { ...name, release: release.release }),
+              },
+      }),
       releases: fn.releases,
       takedowns: fn.takedowns ?? [],
       catalogs: fn.catalogs,

@@ -1,4 +1,5 @@
 import { type Diagnostic, type EntryDefaults, KrmhubError, parseImageReference } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import type { Converted } from './distinct-definitions.js';
@@ -21,11 +22,7 @@ export function readSupplied({ image, usage, example }: SuppliedValues): EntryDe
       hint: 'Use HOST/PATH:TAG or HOST/PATH@DIGEST, for example: --image registry.example.com/split:v1.0.0',
     });
   }
-  return {
-    ...(image === undefined ? {} : { image }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(example === undefined ? {} : { examples: example }),
-  };
+  return defined({ image, usage, examples: example });
 }
 
 /** Refuses an image for several functions, and warns of values that no function needs. */

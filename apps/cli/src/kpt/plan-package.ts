@@ -4,6 +4,7 @@ import type { PipelineFunction } from '@krmhub/functions/plan';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, noKptfileError, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
 import { entryRuntime, type FilledRuntime, qualified } from '../function-configs/entry-runtime.js';
@@ -142,9 +143,11 @@ async function planEntry(
     kind,
     outcome: isUnchanged ? 'unchanged' : written === undefined ? 'filled' : 'replaced',
     [field]: value,
-    ...(isUnchanged || written === undefined ? {} : { before: written }),
-    ...(resolution.release === undefined ? {} : { release: resolution.release }),
-    ...(resolution.catalog === undefined ? {} : { catalog: resolution.catalog.reference }),
+    ...defined({
+      before: isUnchanged || written === undefined ? undefined : written,
+      release: resolution.release,
+      catalog: resolution.catalog?.reference,
+    }),
     warnings: [runtime.warnings, unchecked].flat(),
   };
   return { plan, runtime };
@@ -173,7 +176,7 @@ function planInline(
 }
 
 function runtimeFields({ image, exec }: PipelineFunction): Pick<EntryPlan, 'image' | 'exec'> {
-  return { ...(image ? { image } : {}), ...(exec ? { exec } : {}) };
+  return defined({ image: image || undefined, exec: exec || undefined });
 }
 
 function inEntry(
@@ -186,7 +189,7 @@ function inEntry(
   const line = locate(['pipeline', field, index])?.start.line ?? 1;
   const place = `${file}:${line}: pipeline.${field}[${index}]`;
   return new KrmhubError(code, `${place}: ${error.message}`, {
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
     diagnostics,
     cause: error,
   });
@@ -196,7 +199,7 @@ function inEntry(
 function combined([first, ...more]: readonly KrmhubError[]): KrmhubError {
   const diagnostics: Diagnostic[] = [first!, ...more].flatMap((error) => error.diagnostics);
   return new KrmhubError(first!.code, [first!, ...more].map(({ message }) => message).join('\n'), {
-    ...(first!.hint === undefined ? {} : { hint: first!.hint }),
+    ...defined({ hint: first!.hint }),
     diagnostics,
     cause: first,
   });

@@ -160,12 +160,12 @@ async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise
   const { lock: file, frozen } = options;
   const lock = await openLock(io, {
     folder: layer.folder,
-    ...(file === undefined ? {} : { lock: file }),
+    ...defined({ lock: file }),
     imagePrefix: options.imagePrefix,
     frozen,
   });
   const { catalogs, official } = options.resolution;
-  const resolver = await openResolver(io, { ...options.resolution, ...(lock === undefined ? {} : { lock }) });
+  const resolver = await openResolver(io, { ...options.resolution, ...defined({ lock }) });
   try {
     const functions = packageFunctions(layer, lock);
     const plans: PackagePlan[] = [];

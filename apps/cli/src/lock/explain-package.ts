@@ -66,7 +66,7 @@ async function resolveAll(
   lock: LockedFunctions | undefined,
   options: ResolverOptions,
 ): Promise<ResolvedFunction[]> {
-  const resolver = await openResolver(io, { ...options, ...(lock === undefined ? {} : { lock }) });
+  const resolver = await openResolver(io, { ...options, ...defined({ lock }) });
   try {
     const resolved = await checkConfigs(io, await resolveFunctions(resolver, functions));
     return options.offline || lock?.frozen === true ? resolved : await checkTakedowns(io, resolved, options);
@@ -124,7 +124,7 @@ async function explain(
   const where = {
     apiVersion: request.apiVersion,
     kind: request.kind,
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     file: displayPath(io, listed.file),
     line,
     column,
@@ -149,7 +149,7 @@ async function explain(
       ...where,
       state: errorState(error),
       reason: error.message,
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
       searched: [],
       isLocked: false,
       warnings: [],
@@ -160,11 +160,9 @@ async function explain(
     ...where,
     state: inline ? 'inline' : 'resolved',
     reason: inline ? `${inlineReason(listed)}${pinReason(runtime)}` : resolvedReason(io, resolved, options),
-    ...(catalog === undefined ? {} : { catalog }),
+    ...defined({ catalog }),
     searched,
-    ...(release === undefined ? {} : { release }),
-    ...(definition === undefined ? {} : { definition }),
-    ...(signedBy === undefined ? {} : { signedBy }),
+    ...defined({ release, definition, signedBy }),
     runtime,
     isLocked: inline ? 'digestFrom' in runtime && runtime.digestFrom === 'lock' : entry === undefined,
     warnings: [resolution.warnings, unchecked, inline ? inlineWarnings(io, resolved, command) : []].flat(),

@@ -1,4 +1,5 @@
 import type { Lock, LockedFunction } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -24,7 +25,7 @@ export async function findDefinition(
     catalogs: [snapshot],
     trustedCatalogs: [],
     offline,
-    ...(runtime === undefined ? {} : { runtime }),
+    ...defined({ runtime }),
   });
   try {
     const { apiVersion, kind } = fn;

@@ -9,6 +9,7 @@ import {
   type LockUse,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { pinScript, readScriptReference } from '@krmhub/schema/script-reference';
 import type { Io } from '../io/io.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
@@ -42,10 +43,7 @@ export async function describeChanges(
 ): Promise<FunctionChange[]> {
   const described: FunctionChange[] = [];
   for (const { type, apiVersion, kind, catalog, before, after } of changes) {
-    const releases = {
-      ...(before?.release === undefined ? {} : { before: before.release }),
-      ...(after?.release === undefined ? {} : { after: after.release }),
-    };
+    const releases = defined({ before: before?.release, after: after?.release });
     const base = { type, apiVersion, kind, catalog, ...releases };
     if (before === undefined || after === undefined) {
       described.push({ ...base, changes: [], isPartial: false });
@@ -80,8 +78,7 @@ function entryOf(fn: LockedFunction, definition: FunctionDefinition): ComparedCa
             name: version,
             source: 'lock',
             definition: digest,
-            ...(release === undefined ? {} : { release }),
-            ...(signedBy === undefined ? {} : { signedBy }),
+            ...defined({ release, signedBy }),
           },
         ],
       },

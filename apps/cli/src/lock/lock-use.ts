@@ -1,4 +1,5 @@
 import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -34,24 +35,20 @@ export function freshUse(
       catalog: name,
       apiVersion,
       kind,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
       definition,
-      ...(signedBy === undefined ? {} : { signedBy }),
-      ...(notIn.length === 0 ? {} : { notIn }),
+      ...defined({ signedBy, notIn: notIn.length === 0 ? undefined : notIn }),
       runtime,
     },
     read: states,
-    ...(entry === undefined ? {} : { entry }),
+    ...defined({ entry }),
   };
 }
 
 function lockedState({ name, serial, digest, key }: CatalogState, reference: string): LockedCatalog {
   return {
     reference,
-    ...(name === undefined ? {} : { name }),
-    ...(serial === undefined ? {} : { serial }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ name, serial, digest, key }),
   };
 }
 

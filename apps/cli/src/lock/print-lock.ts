@@ -3,6 +3,7 @@ import {
   CATALOG_CHANGE_WEIGHT_WORDS,
   type CatalogChangeWeight,
 } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { lineDiff } from '../io/line-diff.js';
@@ -36,7 +37,7 @@ export async function printLockReport(
   }: { output: OutputFormat; check: boolean; command: string; before: string; after: string },
 ): Promise<void> {
   const difference = check ? lineDiff(before, after) : [];
-  const data = { ...report, ...(check ? { difference } : {}) };
+  const data = { ...report, ...defined({ difference: check ? difference : undefined }) };
   await printData(io, output, data, async () => {
     if (check) await write(io.stdout, difference.map((line) => `${paintLine(io, line)}\n`).join(''));
     else if (io.stdout.isTTY === true) await printChanges(io, report);

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Config } from '@krmhub/registry';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 
 /** Files of a registry are for its account only: the database has the hashes of tokens. */
@@ -34,19 +35,16 @@ export async function resolveStorage(
   keepFilesPrivate(io);
   const { loadConfig } = await import('@krmhub/registry/operate');
   const { data, keys, databaseUrl: database, blobUrl } = options;
-  const given = {
-    ...(data === undefined ? {} : { data }),
-    ...(keys === undefined ? {} : { keys }),
-    ...(database === undefined ? {} : { databaseUrl: database }),
-    ...(blobUrl === undefined ? {} : { blobUrl }),
-  };
+  const given = defined({ data, keys, databaseUrl: database, blobUrl });
   const config = await loadConfig(env, given, io.cwd);
   const { dataFolder, keysFolder, databaseUrl, blobPlace, s3Credentials } = config;
   return {
     dataFolder: path.resolve(io.cwd, dataFolder),
-    ...(keysFolder === undefined ? {} : { keysFolder: path.resolve(io.cwd, keysFolder) }),
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(blobPlace === undefined ? {} : { blobPlace }),
-    ...(s3Credentials === undefined ? {} : { s3Credentials }),
+    ...defined({
+      keysFolder: keysFolder === undefined ? undefined : path.resolve(io.cwd, keysFolder),
+      databaseUrl,
+      blobPlace,
+      s3Credentials,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { type MoveInput, moveRegistry, undoMove } from '@krmhub/registry/operate';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
@@ -34,7 +35,7 @@ export async function moveOrUndo(io: Io, options: MoveOptions): Promise<void> {
   const moved = await moveRegistry({
     from,
     to,
-    ...(s3Credentials === undefined ? {} : { s3Credentials }),
+    ...defined({ s3Credentials }),
     progress: async (line) => {
       if (stopped) {
         throw new KrmhubError('unavailable', 'move interrupted: the registry is where it was', {
@@ -78,7 +79,6 @@ async function resolveTarget(io: Io, options: MoveOptions & { toData: string }):
   );
   return {
     dataFolder,
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(blobPlace === undefined ? {} : { blobPlace }),
+    ...defined({ databaseUrl, blobPlace }),
   };
 }

@@ -1,4 +1,5 @@
 import { type ListedKey, listRegistryKeys, rotateRegistryKey } from '@krmhub/registry/operate';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
@@ -21,7 +22,7 @@ export async function rotateKey(io: Io, options: KeyOptions & { validFrom?: stri
   const from = options.validFrom === undefined ? undefined : parseTime(options.validFrom);
   const { keys, made } = await rotateRegistryKey(await resolveStorage(io, options), {
     now: io.now(),
-    ...(from === undefined ? {} : { from }),
+    ...defined({ from }),
   });
   await printData(io, options.output, { keys }, () => printKeys(io, keys));
   await printLine(io, `created key ${made.fingerprint}, valid from ${made.validFrom}`);

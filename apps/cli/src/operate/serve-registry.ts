@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { createLog, LogOutput, loadConfig, startRegistry } from '@krmhub/registry';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint } from '../io/io.js';
 import { printLine } from '../io/print.js';
@@ -37,7 +38,9 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
     config: {
       ...config,
       dataFolder,
-      ...(config.keysFolder !== undefined && { keysFolder: path.resolve(io.cwd, config.keysFolder) }),
+      ...defined({
+        keysFolder: config.keysFolder !== undefined ? path.resolve(io.cwd, config.keysFolder) : undefined,
+      }),
     },
     log,
     unwrittenLogLines: () => output.dropped,
@@ -60,7 +63,7 @@ async function start(options: Parameters<typeof startRegistry>[0]) {
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'usage') throw error;
     throw new KrmhubError('unavailable', error.message, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...defined({ hint: error.hint }),
       cause: error,
     });
   }

@@ -1,4 +1,5 @@
 import { type ClientOptions, OciClient } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
@@ -35,9 +36,7 @@ export function createOciClient(
     },
     plainHttp: (registry) => isAllowed(registry) || isPlain(registry),
     agent: (url) => proxyAgentFor(io, url),
-    ...(io.requestTimeout === undefined ? {} : { idleMilliseconds: io.requestTimeout }),
-    ...(onRetry === undefined ? {} : { onRetry }),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ idleMilliseconds: io.requestTimeout, onRetry, signal }),
   });
 }
 
@@ -49,7 +48,7 @@ export function connectOci(
 ): OciClient {
   return createOciClient(io, {
     plainHttp,
-    ...(registry === undefined ? {} : { registry }),
+    ...defined({ registry }),
     onRetry: async (error, milliseconds) => {
       await progress.clear();
       await printLine(io, `${error.message}; retrying in ${(milliseconds / 1_000).toFixed(1)} s`);

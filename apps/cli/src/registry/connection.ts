@@ -1,6 +1,7 @@
 import type { Agent } from 'node:http';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { isLoopback } from './plain-http.js';
@@ -54,9 +55,8 @@ async function connection(
       timeoutMilliseconds === undefined &&
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
     token: async () => (await import('./credentials.js')).requiredToken(io, url, token),
-    ...(timeoutMilliseconds === undefined ? {} : { timeoutMilliseconds }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(io.requestTimeout === undefined ? {} : { timeoutMilliseconds: io.requestTimeout }),
+    ...defined({ timeoutMilliseconds, agent }),
+    ...defined({ timeoutMilliseconds: io.requestTimeout }),
   };
 }
 

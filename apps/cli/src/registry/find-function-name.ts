@@ -1,5 +1,6 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { SearchItem } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { FunctionReference } from './function-reference.js';
@@ -41,7 +42,7 @@ export async function findReleaseName(
   { group, kind, release }: FunctionReference & { release: string },
 ): Promise<Required<FunctionReference>> {
   return {
-    ...(await findFunctionName(client, { kind, ...(group === undefined ? {} : { group }) })),
+    ...(await findFunctionName(client, { kind, ...defined({ group }) })),
     release,
   };
 }

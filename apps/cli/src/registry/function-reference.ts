@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Replacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
@@ -39,7 +40,7 @@ export function parseFunctionReference(text: string): FunctionReference {
       hint: 'Use a SemVer version without build metadata, for example: 1.2.0, v1.2, or 1.3.0-rc.1',
     });
   }
-  return { kind, ...(group === undefined ? {} : { group }), ...(release === undefined ? {} : { release }) };
+  return { kind, ...defined({ group, release }) };
 }
 
 /** Parses `GROUP/KIND[@RANGE]`. The registry validates the range. Throws `usage` for another text. */
@@ -52,7 +53,7 @@ export function parseReplacement(text: string): Replacement {
       hint: 'Use GROUP/KIND or GROUP/KIND@RANGE, for example: example.com/SetLabels@^2.0.0',
     });
   }
-  return { group, kind, ...(releases === undefined ? {} : { releases }) };
+  return { group, kind, ...defined({ releases }) };
 }
 
 /** Parses `[GROUP/]KIND@RELEASE`. Throws `usage` without a release. */

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { SOURCE_LIMITS, SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
@@ -30,16 +31,16 @@ export function sourceFetcher(
     userEnvironment: childEnvironment(io),
     ...options,
     limits: {
-      ...(io.requestTimeout === undefined ? {} : timeouts(io.requestTimeout)),
+      ...timeouts(io.requestTimeout),
       ...options.limits,
     },
-    ...(PATH === undefined ? {} : { programFolders: PATH }),
-    ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),
+    ...defined({ programFolders: PATH, sshAgentSocket: SSH_AUTH_SOCK }),
   });
 }
 
 /** Nothing takes longer than the limit of the whole fetch, unless the user waits longer for one response. */
-function timeouts(milliseconds: number): Partial<SourceLimits> {
+function timeouts(milliseconds: number | undefined): Partial<SourceLimits> {
+  if (milliseconds === undefined) return {};
   return {
     connectMilliseconds: milliseconds,
     idleMilliseconds: milliseconds,

@@ -1,5 +1,6 @@
 import type { Token } from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';
@@ -33,8 +34,7 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
     name,
     scopes: options.scope,
     expiresInDays: options.expires,
-    ...(options.group === undefined ? {} : { groups: options.group }),
-    ...(options.repository === undefined ? {} : { repositories: options.repository }),
+    ...defined({ groups: options.group, repositories: options.repository }),
   });
   await printData(io, options.output, created, () => write(io.stdout, `${escapeControls(created.token)}\n`));
   await printLine(

@@ -1,6 +1,7 @@
 import { renderEntry } from '@krmhub/catalog/render/render';
 import { pinRuntime, type ServedImage } from '@krmhub/catalog/resolve/pin-runtime';
 import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
@@ -43,7 +44,7 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
       kind: definition.names.kind,
       name: version.name,
       version,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
     });
     const { runtime, warnings } = await pin(context, version.runtime);
     const digest = origin?.definition ?? renderEntry(definition).digest;
@@ -57,9 +58,9 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
       catalog: { reference: text, ...state, trustedBy: opened.trustedBy },
       searched,
       entry: definition,
-      ...(origin?.release === undefined ? {} : { release: origin.release }),
+      ...defined({ release: origin?.release }),
       definition: digest,
-      ...(signedBy === undefined ? {} : { signedBy }),
+      ...defined({ signedBy }),
       runtime,
       inline: false,
       warnings: [...opened.warnings, ...lifecycle, ...warnings].map(escapeControls),
@@ -133,11 +134,7 @@ async function pin(
   { images, runtime: kind, platforms }: SearchContext,
   runtime: FunctionRuntime,
 ): Promise<{ runtime: PinnedRuntime; warnings: string[] }> {
-  const planned = (image?: ServedImage) =>
-    pinRuntime(runtime, {
-      ...(kind === undefined ? {} : { runtime: kind }),
-      ...(image === undefined ? {} : { image }),
-    });
+  const planned = (image?: ServedImage) => pinRuntime(runtime, defined({ runtime: kind, image }));
   let plan = planned();
   if (plan.type === 'ask')
     plan = planned(await askFor(images, plan.reference, 'cannot resolve the tag of image'));

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
 import type { SearchedFunction } from './search-context.js';
@@ -41,7 +42,7 @@ export function catalogError(
   // What is wrong with the catalog itself names it already.
   const catalog = message.startsWith(`catalog ${reference}`) ? '' : `catalog ${reference}: `;
   return new KrmhubError(code, escapeControls(`cannot resolve ${apiVersion} ${kind}: ${catalog}${message}`), {
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
     diagnostics,
     cause: error,
   });
@@ -51,7 +52,7 @@ export function catalogError(
 export class ImageError extends KrmhubError {
   constructor(what: string, cause: KrmhubError) {
     const { code, message, hint, diagnostics } = cause;
-    super(code, `${what}: ${message}`, { ...(hint === undefined ? {} : { hint }), diagnostics, cause });
+    super(code, `${what}: ${message}`, { ...defined({ hint }), diagnostics, cause });
   }
 }
 
@@ -62,7 +63,7 @@ export function imageError(
 ): KrmhubError {
   const { code, hint, diagnostics } = error;
   return new KrmhubError(code, escapeControls(`cannot resolve ${apiVersion} ${kind}: ${error.message}`), {
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
     diagnostics,
     cause: error,
   });

@@ -1,5 +1,6 @@
 import type { LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock';
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
 import type { CatalogPin } from '../trust/pinned-catalogs.js';
@@ -49,7 +50,7 @@ export async function resolveLocked(
     const signedBy = await requireSigner(context, {
       ...functionName(request),
       locked: fn.runtime,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
     });
     const signer = signedBy ?? fn.signedBy;
     const { reference: _, ...known } = state;
@@ -57,10 +58,9 @@ export async function resolveLocked(
       ...request,
       catalog: { reference: catalog.reference.text, ...known, trustedBy },
       searched: searchedBefore(lock, fn, catalogs),
-      ...(fn.release === undefined ? {} : { release: fn.release }),
+      ...defined({ release: fn.release }),
       definition: fn.definition,
-      ...(declared === undefined ? {} : { declared }),
-      ...(signer === undefined ? {} : { signedBy: signer }),
+      ...defined({ declared, signedBy: signer }),
       runtime: fn.runtime,
       inline: false,
       warnings: [...warnings, ...(declared === undefined ? [UNCHECKED] : [])].map(escapeControls),
@@ -157,9 +157,7 @@ async function requireLockedTrust(
       },
     );
   }
-  return requireTrust(io, catalog, withKey(grants, key), {
-    ...(state.digest === undefined ? {} : { bytes: state.digest }),
-  });
+  return requireTrust(io, catalog, withKey(grants, key), defined({ bytes: state.digest }));
 }
 
 /** Throws `untrusted` if the locked snapshot is older than the user accepts. */

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printWarning } from '../io/print.js';
@@ -43,7 +44,7 @@ export class CatalogResolver implements Resolver {
       ...context,
       images: new ImageRegistries(io, cache, writer, fetcher.isOffline),
       open: (catalog) => this.#open(catalog),
-      ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
+      ...defined({ runtime: options.runtime }),
       platforms: options.platforms === true,
     };
   }
@@ -128,7 +129,5 @@ export class CatalogResolver implements Resolver {
 }
 
 function ofCatalog(reference: string, { code, message, hint }: KrmhubError): KrmhubError {
-  return new KrmhubError(code, `catalog ${reference}: ${message}`, {
-    ...(hint === undefined ? {} : { hint }),
-  });
+  return new KrmhubError(code, `catalog ${reference}: ${message}`, defined({ hint }));
 }

@@ -8,6 +8,7 @@ import {
   type ResolvePlan,
   type SearchedCatalog,
 } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { OpenedCatalog } from './open/open-context.js';
 import type { EntryOrigin, FoundFunction } from './read/catalog-reader.js';
@@ -96,7 +97,7 @@ function finish(
     state: found.state,
     definition,
     version,
-    ...(origin === undefined ? {} : { origin }),
+    ...defined({ origin }),
     searched: steps
       .slice(0, index)
       .map((step, at) => ({ reference: catalogs[at]!.reference.text, ...step.found.state })),
@@ -112,7 +113,10 @@ async function unresolved(
   const withNear: SearchedCatalog[] = [];
   for (const [index, { reference, answer }] of searched.entries()) {
     const near: NearFunction[] = await steps[index]!.opened.reader.near(functionOf(request)).catch(() => []);
-    withNear.push({ reference, ...(answer?.type === 'entries' ? { answer: { ...answer, near } } : {}) });
+    withNear.push({
+      reference,
+      ...defined({ answer: answer?.type === 'entries' ? { ...answer, near } : undefined }),
+    });
   }
   const plan = planResolve(request, withNear);
   if (plan.type !== 'unresolved') throw new TypeError('similar names resolve nothing');

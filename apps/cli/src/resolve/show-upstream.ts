@@ -1,5 +1,6 @@
 import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
 import { describePermissions } from '@krmhub/catalog/render/usage';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import { printRows } from '../io/change-lines.js';
 import { type Io, write } from '../io/io.js';
@@ -96,7 +97,7 @@ async function readShown(
   return {
     catalog: target,
     verified: signer !== undefined,
-    ...(signer === undefined ? {} : { signer }),
+    ...defined({ signer }),
     publishers: [...new Set(functions.map(({ publisher }) => publisher))].sort(),
     functions,
     invalid: problems.length,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
 import { EXECUTABLE_LIMITS } from '@krmhub/functions';
+import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { ociDigest } from '@krmhub/schema/image-reference';
@@ -83,7 +84,7 @@ async function download(
   const fileFolder = catalogFolder(io, catalog);
   const fetcher = sourceFetcher(io, {
     temporaryFolder: cache.temporaryFolder,
-    ...(fileFolder === undefined ? {} : { fileFolder }),
+    ...defined({ fileFolder }),
     limits: {
       totalMilliseconds: FETCH_LIMITS.fetchMilliseconds,
       maxCatalogBytes: FETCH_LIMITS.maxGitExecutableBytes,
@@ -96,11 +97,12 @@ async function download(
       ...namedBy(io, catalog),
       maxBytes,
       platform: { os, architecture: arch },
-      ...(artifact === undefined ? {} : { artifact }),
+      ...defined({ artifact }),
       onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
       onManifest: async (bytes) => void (await cache.writeBlob(bytes)),
     },
-    (body) => cache.writeBlobStream(body, { maxBytes, ...(isManifest ? {} : { expected: sha256 }) }),
+    (body) =>
+      cache.writeBlobStream(body, { maxBytes, ...defined({ expected: isManifest ? undefined : sha256 }) }),
   );
   return { file: written.file, sha256: written.digest };
 }
@@ -148,5 +150,5 @@ function explain(error: unknown, { name, platform: { uri, sha256 } }: Executable
   }
   const message = escapeControls(`cannot run ${name}: cannot fetch ${uri}: ${error.message}`);
   const { code, hint } = error;
-  return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error });
+  return new KrmhubError(code, message, { ...defined({ hint }), cause: error });
 }

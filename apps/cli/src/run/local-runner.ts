@@ -16,6 +16,7 @@ import {
 } from '@krmhub/functions';
 import { watchFolder } from '@krmhub/functions/process/parent-watch';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
+import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
@@ -135,7 +136,7 @@ export class LocalRunner implements Runner {
     const container = { ...engine, image, network: hasNetwork, mounts, env: CONTAINER_ENVIRONMENT };
     return {
       run: (input, { signal } = {}) => runContainer(container, input, this.#limits, signal),
-      annotation: () => ({ container: { image, ...(hasNetwork ? { network: true } : {}) } }),
+      annotation: () => ({ container: { image, ...defined({ network: hasNetwork ? true : undefined }) } }),
       notes: allowed.notes,
       tools: { engine: { engine: engine.engine, program: engine.program } },
       store: async () => undefined,
@@ -146,8 +147,7 @@ export class LocalRunner implements Runner {
     const { engine } = this.#permissions;
     this.#engine ??= findEngine({
       env: childEnvironment(this.#io),
-      ...(engine === undefined ? {} : { engine }),
-      ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+      ...defined({ engine, signal: this.#signal }),
     });
     return this.#engine;
   }
@@ -167,7 +167,7 @@ export class LocalRunner implements Runner {
     const env = functionEnvironment(this.#io);
     // Catalogs cannot declare that an executable needs the network.
     const secrets = SECRET_FOLDERS.map((variable) => this.#io.env[variable] ?? '');
-    const run = { file, sha256, env, network: false, secrets, ...(sandbox === undefined ? {} : { sandbox }) };
+    const run = { file, sha256, env, network: false, secrets, ...defined({ sandbox }) };
     return {
       run: (input, { folder: cwd = this.#io.cwd, signal } = {}) =>
         runExecutable({ ...run, cwd }, input, this.#limits, signal),
@@ -224,7 +224,7 @@ export class LocalRunner implements Runner {
       if (!(error instanceof KrmhubError)) throw error;
       const { code, hint } = error;
       throw new KrmhubError(code, `cannot run ${name}: ${error.message}`, {
-        ...(hint === undefined ? {} : { hint }),
+        ...defined({ hint }),
         cause: error,
       });
     });

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { mountArgument } from '@krmhub/functions/containers/storage-mount';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 
 /** Makes the source of a mount absolute, and checks the mount. Throws `usage`. */
@@ -15,8 +16,6 @@ export function absoluteMount(text: string, folder: string): string {
     return mount;
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    throw new KrmhubError('usage', error.message, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    });
+    throw new KrmhubError('usage', error.message, defined({ hint: error.hint }));
   }
 }

@@ -1,4 +1,5 @@
 import { type Engine, hasImage, pullImage } from '@krmhub/functions';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { Progress } from '../io/progress.js';
@@ -34,7 +35,7 @@ export async function requireImage(
   await progress.show(`pulling ${image}`);
   try {
     await pullImage(engine, image, {
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
       onLine: (line) => void progress.tick(() => `pulling ${image}: ${line}`),
     });
   } finally {

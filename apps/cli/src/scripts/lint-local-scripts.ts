@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { lintScript } from '@krmhub/functions/starlark/lint-script';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readLocalScripts, withoutReferences } from './local-scripts.js';
 
 /**
@@ -21,7 +22,7 @@ export async function lintLocalScripts(
     if (!(error instanceof KrmhubError)) throw error;
     const { message, hint } = error;
     return diagnostics.map((one) =>
-      one.code === 'starlark/reference' ? { ...one, message, ...(hint === undefined ? {} : { hint }) } : one,
+      one.code === 'starlark/reference' ? { ...one, message, ...defined({ hint }) } : one,
     );
   }
 }

@@ -1,4 +1,5 @@
 import type { Bundle } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
@@ -65,7 +66,7 @@ function parseArguments(file: string, artifact: string): FunctionReference & { g
     });
   }
   const { group, kind, release } = parseFunctionReference(artifact);
-  if (group !== undefined) return { group, kind, ...(release === undefined ? {} : { release }) };
+  if (group !== undefined) return { group, kind, ...defined({ release }) };
   throw new KrmhubError('usage', `${JSON.stringify(artifact)} is not a release: it has no group`, {
     hint: 'Use GROUP/KIND@RELEASE, for example example.com/SetLabels@1.2.0, or HOST/REPOSITORY:TAG.',
   });

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readBundle, SIGNING_LIMITS, verifyParsedBundle } from '@krmhub/signing';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
@@ -55,7 +56,7 @@ async function parseFileBundle(
       escapeControls(`${(target as { name: string }).name} changed while krmhub was reading it`),
     );
   }
-  const artifact = { digests, ...(message === undefined ? {} : { bytes: message }) };
+  const artifact = { digests, ...defined({ bytes: message }) };
   return { source, verify: (trust) => verifyParsedBundle(bundle, artifact, trust) };
 }
 

@@ -2,6 +2,7 @@ import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { networkReason } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
@@ -69,7 +70,7 @@ function sendRequest(
     const send = url.protocol === 'https:' ? request : plainRequest;
     const headers = { Accept: 'application/json', Authorization: `Bearer ${secret}` };
     const signal = AbortSignal.timeout(REQUEST_MILLISECONDS);
-    send(url, { headers, signal, ...(agent === undefined ? {} : { agent }) }, (response) => {
+    send(url, { headers, signal, ...defined({ agent }) }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     })
       .on('error', reject)

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import {
   type Check,
   failedCheck,
@@ -90,10 +91,12 @@ export function describeBundle(
     source,
     kind: type === undefined || SIGNATURES.includes(type) ? 'signature' : 'attestation',
     verified: judged.length > 0 && judged.every((check) => check.passed),
-    ...(type === undefined ? {} : { predicateType: type }),
-    ...(signed === undefined ? {} : { release: `${signed.group}/${signed.kind}@${signed.release}` }),
-    ...(signer === undefined ? {} : { signer }),
-    ...(signedAt === undefined ? {} : { signedAt }),
+    ...defined({
+      predicateType: type,
+      release: signed === undefined ? undefined : `${signed.group}/${signed.kind}@${signed.release}`,
+      signer,
+      signedAt,
+    }),
     checks: [...checks, ...judged],
   };
 }

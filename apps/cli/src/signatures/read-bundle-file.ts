@@ -1,5 +1,6 @@
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readBundle } from '@krmhub/signing/read-bundle';
 import { readStatement, type Statement } from '@krmhub/signing/statement';
 import { readFileUpTo } from '../files/read-file.js';
@@ -29,5 +30,5 @@ export async function readBundleFile(io: Io, name: string): Promise<BundleFile> 
   const { content } = bundle;
   const statement =
     content.$case === 'dsseEnvelope' ? readStatement(content.dsseEnvelope.payload) : 'a plain signature';
-  return { bytes, ...(typeof statement === 'string' ? {} : { statement }) };
+  return { bytes, ...defined({ statement: typeof statement === 'string' ? undefined : statement }) };
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   predicateStatement,
@@ -101,7 +102,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
     predicateType,
     reference: signed,
     bundle: attached,
-    ...(options.bundle === undefined ? {} : { file: options.bundle }),
+    ...defined({ file: options.bundle }),
   });
 }
 
@@ -116,7 +117,7 @@ async function createStatement(
     return predicateStatement({ ...named, digest }, type, await readPredicate(io, predicate));
   }
   if (target.kind === 'file' && release !== undefined) {
-    return releaseFileStatement(io, target.name, { release, ...(readme === undefined ? {} : { readme }) });
+    return releaseFileStatement(io, target.name, { release, ...defined({ readme }) });
   }
   if (target.kind === 'file') return fileStatement(io, target.name, digest as `sha256:${string}`);
   return predicateStatement({ digest }, SIGNATURE_PREDICATE, {});

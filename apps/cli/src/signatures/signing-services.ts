@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SigningServices } from '@krmhub/signing/keyless';
 import type { Io } from '../io/io.js';
@@ -41,7 +42,7 @@ export function signingServices({ env }: Pick<Io, 'env'>, options: ServiceOption
       },
     );
   }
-  return { fulcioUrl, rekorUrl, rekorVersion, ...(timestampUrl === undefined ? {} : { timestampUrl }) };
+  return { fulcioUrl, rekorUrl, rekorVersion, ...defined({ timestampUrl }) };
 }
 
 /** Reports whether the log is public, so that it publishes the identity of the signer permanently. */

@@ -1,5 +1,6 @@
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
@@ -62,7 +63,7 @@ export async function verifyArtifact(io: Io, text: string, given: VerifyOptions)
     artifact: name,
     digest,
     verified: good !== undefined,
-    ...(as === undefined ? {} : { name: as }),
+    ...defined({ name: as }),
     bundles,
   };
   await printData(io, options.output, data, async () => {

@@ -5,6 +5,7 @@ import {
   type Reference,
   readReferrerBundles,
 } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { SOURCE_LIMITS } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
 import type { ExpectedSnapshot } from './judge-snapshot.js';
@@ -42,8 +43,6 @@ function expectedSnapshot({ tag, digest }: Reference, url: string, { name }: Cat
   const serial = tag !== undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : undefined;
   return {
     url,
-    ...(name === undefined ? {} : { name }),
-    ...(serial === undefined ? {} : { serial }),
-    ...(serial === undefined && digest === undefined ? {} : { anyAge: true }),
+    ...defined({ name, serial, anyAge: serial === undefined && digest === undefined ? undefined : true }),
   };
 }

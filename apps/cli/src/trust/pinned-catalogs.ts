@@ -1,5 +1,6 @@
 import type { PinnedKey, TrustedCatalog } from '@krmhub/catalog';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io, SnapshotLimits } from '../io/io.js';
 import { requireTrustStore } from './trust-file.js';
@@ -55,12 +56,9 @@ function validPin(
   return {
     entry,
     url,
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     keys: keys.filter((key) => isValidAt(key, at)).map(({ key }) => readPublicKey(key, entry)),
-    limits: {
-      ...(minSerial === undefined ? {} : { minSerial }),
-      ...(maxAge === undefined ? {} : { maxAge }),
-    },
+    limits: defined({ minSerial, maxAge }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import { parseReference } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { CATALOG_SUBJECTS } from '@krmhub/signing/statement';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import type { Io } from '../io/io.js';
@@ -49,9 +50,7 @@ export async function findSourcePin(
     pin,
     expected: {
       url,
-      ...(name === undefined ? {} : { name }),
-      ...(serial === undefined ? {} : { serial }),
-      ...(serial === undefined && !byDigest ? {} : { anyAge: true }),
+      ...defined({ name, serial, anyAge: serial === undefined && !byDigest ? undefined : true }),
     },
     byBundle: false,
   };

@@ -1,5 +1,6 @@
 import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/api/client';
 import { fillPath } from '@krmhub/api/paths';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import type { Io } from '../io/io.js';
 import { CHANGED, type SignedSnapshot } from './judge-snapshot.js';
@@ -104,8 +105,10 @@ export class PinnedCatalogReader {
       url: this.#url,
       registry: this.#client.url,
       name: this.#pin.name ?? this.#name,
-      ...(snapshot === undefined ? {} : { anyAge: true }),
-      ...(snapshot === undefined || digest !== undefined ? {} : { serial: Number(snapshot) }),
+      ...defined({
+        anyAge: snapshot === undefined ? undefined : true,
+        serial: snapshot === undefined || digest !== undefined ? undefined : Number(snapshot),
+      }),
     };
     return requireSnapshot(this.#io, this.#pin, expected, [bundle], ({ digests }) =>
       digest === undefined || digests.get('catalog.yaml') === digest

@@ -3,6 +3,7 @@ import { platform } from 'node:os';
 import path from 'node:path';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import { withLock } from '../files/with-lock.js';
@@ -59,7 +60,7 @@ export async function requireTrustStore(io: TrustLocation): Promise<TrustStore> 
     if (!(cause instanceof KrmhubError)) throw cause;
     const { hint, diagnostics } = cause;
     throw new KrmhubError('untrusted', `cannot read the trusted signers: ${cause.message}`, {
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
       diagnostics,
       cause,
     });

@@ -7,6 +7,7 @@ import {
   type Reference,
   runInParallel,
 } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
@@ -82,8 +83,7 @@ export async function uploadArtifact(
   const stays = before !== undefined && after === before;
   return {
     outcome: before === undefined ? 'pushed' : stays ? 'kept' : 'moved',
-    ...(before === undefined ? {} : stays ? { stays: before } : { before }),
-    ...(published === undefined ? {} : { published }),
+    ...defined({ stays: stays ? before : undefined, before: stays ? undefined : before, published }),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   KrmhubError,
   RUNTIME_KINDS,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 /** Converts an exported function for a build. Throws `unreachable` with the hint for data that no registry returns. */
 export function parseFunction(exported: ExportedFunction, where: string, hint: string): BuildFunction {
@@ -52,9 +53,7 @@ function parseRelease(
     versions,
     runtimes,
     definition,
-    ...(yanked === undefined ? {} : { yanked }),
-    ...(deprecated === undefined ? {} : { deprecated }),
-    ...(bundles === undefined ? {} : { bundles: bundles.map((bundle) => parseBundle(bundle, what, refuse)) }),
+    ...defined({ yanked, deprecated, bundles: bundles?.map((bundle) => parseBundle(bundle, what, refuse)) }),
   };
 }
 
@@ -63,7 +62,7 @@ function parseBundle(
   what: string,
   refuse: (what: string) => never,
 ): ReleaseBundle {
-  const common = { ...rest, digest: digest as Digest, ...(signedAt === undefined ? {} : { signedAt }) };
+  const common = { ...rest, digest: digest as Digest, ...defined({ signedAt }) };
   if (signer === undefined) return common;
   const read = parseSigner(signer);
   return read === undefined

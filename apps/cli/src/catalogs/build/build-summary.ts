@@ -1,5 +1,6 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
 import type { Digest, RefusalCode, SnapshotRendition } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../../io/io.js';
 import { printLine, printTable } from '../../io/print.js';
 import { plural } from '../../io/text.js';
@@ -52,7 +53,7 @@ export function summarize(recipe: Recipe, built: BuiltCatalog): BuildSummary {
     digests: built.digests,
     sources: recipe.sources.map(({ name, catalog }) => ({
       source: name,
-      ...(catalog === undefined ? {} : { url: catalog.url }),
+      ...defined({ url: catalog?.url }),
       functions: counts.functions.get(name) ?? 0,
       versions: counts.versions.get(name) ?? 0,
       shadowed: counts.shadowed.get(name) ?? 0,

@@ -4,6 +4,7 @@ import type { RegistryClient } from '@krmhub/api/client';
 import { type ExportClient, readExportedFunction, readInputsEntry } from '@krmhub/api/export-client';
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { canonicalJson, KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
@@ -144,7 +145,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
     sources: inputs.sources.map(({ source, state, digest }) => ({
       source,
       state,
-      ...(digest === undefined ? {} : { digest }),
+      ...defined({ digest }),
       ...counts.get(source)!,
     })),
   };

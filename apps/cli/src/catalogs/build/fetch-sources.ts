@@ -17,6 +17,7 @@ import {
 } from '@krmhub/catalog';
 import { runInParallel } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../../io/io.js';
@@ -121,9 +122,9 @@ async function fetchPinned(
   const verify = async (one: FetchedCatalog) => {
     const { bytes, bundles, manifest } = one;
     if (bytes === undefined) throw new TypeError('a request without validators always returns a catalog');
-    const source = { bytes, digest: sha256(bytes), bundles, ...(manifest === undefined ? {} : { manifest }) };
+    const source = { bytes, digest: sha256(bytes), bundles, ...defined({ manifest }) };
     const verified = await verifyPinnedSource(io, pin, source);
-    return { fetched: one, ...(verified === undefined ? {} : { verified }) };
+    return { fetched: one, ...defined({ verified }) };
   };
   try {
     return await verify(fetched);
@@ -142,7 +143,7 @@ function readSource(
 ): BuildSource {
   if (bytes === undefined) throw new TypeError('a request without validators always returns a catalog');
   const digest = sha256(bytes);
-  const artifact = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
+  const artifact = { bytes, digest, ...defined({ manifest }) };
   const judged = evaluateCopy({
     // A build has no record of earlier copies; only a registry has.
     record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
@@ -167,7 +168,7 @@ function readSource(
       url: catalog.url,
       state: 'current',
       digest,
-      ...(snapshot === undefined ? {} : { serial: snapshot.serial }),
+      ...defined({ serial: snapshot?.serial }),
       ...found,
     },
   };

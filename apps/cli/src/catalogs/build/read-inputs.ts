@@ -17,6 +17,7 @@ import {
   type UpstreamCatalog,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError, type ReportedSource, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { Io } from '../../io/io.js';
 import { escapeControls, shellWord } from '../../io/text.js';
@@ -184,7 +185,7 @@ function parseSignature(
 ): SourceSignature {
   const read = parseSigner(signer);
   if (read === undefined) throw refuse('a signer is neither a key nor an identity');
-  return { signer: read, ...(signedAt === undefined ? {} : { signedAt }), receivedAt };
+  return { signer: read, ...defined({ signedAt }), receivedAt };
 }
 
 function entryKey({ group, kind, definition }: { group: string; kind: string; definition: string }): string {

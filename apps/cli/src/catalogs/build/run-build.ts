@@ -12,6 +12,7 @@ import {
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { writeFileAtomically } from '../../files/write-file.js';
 import { checkOutput } from '../../io/check-output.js';
@@ -60,7 +61,7 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   );
   const needsRegistry = recipe.sources.some(({ catalog }) => catalog === undefined);
   const functions = needsRegistry ? await readRegistry(io, options.registry, new Progress(io)) : [];
-  const inputs = { clock: now, functions, sources, ...(policies === undefined ? {} : { policies }) };
+  const inputs = { clock: now, functions, sources, ...defined({ policies }) };
   const built = buildFromInputs(recipe, inputs);
   await writeBuilt(io, built, { serial: NO_SERIAL, previous: null }, options);
   await reportBuilt(io, recipe, built, options);

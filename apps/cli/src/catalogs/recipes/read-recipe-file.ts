@@ -20,6 +20,7 @@ import {
   MAX_KEY_LENGTH,
   readPublicKey,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 
@@ -74,7 +75,12 @@ export async function readRecipeBytes(
       : { ...diagnostic, range: originalRange(diagnostic.range, keys) },
   );
   const all = [...placed, ...failures].sort(compareDiagnostics);
-  return { ...(recipe === undefined || hasErrors(all) ? {} : { recipe }), bytes, text, diagnostics: all };
+  return {
+    ...defined({ recipe: recipe === undefined || hasErrors(all) ? undefined : recipe }),
+    bytes,
+    text,
+    diagnostics: all,
+  };
 }
 
 /** Reads a public key. Throws a KrmhubError if the file is not readable, not a key, or outside the folder. */

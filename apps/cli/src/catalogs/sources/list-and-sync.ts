@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
@@ -46,7 +47,7 @@ export async function syncSources(
   // The entries are in the catalog only after the next snapshot, so the command waits for it.
   const newest = names.length === 0 ? before : (await client.cutCatalog(catalog)).newest;
   const changed = newest?.serial !== before?.serial;
-  const data = { sources, changed, ...(newest === undefined ? {} : { snapshot: newest }) };
+  const data = { sources, changed, ...defined({ snapshot: newest }) };
   const { printSources } = await import('./print-sources.js');
   await printData(io, options.output, data, () => printSources(io, sources));
   if (names.length === 0) return printNoSources(io, catalog);

@@ -1,4 +1,5 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isCatalogName } from '../../registry/catalog-name.js';
 import { catalogUrl } from '../../trust/registry-snapshot.js';
@@ -39,7 +40,7 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
     registry: root,
     name,
     url: catalogUrl(root, name),
-    ...(pinned === undefined ? {} : { serial: pinned }),
+    ...defined({ serial: pinned }),
   };
 }
 

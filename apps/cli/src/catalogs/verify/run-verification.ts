@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
 import { type Io, paint, type SnapshotLimits } from '../../io/io.js';
@@ -54,9 +55,14 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
     catalog,
     url,
     verified: trusted !== undefined,
-    ...(trusted === undefined ? {} : { serial, digest, expires, key }),
+    ...defined({
+      serial: trusted === undefined ? undefined : serial,
+      digest: trusted === undefined ? undefined : digest,
+      expires: trusted === undefined ? undefined : expires,
+      key: trusted === undefined ? undefined : key,
+    }),
     checks,
-    ...(written.length === 0 ? {} : { files: written }),
+    ...defined({ files: written.length === 0 ? undefined : written }),
   };
   await printData(io, output, data, () => printChecks(io, verdict));
   if (refusal !== undefined) {

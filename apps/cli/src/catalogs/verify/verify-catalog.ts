@@ -1,4 +1,5 @@
 import type { PublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import {
   type CatalogCheck,
@@ -47,7 +48,7 @@ export async function verifyCatalog({
   const { serial: requested, ...place } = address;
   const expected = {
     ...place,
-    ...(requested === undefined ? {} : { serial: requested, anyAge: true }),
+    ...defined({ serial: requested, anyAge: requested === undefined ? undefined : true }),
   };
   const { checks, signed, refusal } = judgeSnapshot(bundle, { expected, keys, ...memory });
   if (refusal !== undefined) return { checks, refusal };

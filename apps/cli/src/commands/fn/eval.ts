@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io/io.js';
 import { splitArguments } from '../options.js';
@@ -67,10 +68,7 @@ Examples:
         const { evalPackage } = await import('../../fn/eval-package.js');
         await evalPackage(io, own[0] ?? '.', {
           settings: await readFnSettings(io, options),
-          ...(image === undefined ? {} : { image }),
-          ...(exec === undefined ? {} : { exec }),
-          ...(type === undefined ? {} : { function: type }),
-          ...(fnConfig === undefined ? {} : { config: fnConfig }),
+          ...defined({ image, exec, function: type, config: fnConfig }),
           arguments: functionArguments,
           match: readSelector(options, 'match'),
           exclude: readSelector(options, 'exclude'),

@@ -1,5 +1,6 @@
 import { PULL_POLICIES, type PullPolicy } from '@krmhub/functions/containers/container-arguments';
 import type { Selector } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type FnSettings, readOutput } from '../../fn/settings.js';
 import type { Io } from '../../io/io.js';
@@ -83,7 +84,7 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
   const permissions = readRunning(options, io.cwd);
   return {
     resolution: await readResolution(io, options),
-    ...(lock === undefined ? {} : { lock }),
+    ...defined({ lock }),
     frozen,
     permissions: {
       ...permissions,
@@ -95,10 +96,10 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
       pull: options.imagePullPolicy,
       asCurrentUser: options.asCurrentUser === true,
       env: options.env ?? [],
-      ...(options.imagePrefix === undefined ? {} : { prefix: options.imagePrefix }),
+      ...defined({ prefix: options.imagePrefix }),
     },
     output: readOutput(options.output),
-    ...(resultsDir === undefined ? {} : { resultsFolder: resultsDir }),
+    ...defined({ resultsFolder: resultsDir }),
     isTruncated: options.truncateOutput,
     isDryRun: options.dryRun === true,
     skipsUnreadable: options.skipUnreadable === true,

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io/io.js';
 import { collect, splitArguments } from '../options.js';
@@ -54,9 +55,7 @@ Examples:
         const { runPackage } = await import('../../fn/run-package.js');
         await runPackage(io, own[0] ?? '.', {
           settings: await readFnSettings(io, options),
-          ...(image === undefined ? {} : { image }),
-          ...(exec === undefined ? {} : { exec }),
-          ...(type === undefined ? {} : { function: type }),
+          ...defined({ image, exec, function: type }),
           configs: fnPath,
           isGlobal: globalScope,
           arguments: functionArguments,

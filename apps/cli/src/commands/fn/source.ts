@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io/io.js';
 import { withSkippedFiles } from './fn-options.js';
@@ -34,7 +35,7 @@ Examples:
         await sourcePackage(io, folder, {
           isUnwrapped: output === 'unwrap',
           skipsUnreadable: skipUnreadable,
-          ...(fnConfig === undefined ? {} : { config: fnConfig }),
+          ...defined({ config: fnConfig }),
         });
       });
     });

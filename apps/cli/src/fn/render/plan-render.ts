@@ -9,6 +9,7 @@ import {
   packageTree,
   renderOrder,
 } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
@@ -116,10 +117,7 @@ function recordOf(fn: PipelineFunction, { display }: PlannedPackage, { message }
     name: image ?? exec ?? name ?? placeOf(fn),
     package: display,
     type: fn.field === 'mutators' ? ('mutator' as const) : ('validator' as const),
-    ...(name === undefined ? {} : { step: name }),
-    ...(image === undefined ? {} : { image }),
-    ...(exec === undefined ? {} : { exec }),
-    ...(when === undefined ? {} : { when }),
+    ...defined({ step: name, image, exec, when }),
     error: message,
   };
 }
@@ -133,6 +131,6 @@ function inPipeline(where: string, error: KrmhubError): KrmhubError {
   return new KrmhubError(code, `${where}: ${message}`, {
     diagnostics,
     cause: error,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
 }

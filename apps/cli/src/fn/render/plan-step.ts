@@ -9,6 +9,7 @@ import {
   type ResourceReference,
   resourceFilter,
 } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../../io/text.js';
@@ -37,16 +38,15 @@ export async function planStep(
     ...runnable,
     recorded: {
       ...runnable.recorded,
-      ...(name === undefined ? {} : { step: name }),
-      ...(when === undefined ? {} : { when }),
+      ...defined({ step: name, when }),
     },
     type: fn.field === 'mutators' ? 'mutator' : 'validator',
     isSelective: fn.selectors.length > 0 || fn.exclude.length > 0 || fn.resourceFileRegexp !== undefined,
     allowEmpty: settings.allowEmpty,
     ...selection(fn, owner, path.basename(root)),
-    ...(when === undefined ? {} : { condition: conditionOf(fn, when) }),
+    ...defined({ condition: when === undefined ? undefined : conditionOf(fn, when) }),
     ...functionConfig(fn, owner.display, config),
-    ...(config === undefined ? {} : { configFile: path.join(folder, config.path) }),
+    ...defined({ configFile: config === undefined ? undefined : path.join(folder, config.path) }),
   };
 }
 

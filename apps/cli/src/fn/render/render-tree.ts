@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Resource } from '@krmhub/functions/fn';
+import { defined } from '@krmhub/schema/defined';
 import type { FnSession } from '../fn-session.js';
 import { runSteps } from '../run-steps.js';
 import {
@@ -32,11 +33,11 @@ export async function renderTree(plan: PlanResult, session: FnSession): Promise<
     const result = await runPackage(one, tree.input(one), session);
     tree.output(one, result.resources);
     if (result.ok) continue;
-    failure = { packages: above, ...(result.error === undefined ? {} : { error: result.error }) };
+    failure = { packages: above, ...defined({ error: result.error }) };
     break;
   }
   const resources = tree.all(root).map((one) => one.at({ path: fileInRoot(one, base), packagePath: '' }));
-  return { resources, rendered: begun.size, ...(failure === undefined ? {} : { failure }) };
+  return { resources, rendered: begun.size, ...defined({ failure }) };
 }
 
 async function runPackage(

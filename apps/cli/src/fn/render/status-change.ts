@@ -1,5 +1,6 @@
 import { type FileChange, filesOf, type Package, type Resource } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import type { Progress } from '../progress.js';
 import type { TreeFailure } from './planned-package.js';
 
@@ -27,16 +28,20 @@ export async function withStatus(
   const text = change?.after ?? before;
   const after = await editStatus(text, {
     steps: progress.ran,
-    ...(failure === undefined
-      ? {}
-      : {
-          failure: {
-            packages: failedPackages(failure),
-            ...(failure.error === undefined
-              ? {}
-              : { reason: progress.ran.at(-1)?.error ?? failure.error.message }),
-          },
-        }),
+    ...defined({
+      failure:
+        failure === undefined
+          ? undefined
+          : {
+              packages: failedPackages(failure),
+              ...defined({
+                reason:
+                  failure.error === undefined
+                    ? undefined
+                    : (progress.ran.at(-1)?.error ?? failure.error.message),
+              }),
+            },
+    }),
   });
   if (after === undefined) {
     progress.print(`warning: cannot write the status into ${KPTFILE}: its layout is not supported`);

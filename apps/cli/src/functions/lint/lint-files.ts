@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import {
   type DocumentFileList,
   findDocumentFiles,
@@ -61,7 +62,7 @@ async function* lintAll(
     ruleset,
     skipOthers,
     cwd: io.cwd,
-    ...(release === undefined ? {} : { release: readRelease(release) }),
+    ...defined({ release: release === undefined ? undefined : readRelease(release) }),
   };
   const { lintInThreads, threadsFor } = await import('./threads.js');
   // Threads have no stdin and no credentials.

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type Diagnostic, type LintRuleset, lint } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
 import { hasOnlyOtherDocuments } from '../../documents/other-documents.js';
 import { STDIN_NAME } from '../../files/read-file.js';
@@ -44,7 +45,7 @@ export async function lintSource(source: DocumentFile, options: LintSourceOption
     file: name,
     ruleset,
     skipForeign: lenient,
-    ...(release === undefined ? {} : { release }),
+    ...defined({ release }),
   });
   if (lenient && hasOnlyOtherDocuments(result))
     return { name, skipped: true, skippedDocuments: 0, diagnostics: [], bytes: undefined };

@@ -1,4 +1,5 @@
 import { type Diagnostic, SEVERITIES } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type Io, write } from '../../io/io.js';
 import type { LintFilesOptions } from './lint-options.js';
 import type { FileReport } from './lint-source.js';
@@ -110,15 +111,14 @@ function jsonReport({ files, findings }: Totals, diagnostics: readonly Diagnosti
     files,
     errors: findings.error,
     warnings: findings.warning,
-    ...(omitted === 0 ? {} : { omitted }),
+    ...defined({ omitted: omitted === 0 ? undefined : omitted }),
     diagnostics: diagnostics.map(({ code, severity, message, file, path, range, hint }) => ({
       code,
       severity,
       message,
       file,
       path,
-      ...(range === undefined ? {} : { line: range.start.line, column: range.start.column }),
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ line: range?.start.line, column: range?.start.column, hint }),
     })),
   };
 }

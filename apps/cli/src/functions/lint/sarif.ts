@@ -10,6 +10,7 @@ import {
   type Severity,
   YAML_CODES,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { VERSION } from '../../io/version.js';
 
@@ -66,9 +67,12 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
         invocations: [
           {
             executionSuccessful: true,
-            ...(options.more === undefined
-              ? {}
-              : { toolExecutionNotifications: [{ level: 'warning', message: { text: options.more } }] }),
+            ...defined({
+              toolExecutionNotifications:
+                options.more === undefined
+                  ? undefined
+                  : [{ level: 'warning', message: { text: options.more } }],
+            }),
           },
         ],
         results: diagnostics.map((diagnostic) => ({
@@ -93,7 +97,7 @@ function reportingDescriptor(code: string, { ruleset, rulesUrl }: SarifOptions):
     shortDescription: { text: summary },
     fullDescription: { text: summary },
     help: { text: fix },
-    ...(rulesUrl === undefined ? {} : { helpUri: ruleUrl(rulesUrl, code) }),
+    ...defined({ helpUri: rulesUrl === undefined ? undefined : ruleUrl(rulesUrl, code) }),
     defaultConfiguration: { level: LEVEL[ruleset === 'kep' ? kep : severity] },
   };
 }
@@ -113,18 +117,21 @@ function locationOf({ file, path: field, range }: Diagnostic, cwd: string): obje
   return {
     physicalLocation: {
       artifactLocation: artifactLocation(file, cwd),
-      ...(range === undefined
-        ? {}
-        : {
-            region: {
-              startLine: range.start.line,
-              startColumn: range.start.column,
-              endLine: range.end.line,
-              endColumn: range.end.column,
-            },
-          }),
+      ...defined({
+        region:
+          range === undefined
+            ? undefined
+            : {
+                startLine: range.start.line,
+                startColumn: range.start.column,
+                endLine: range.end.line,
+                endColumn: range.end.column,
+              },
+      }),
     },
-    ...(field === '' ? {} : { logicalLocations: [{ fullyQualifiedName: field, kind: 'member' }] }),
+    ...defined({
+      logicalLocations: field === '' ? undefined : [{ fullyQualifiedName: field, kind: 'member' }],
+    }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { checkCompatibility } from '@krmhub/catalog';
 import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Submission } from '../../documents/read-definitions.js';
 import type { Progress } from '../../io/progress.js';
 import { plural, shellWord } from '../../io/text.js';
@@ -78,7 +79,7 @@ async function plan(
     dryRun: true,
     // The registry does not have an earlier release of the same command yet, so it is compared here.
     allowBreaking: allowBreaking || before !== undefined,
-    ...(readme === undefined ? {} : { readme }),
+    ...defined({ readme }),
   });
   const changes =
     before === undefined || result.outcome === 'unchanged'
@@ -104,7 +105,7 @@ function isChange(code: string): boolean {
 
 /** Drops undefined fields of a response. */
 function toDiagnostic({ range, hint, ...rest }: PublishResult['diagnostics'][number]): Diagnostic {
-  return { ...rest, ...(range === undefined ? {} : { range }), ...(hint === undefined ? {} : { hint }) };
+  return { ...rest, ...defined({ range, hint }) };
 }
 
 function refusalError(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {
@@ -119,7 +120,7 @@ function refusalError(refused: { submission: Submission; error: KrmhubError }[],
   if (total === 1)
     return new KrmhubError(first!.error.code, message, {
       diagnostics,
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
     });
   const codes = new Set(refused.map(({ error }) => error.code));
   const lines = refused.map(({ submission, error }) => {
@@ -130,7 +131,7 @@ function refusalError(refused: { submission: Submission; error: KrmhubError }[],
   return new KrmhubError(
     codes.size === 1 ? first!.error.code : 'invalid-document',
     `cannot publish ${refused.length} of ${plural(total, 'release')}, nothing was published:\n${lines.join('\n')}`,
-    { diagnostics, ...(hints.length === 0 ? {} : { hint: hints.join(' ') }) },
+    { diagnostics, ...defined({ hint: hints.length === 0 ? undefined : hints.join(' ') }) },
   );
 }
 
@@ -142,7 +143,7 @@ function releaseName({ group, kind, release }: Submission): string {
 function withFile(diagnostic: Diagnostic, { file, exact }: Submission): Diagnostic {
   if (diagnostic.file === 'README.md') return diagnostic;
   const { range, ...rest } = diagnostic;
-  return { ...rest, file, ...(exact && range !== undefined ? { range } : {}) };
+  return { ...rest, file, ...defined({ range: exact && range !== undefined ? range : undefined }) };
 }
 
 export interface Published {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import {
   assignReleases,
@@ -73,7 +74,7 @@ async function withoutDiagnostics(
   const { printDiagnostics } = await import('../../io/diagnostics.js');
   await printDiagnostics(io, io.stderr, error.diagnostics, sources);
   const { code, message, hint } = error;
-  return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error });
+  return new KrmhubError(code, message, { ...defined({ hint }), cause: error });
 }
 
 async function readSubmissions(
@@ -232,7 +233,7 @@ async function storeAll(
       release,
       definition: bytes,
       mediaType,
-      ...(readme === undefined ? {} : { readme }),
+      ...defined({ readme }),
       bundles,
       allowBreaking: options.allowBreaking === true,
     };
@@ -263,7 +264,7 @@ async function fetchCatalogs(
       release,
       definition: bytes,
       mediaType,
-      ...(readme === undefined ? {} : { readme }),
+      ...defined({ readme }),
     };
     result.catalogs = (await client.publish({ ...request, wait: true })).catalogs;
   }

@@ -1,5 +1,6 @@
 import { parseReference, type Reference } from '@krmhub/oci';
 import { canonicalRelease, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { objectField, textField } from '@krmhub/schema/json/access';
 import { kebabCase } from '@krmhub/schema/kebab-case';
@@ -43,5 +44,5 @@ function scriptTarget(io: Io, value: JsonValue, options: ScriptTarget): Referenc
 /** Returns the reference of HOST/REPOSITORY; without a tag if the release is not known. */
 function tagged(name: string, tag: string | undefined): Reference {
   const { registry, repository } = parseReference(`${name}:${tag ?? 'latest'}`);
-  return { registry, repository, ...(tag === undefined ? {} : { tag }) };
+  return { registry, repository, ...defined({ tag }) };
 }

@@ -1,4 +1,5 @@
 import { platform } from 'node:os';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Layer } from '../../function-configs/layers.js';
 import { openRemoteBases } from '../../function-configs/open-remote-bases.js';
@@ -91,7 +92,7 @@ async function withFunctions(
   work: (planned: PlannedFunction[]) => Promise<void>,
 ): Promise<void> {
   const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
-  const resolver = await openResolver(io, { ...resolution, ...(lock === undefined ? {} : { lock }) });
+  const resolver = await openResolver(io, { ...resolution, ...defined({ lock }) });
   const runner = await openRunner(io, permissions, {
     offline: resolution.offline,
     temporaryFolder: folder.temporary,

@@ -1,4 +1,5 @@
 import { DEFAULT_RUN_LIMITS, type Engine, findEngine } from '@krmhub/functions';
+import { defined } from '@krmhub/schema/defined';
 import { childEnvironment } from '../../io/child-environment.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
@@ -23,7 +24,7 @@ export function inlineContext(
       found ??= findEngine({
         env: childEnvironment(io),
         signal,
-        ...(engine === undefined ? {} : { engine }),
+        ...defined({ engine }),
       });
       return found;
     },

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Layer, type ListedFunction, listFunctions } from '../../function-configs/layers.js';
 import type { Io } from '../../io/io.js';
@@ -162,7 +163,7 @@ export function aboutFunction(place: ConfigPlace, error: unknown): unknown {
   return new KrmhubError(code, aboutText(place, message), {
     diagnostics,
     cause: error,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { PlannedFunction } from './planned-function.js';
 import type { Strings, YamlFile, YamlPath } from './yaml-edits.js';
@@ -21,9 +22,9 @@ export function setRuntime(
   const has = (inner: YamlPath) => file.data(document, [...at, ...inner]) !== undefined;
   const keeps = keepsAnnotation && RUNTIME_PATHS.some(has);
   const name = file.data(document, [...at, 'metadata', 'name']);
-  const metadata: Strings = {
-    ...(keeps ? {} : { annotations: { [ANNOTATION]: annotation } }),
-    ...(name === undefined || name === '' ? { name: kebabCase(request.kind) } : {}),
-  };
+  const metadata: Strings = defined({
+    annotations: keeps ? undefined : { [ANNOTATION]: annotation },
+    name: name === undefined || name === '' ? kebabCase(request.kind) : undefined,
+  });
   if (Object.keys(metadata).length > 0) file.merge(document, at, { metadata });
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup } from '@krmhub/schema/gvk';
 import { FINDINGS } from '../../io/exit-code.js';
@@ -55,7 +56,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
   const resolver = await openResolver(io, {
     ...search,
     ...source,
-    ...(lock === undefined ? {} : { lock }),
+    ...defined({ lock }),
   });
   const runner = await openRunner(io, permissions, { offline: search.offline });
   try {

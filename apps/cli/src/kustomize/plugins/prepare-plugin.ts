@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { readSourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -37,8 +38,7 @@ export function pluginSource(io: Io, options: ResolverOptions): PluginSource {
   const { catalogs, official, runtime } = options;
   return {
     catalogs: catalogs.map((text) => absoluteCatalog(io, text)),
-    ...(official === undefined ? {} : { official: absoluteCatalog(io, official) }),
-    ...(runtime === undefined ? {} : { runtime }),
+    ...defined({ official: official === undefined ? undefined : absoluteCatalog(io, official), runtime }),
   };
 }
 
@@ -79,12 +79,9 @@ export async function preparePin(
   return {
     pin: {
       catalog,
-      ...(release === undefined ? {} : { release }),
-      ...(definition === undefined ? {} : { definition }),
-      ...(signedBy === undefined ? {} : { signedBy }),
+      ...defined({ release, definition, signedBy }),
       runtime,
-      ...(typeof declared === 'object' ? { declared } : {}),
-      ...(executable === undefined ? {} : { executable }),
+      ...defined({ declared: typeof declared === 'object' ? declared : undefined, executable }),
     },
     tools,
   };

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isObject } from '@krmhub/schema/json/access';
 import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
@@ -60,10 +61,7 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   const { engine, sandbox, permissions } = record;
   const signal = watchCaller(io, name);
   const runner = new LocalRunner(io, permissions, {
-    tools: {
-      ...(engine === undefined ? {} : { engine }),
-      ...(sandbox === undefined ? {} : { sandbox }),
-    },
+    tools: defined({ engine, sandbox }),
   });
   try {
     const prepared = await runner.prepare({ ...record.function, ...pin });

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { confirm } from '../../io/confirm.js';
 import { FINDINGS } from '../../io/exit-code.js';
@@ -130,8 +131,7 @@ async function planUpdates(
             catalogs,
             trustedCatalogs: [],
             offline,
-            ...(official === undefined ? {} : { official }),
-            ...(runtime === undefined ? {} : { runtime }),
+            ...defined({ official, runtime }),
           }));
         resolvers.set(key, resolver);
         const resolution = await resolver.resolve({ ...name, catalogs: [] });
@@ -156,8 +156,7 @@ async function applyUpdate(io: Io, { plugin, resolution }: Update, options: Upda
     const { pin, tools } = await preparePin(io, runner, resolution);
     const source = {
       catalogs,
-      ...(official === undefined ? {} : { official }),
-      ...(runtime === undefined ? {} : { runtime }),
+      ...defined({ official, runtime }),
     };
     const updated = preparedPlugin({
       name,

@@ -1,4 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
@@ -79,8 +80,7 @@ export class DocumentFetcher {
         address,
         maxBytes,
         bundles,
-        ...(this.#namedBy === undefined ? {} : { namedBy: this.#namedBy }),
-        ...(known === undefined ? {} : { validators: known.validators }),
+        ...defined({ namedBy: this.#namedBy, validators: known?.validators }),
       });
     });
     if (fetched.bytes === undefined && known === undefined) {
@@ -90,8 +90,10 @@ export class DocumentFetcher {
     const manifest = fetched.manifest ?? known?.manifest;
     const document: RemoteDocument = {
       digest,
-      ...(fetched.bytes === undefined ? {} : { bytes: fetched.bytes }),
-      ...(manifest !== undefined && isDigest(manifest) ? { manifest } : {}),
+      ...defined({
+        bytes: fetched.bytes,
+        manifest: manifest !== undefined && isDigest(manifest) ? manifest : undefined,
+      }),
       bundles: fetched.bundles,
     };
     await this.#store(name, document, { validators: fetched.validators, known, bundles });
@@ -148,7 +150,7 @@ export class DocumentFetcher {
       digest,
       validators,
       bundles: read,
-      ...(typeof manifest === 'string' && isDigest(manifest) ? { manifest } : {}),
+      ...defined({ manifest: typeof manifest === 'string' && isDigest(manifest) ? manifest : undefined }),
     };
   }
 
@@ -176,8 +178,7 @@ export class DocumentFetcher {
         digest,
         size,
         validators,
-        ...(manifest === undefined ? {} : { manifest }),
-        ...(bundles ? { bundles: signed } : {}),
+        ...defined({ manifest, bundles: bundles ? signed : undefined }),
       });
     });
   }

@@ -1,6 +1,7 @@
 import type { ServedImage } from '@krmhub/catalog';
 import type { Descriptor, Manifest, OciClient, Reference } from '@krmhub/oci';
 import { compareText } from '@krmhub/schema/compare-text';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -45,7 +46,7 @@ export class ImageRegistries {
       if (!(error instanceof KrmhubError)) throw error;
       const { code, hint, message } = error;
       throw new KrmhubError(code, `cannot find the digest of the image ${reference}: ${message}`, {
-        ...(hint === undefined ? {} : { hint }),
+        ...defined({ hint }),
         cause: error,
       });
     }
@@ -62,7 +63,10 @@ export class ImageRegistries {
       manifest.kind === 'index'
         ? indexPlatforms(manifest.index.manifests)
         : await imagePlatform(this.#client, parsed, digest, manifest);
-    const served: ServedImage = { digest, ...(Object.keys(platforms).length === 0 ? {} : { platforms }) };
+    const served: ServedImage = {
+      digest,
+      ...defined({ platforms: Object.keys(platforms).length === 0 ? undefined : platforms }),
+    };
     await this.#writer.write((cache) => cache.writeRecord('images', reference, served));
     return served;
   }

@@ -2,6 +2,7 @@ import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/
 import { lockedRuntimeDifference } from '@krmhub/catalog/lock/judge-runtime';
 import type { LockedFunctions } from '@krmhub/catalog/lock/lock';
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionRuntime } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { OptionTrust } from '../open/catalog-trust.js';
@@ -49,7 +50,7 @@ export async function checkLocked(
   const { definition, origin, version } = now;
   const { serial, digest } = found.state;
   if (origin !== undefined) {
-    refuse(judgeLockedEntry(fn, state, { definition, ...(serial === undefined ? {} : { serial }) }));
+    refuse(judgeLockedEntry(fn, state, { definition, ...defined({ serial }) }));
   }
   const difference = lockedRuntimeDifference(fn.runtime, version.runtime);
   if (definition === fn.definition) {

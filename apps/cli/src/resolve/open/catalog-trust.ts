@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -47,7 +48,7 @@ export class OptionTrust {
   grants({ identity }: Pick<NamedCatalog, 'identity'>): TrustGrant[] {
     return this.#trusted
       .filter(({ catalog }) => catalog.identity === identity)
-      .map(({ catalog: { digest }, by }) => ({ by, ...(digest === undefined ? {} : { digest }) }));
+      .map(({ catalog: { digest }, by }) => ({ by, ...defined({ digest }) }));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
 import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
@@ -30,7 +31,7 @@ export async function openRemote(
     const { digest, manifest } = fetched.document;
     const trustedBy = requireTrust(io, catalog, withKey(grants, fetched.signed?.key), {
       bytes: digest,
-      ...(manifest === undefined ? {} : { manifest }),
+      ...defined({ manifest }),
     });
     return { ...fetched, trustedBy };
   };

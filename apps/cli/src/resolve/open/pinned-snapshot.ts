@@ -1,4 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
@@ -37,9 +38,11 @@ export async function openPinnedSnapshot(
     url,
     registry: host,
     name: pin.name ?? name,
-    ...(snapshot === undefined || byDigest !== undefined ? {} : { serial: Number(snapshot) }),
-    // Nothing newer can be known without the network.
-    ...(snapshot === undefined && !fetcher.isOffline ? {} : { anyAge: true }),
+    ...defined({
+      serial: snapshot === undefined || byDigest !== undefined ? undefined : Number(snapshot),
+      // Nothing newer can be known without the network.
+      anyAge: snapshot === undefined && !fetcher.isOffline ? undefined : true,
+    }),
     offline: snapshot === undefined && fetcher.isOffline,
   };
   const signed = await requireSnapshot(io, pin, expected, [bundle], ({ digests }) =>

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
 import type { ReadState } from '../read/catalog-reader.js';
@@ -6,5 +7,5 @@ import type { ReadState } from '../read/catalog-reader.js';
 export function signedState(digest: Digest, signed: PinnedSnapshot | undefined): ReadState {
   if (signed === undefined) return { digest };
   const { catalog, serial, key } = signed;
-  return { name: catalog, serial, digest, ...(isDigest(key) ? { key } : {}) };
+  return { name: catalog, serial, digest, ...defined({ key: isDigest(key) ? key : undefined }) };
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { hasTrustFile } from './pins.js';
@@ -29,7 +30,7 @@ export async function readStandingCatalogs(io: Pick<Io, 'env' | 'cwd'>): Promise
         ? { reference: listed, by: TRUST_FILE }
         : undefined;
   return {
-    ...(official === undefined ? {} : { official }),
+    ...defined({ official }),
     catalogs: entries.flatMap(({ catalogs }) => catalogs),
   };
 }

@@ -1,6 +1,7 @@
 import type { CatalogFunction } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
@@ -193,12 +194,13 @@ function readOrigin({
   return {
     name,
     definition,
-    ...(release === undefined ? {} : { release }),
-    ...(yanked === undefined ? {} : { yanked: yanked.reason }),
-    ...(deprecated === undefined ? {} : { deprecated: deprecated.reason }),
-    ...(deprecated?.replacement === undefined
-      ? {}
-      : { replacement: formatReplacement(deprecated.replacement) }),
+    ...defined({
+      release,
+      yanked: yanked?.reason,
+      deprecated: deprecated?.reason,
+      replacement:
+        deprecated?.replacement === undefined ? undefined : formatReplacement(deprecated.replacement),
+    }),
   };
 }
 

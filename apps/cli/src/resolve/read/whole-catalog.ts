@@ -1,6 +1,7 @@
 import { tooLarge } from '@krmhub/catalog/resolve/entries/entry-limits';
 import { unnamedPosition } from '@krmhub/catalog/resolve/entries/unnamed-entry';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -61,7 +62,7 @@ export class WholeCatalog implements CatalogReader {
       const entries = await Promise.all(
         found.map(async (entry) => {
           const definition = await this.#definition(name, entry);
-          return { definition, ...(origins === undefined ? {} : { origins }) };
+          return { definition, ...defined({ origins }) };
         }),
       );
       return { entries, state };
@@ -164,6 +165,10 @@ async function readOrigins(
     if (typeof apiVersion !== 'string' || typeof definition !== 'string' || !isDigest(definition)) {
       throw entryError(name, 'its line in snapshot.json is not valid');
     }
-    return { name: apiVersion, definition, ...(typeof release === 'string' ? { release } : {}) };
+    return {
+      name: apiVersion,
+      definition,
+      ...defined({ release: typeof release === 'string' ? release : undefined }),
+    };
   });
 }

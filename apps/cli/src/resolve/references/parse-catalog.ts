@@ -5,6 +5,7 @@ import {
   readSourceAddress,
   type SourceAddress,
 } from '@krmhub/catalog/recipe/source-address';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -54,8 +55,7 @@ export function parseCatalog(io: Pick<Io, 'env'>, reference: CatalogReference): 
     reference,
     address,
     identity: identityOf(address),
-    ...(suffix !== undefined && isDigest(suffix) ? { digest: suffix } : {}),
-    ...(registry === undefined ? {} : { registry }),
+    ...defined({ digest: suffix !== undefined && isDigest(suffix) ? suffix : undefined, registry }),
   };
 }
 
@@ -88,7 +88,7 @@ function registryCatalog(text: string): RegistryCatalog | undefined {
   return {
     url: url.origin + base,
     name,
-    ...(snapshot === undefined ? {} : { snapshot }),
+    ...defined({ snapshot }),
     file: file === 'catalog.json' ? file : 'catalog.yaml',
   };
 }

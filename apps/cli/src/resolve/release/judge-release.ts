@@ -1,6 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
 import { type FunctionDefinition, type FunctionVersion, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -55,9 +56,10 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
   const plan = planJudgement(policies, {
     definitions: [{ group, kind }],
     manifests: [],
-    ...(release === undefined
-      ? {}
-      : { definition: release.definition, release: { name: release.release, by: 'artifact' as const } }),
+    ...defined({
+      definition: release?.definition,
+      release: release === undefined ? undefined : { name: release.release, by: 'artifact' as const },
+    }),
   });
   if (plan.judge === 'nothing') return undefined;
   const what = release === undefined ? `the entry of ${group}/${kind}` : formatRelease(release);

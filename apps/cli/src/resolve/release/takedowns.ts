@@ -1,4 +1,5 @@
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -117,7 +118,7 @@ async function remembered(
   const takenDown = await ask().catch((error: unknown) =>
     error instanceof KrmhubError && error.code === 'gone' ? error.message : known,
   );
-  await write(cache, name, { checkedAt: now, ...(takenDown === undefined ? {} : { takenDown }) });
+  await write(cache, name, { checkedAt: now, ...defined({ takenDown }) });
   return takenDown;
 }
 
@@ -217,5 +218,5 @@ export function catalogRelease(
   const { registry } = parseCatalog(io, { text: catalog, folder: io.cwd });
   if (registry === undefined) return undefined;
   const { group } = functionOf({ apiVersion, kind });
-  return { registry: registry.url, group, kind, ...(release === undefined ? {} : { release }) };
+  return { registry: registry.url, group, kind, ...defined({ release }) };
 }

@@ -1,4 +1,5 @@
 import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
@@ -15,7 +16,7 @@ export async function readFileSubject(
   const definitions = target.kind === 'file' ? await readDefinitionNames(io, target.name, digest) : [];
   return {
     definitions,
-    ...(definitions.length === 1 ? { definition: digest as Digest } : {}),
+    ...defined({ definition: definitions.length === 1 ? (digest as Digest) : undefined }),
     manifests: [],
   };
 }

@@ -1,6 +1,7 @@
 import type { SigningPolicy } from '@krmhub/catalog';
 import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
 import { KrmhubError, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
@@ -120,7 +121,7 @@ export async function verificationTrust(
 export function verifyAll(found: readonly FoundBundle[], trust: Trust): Evidence[] {
   return found.map(({ source, manifest, verify }) => ({
     source,
-    ...(manifest === undefined ? {} : { manifest }),
+    ...defined({ manifest }),
     verification: verify(trust),
   }));
 }
@@ -150,7 +151,7 @@ export async function requireVerdict(
   const { signer, policy, whole } = judgement;
   const what = whole ? name : `the definition of ${name}`;
   await printLine(io, verifiedLine(what, { name: plannedName(plan), signer, policy }));
-  return { trusted: true, signer, policy, ...(whole ? {} : { covers: 'definition' }) };
+  return { trusted: true, signer, policy, ...defined({ covers: whole ? undefined : 'definition' }) };
 }
 
 /** Returns the release that a plan requires a signature of; undefined for bytes. */

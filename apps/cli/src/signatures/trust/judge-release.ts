@@ -1,5 +1,6 @@
 import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import {
   type CheckName,
   hasSubject,
@@ -158,7 +159,7 @@ export function judgeEvidence(
     if ('reason' in result) return refused('name', result.reason);
     const { signedAt } = verification;
     const verdict = evaluateSignatures(plan.policies, name, [
-      { signer: result.signer, receivedAt: at, ...(signedAt === undefined ? {} : { signedAt }) },
+      { signer: result.signer, receivedAt: at, ...defined({ signedAt }) },
     ]);
     if (verdict?.trusted !== true)
       return refused('identity', verdict?.reason ?? 'no policy covers the release');
@@ -211,10 +212,7 @@ function evaluateEvidence(
       reason: `it is an attestation (${statement.predicateType}), not a signature`,
     };
   }
-  const claim = readReleaseClaim(
-    { ...verification, ...(statement === undefined ? {} : { statement }) },
-    plan.release,
-  );
+  const claim = readReleaseClaim({ ...verification, ...defined({ statement }) }, plan.release);
   if (claim.claim === 'none') return { reason: claim.reason };
   if (claim.claim === 'attestation') {
     return { reason: `it is an attestation (${claim.predicateType}), not a signature` };

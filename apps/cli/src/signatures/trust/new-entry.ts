@@ -11,6 +11,7 @@ import {
   trustEntries,
 } from '@krmhub/catalog';
 import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
@@ -108,7 +109,7 @@ export async function createPolicy(
     : (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
   return validateEntry(io, POLICY_KIND, name, {
     groups: group,
-    ...(releases === undefined ? {} : { releases }),
+    ...defined({ releases }),
     signers,
   });
 }
@@ -193,9 +194,7 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   const keys = (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
   return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), {
     url,
-    ...(catalog === undefined ? {} : { catalog }),
-    ...(minSerial === undefined ? {} : { minSerial }),
-    ...(maxAge === undefined ? {} : { maxAge: formatDuration(maxAge) }),
+    ...defined({ catalog, minSerial, maxAge: maxAge === undefined ? undefined : formatDuration(maxAge) }),
     keys,
   });
 }
@@ -251,10 +250,10 @@ async function validateEntry(io: Io, kind: string, name: string, spec: JsonObjec
 }
 
 function validityFields({ validFrom, validUntil }: EntryOptions): Record<string, string> {
-  return {
-    ...(validFrom === undefined ? {} : { validFrom: normalizeTime(validFrom) }),
-    ...(validUntil === undefined ? {} : { validUntil: normalizeTime(validUntil) }),
-  };
+  return defined({
+    validFrom: validFrom === undefined ? undefined : normalizeTime(validFrom),
+    validUntil: validUntil === undefined ? undefined : normalizeTime(validUntil),
+  });
 }
 
 /** Turns a date into the start of that day. */

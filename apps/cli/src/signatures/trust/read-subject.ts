@@ -21,6 +21,7 @@ import {
   readMachineYaml,
   sha256,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Subject } from './judge-release.js';
 
 /** An artifact after its manifest is read and before files are written. */
@@ -95,16 +96,21 @@ export async function readSubject(
   const manifests = [...new Map([stored, named].map((one) => [one.digest, one])).values()];
   const subject: Subject = {
     definitions: definitions.map(({ name }) => name),
-    ...(unreadable === undefined ? {} : { unreadable }),
-    ...(only === undefined || definitions.length > 1 ? {} : { definition: sha256(only.bytes) }),
-    ...(repository === undefined ? {} : { repository }),
-    ...(release === undefined ? {} : { release }),
+    ...defined({
+      unreadable,
+      definition: only === undefined || definitions.length > 1 ? undefined : sha256(only.bytes),
+      repository,
+      release,
+    }),
     manifests: manifests.map((one) => ({
       digest: one.digest,
       version: canonicalVersion(versionAnnotation(one)),
     })),
   };
-  return { subject, ...(only === undefined || definitions.length > 1 ? {} : { layer: only.layer }) };
+  return {
+    subject,
+    ...defined({ layer: only === undefined || definitions.length > 1 ? undefined : only.layer }),
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { failedCheck, passedCheck, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
@@ -64,8 +65,7 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   });
   const good = judgement?.trusted === true ? judgement : undefined;
   const bad = judgement?.trusted === false ? judgement : undefined;
-  const verdict =
-    good === undefined ? {} : { policy: good.policy, ...(signed === undefined ? {} : { name: signed }) };
+  const verdict = good === undefined ? {} : { policy: good.policy, ...defined({ name: signed }) };
   const data = { artifact: name, digest, verified: good !== undefined, ...verdict, bundles };
   await printData(io, options.output, data, async () => {
     for (const bundle of bundles) await printBundle(io, bundle);
@@ -115,7 +115,7 @@ async function judgeFile(
   const [release] = evidence.flatMap(({ verification }) => signedReleases(verification.statement));
   const subject: Subject = {
     ...(await readFileSubject(io, target, digest)),
-    ...(release === undefined ? {} : { release: { name: release, by: 'artifact' } }),
+    ...defined({ release: release === undefined ? undefined : { name: release, by: 'artifact' as const } }),
   };
   const plan = planJudgement(policies, subject, options);
   if (plan.judge === 'nothing' || plan.judge === 'refused') return { digest, judged: { plan, evidence: [] } };
