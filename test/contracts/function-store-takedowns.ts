@@ -45,6 +45,50 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('takedowns', () => {
+    it('list the digests that runtimes named, while no release names them', async () => {
+      const digest = (character: string) => `sha256:${character.repeat(64)}` as const;
+      const running = (kind: string, ...digests: string[]) => {
+        const change = changeOf({ kind, release: '1.0.0' });
+        const versions = digests.map((one) => ({
+          ...change.release.definition.versions[0]!,
+          runtime: { container: { image: 'example.com/fn', sha256: one.slice('sha256:'.length) } },
+        }));
+        return {
+          ...change,
+          release: { ...change.release, definition: { ...change.release.definition, versions } },
+        };
+      };
+      const takeDown = (
+        { group, kind, release }: FunctionChange,
+        ...runtimeDigests: ReturnType<typeof digest>[]
+      ) => {
+        const takedowns = [{ ...takedownOf(release), runtimeDigests }];
+        return store().commitTakedown({ group, kind, expectedRevision: 1, takedowns });
+      };
+      const first = running('A', digest('a'), digest('b'));
+      const second = running('B', digest('b'));
+      for (const one of [first, second]) await store().commitFunction(one);
+      const listed = async (...digests: ReturnType<typeof digest>[]) =>
+        (await store().revocations(0, 9, digests)).map(({ kind, runtimeDigests }) => [kind, runtimeDigests]);
+      await takeDown(first, digest('a'), digest('b'));
+      expect(await listed(digest('b'), digest('c'))).toEqual([]);
+      expect(await listed(digest('a'), digest('b'))).toEqual([['A', [digest('a')]]]);
+      await takeDown(second, digest('b'));
+      const all = [
+        ['A', [digest('a'), digest('b')]],
+        ['B', [digest('b')]],
+      ];
+      expect(await listed(digest('b'))).toEqual(all);
+      expect(
+        (await store().revocations(0, 9)).map(({ kind, runtimeDigests }) => [kind, runtimeDigests]),
+      ).toEqual(all);
+      const sequence = (await store().revocations(0, 1, [digest('b')]))[0]!.sequence;
+      expect((await store().revocations(sequence, 9, [digest('b')])).map(({ kind }) => kind)).toEqual(['B']);
+      expect((await store().allTakedowns()).map(({ runtimeDigests }) => runtimeDigests)).toEqual(
+        all.map(([, digests]) => digests),
+      );
+    });
+
     it('leave a tombstone, and the rest of the function', async () => {
       await store().commitFunction(one);
       await store().commitFunction(two);
