@@ -18,11 +18,20 @@ export interface BytesResponse extends ServedDocument<Digest | DerivedTag> {
 }
 
 /** Responds to GET and HEAD with bytes that a digest identifies. */
-export async function bytesResponse(c: RegistryContext, document: BytesResponse): Promise<Response> {
+export function bytesResponse(c: RegistryContext, document: BytesResponse): Promise<Response> {
   const negotiated = new NegotiatedDocument(document, c.req.header('accept-encoding'));
+  return negotiatedResponse(c, negotiated, document.find);
+}
+
+/** Responds as `bytesResponse`, with a decision that was made before for the same Accept-Encoding. */
+export async function negotiatedResponse(
+  c: RegistryContext,
+  negotiated: NegotiatedDocument,
+  find: BytesResponse['find'],
+): Promise<Response> {
   const notModified = negotiated.notModified(c.req.header('if-none-match'));
   if (notModified !== undefined) return new Response(null, notModified);
-  const { coding, body } = await document.find(negotiated.coding);
+  const { coding, body } = await find(negotiated.coding);
   const inMemory = body instanceof Uint8Array;
   const head = negotiated.ok(coding, inMemory ? body.byteLength : body.size);
   // The framework dispatches HEAD as GET, and drops the body only after it exists.

@@ -17,11 +17,11 @@ interface SignatureDeps extends SnapshotFinderDeps {
 
 export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
   const { store, keys } = deps;
-  const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(deps);
+  const { newestSnapshot, currentSnapshot } = snapshotFinder(deps);
 
   serveRoute(app, ROUTES.snapshotBundle, async (c, { params }) =>
     // A profile that a client asks for first is added to it.
-    bundleResponse(c, await standingSnapshot(params), CACHE_REVALIDATE),
+    bundleResponse(c, await currentSnapshot(params), CACHE_REVALIDATE),
   );
 
   // The response says which snapshot it is of, so the client can read the rest by its serial.

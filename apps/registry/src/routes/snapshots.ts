@@ -14,21 +14,14 @@ import { selectRendition } from '../catalogs/catalog-header.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
-import {
-  CATALOG_MEDIA_TYPES,
-  newestCatalog,
-  newestEntries,
-  newestLink,
-  snapshotCatalog,
-} from '../catalogs/serve/served-catalog.js';
+import { codedResponse, type NewestResponses } from '../catalogs/serve/newest-responses.js';
+import { CATALOG_MEDIA_TYPES, newestLink, snapshotCatalog } from '../catalogs/serve/served-catalog.js';
 import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
-import { BytesCache } from '../http/bytes-cache.js';
-import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_FOREVER, negotiatedResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { catalogFunction, snapshotSummary } from '../http/presentation.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
-import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
@@ -36,16 +29,13 @@ import { profileResponses } from './profiles.js';
 interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
   store: SnapshotStore & Pick<FunctionStore, 'function'>;
   documents: CatalogDocuments;
+  newestResponses: NewestResponses;
 }
 
 export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
-  const { store, documents, config } = deps;
-  const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(deps);
+  const { store, documents, newestResponses, config } = deps;
+  const { newestSnapshot, currentSnapshot, namedSnapshot } = snapshotFinder(deps);
   const profiles = profileResponses(deps);
-  /** Hashing a large entry for each response would delay other requests. */
-  const entryDocuments = new BytesCache<ReturnType<typeof newestEntries> & { byteLength: number }>(
-    SERVER_LIMITS.maxEntryCacheBytes,
-  );
 
   serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
@@ -53,28 +43,28 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     if (profile !== undefined) c.get('limits').countBy(c, 'read');
     const snapshot = await newestSnapshot(params.name);
     if (profile !== undefined) return profiles.respond(c, snapshot, profile);
-    return renditionResponse(c, snapshot, { served: newestCatalog, syntax: 'yaml', kind });
+    return newestResponse(c, snapshot, { syntax: 'yaml', kind });
   });
 
   serveRoute(app, ROUTES.catalogJson, async (c, { params, query: { kind } }) => {
     const snapshot = await newestSnapshot(params.name);
-    return renditionResponse(c, snapshot, { served: newestCatalog, syntax: 'json', kind });
+    return newestResponse(c, snapshot, { syntax: 'json', kind });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
-    const snapshot = await standingSnapshot(params);
+    const snapshot = await currentSnapshot(params);
     if (profile !== undefined) return profiles.respond(c, snapshot, profile);
-    return renditionResponse(c, snapshot, { served: snapshotCatalog, syntax: 'yaml', kind });
+    return snapshotResponse(c, snapshot, { syntax: 'yaml', kind });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogJson, async (c, { params, query: { kind } }) => {
-    const snapshot = await standingSnapshot(params);
-    return renditionResponse(c, snapshot, { served: snapshotCatalog, syntax: 'json', kind });
+    const snapshot = await currentSnapshot(params);
+    return snapshotResponse(c, snapshot, { syntax: 'json', kind });
   });
 
   serveRoute(app, ROUTES.snapshotProfile, async (c, { params }) =>
-    profiles.report(c, await standingSnapshot(params), params.profile),
+    profiles.report(c, await currentSnapshot(params), params.profile),
   );
 
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
@@ -82,16 +72,9 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     const snapshot = await newestSnapshot(params.name);
     const { row } = await findEntry(params);
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [row.entry]);
-    const name = `${snapshot.catalog} ${snapshot.digests['catalog.yaml']} ${row.entry} ${kind}`;
-    let own = entryDocuments.get(name);
-    if (own === undefined) {
-      const entries = await store.entries([row.entry]);
-      const { document, bytes } = newestEntries(config, snapshot, { kind, entries: entries.values() });
-      own = { document, bytes, byteLength: bytes.byteLength };
-      entryDocuments.set(name, own);
-    }
-    const { document, bytes } = own;
-    return bytesResponse(c, { ...document, find: async () => uncompressed(bytes) });
+    const read = async () => (await store.entries([row.entry])).get(row.entry);
+    const { negotiated, bytes } = (await newestResponses.entry(snapshot, row, kind, read))!;
+    return negotiatedResponse(c, negotiated, async () => uncompressed(bytes));
   });
 
   serveRoute(app, ROUTES.catalogFunction, async (c, { params }) => {
@@ -155,14 +138,26 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     });
   }
 
-  function renditionResponse(
+  function newestResponse(
     c: RegistryContext,
     snapshot: SnapshotRecord,
-    requested: { served: typeof newestCatalog; syntax: CatalogSyntax; kind: CatalogKind },
+    { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
+  ): Promise<Response> {
+    const response = newestResponses.catalog(snapshot, syntax, kind);
+    const { negotiated } = codedResponse(response, c.req.header('accept-encoding'));
+    return negotiatedResponse(c, negotiated, (coding) =>
+      documents.find(snapshot, selectRendition(kind, syntax), coding),
+    );
+  }
+
+  function snapshotResponse(
+    c: RegistryContext,
+    snapshot: SnapshotRecord,
+    requested: { syntax: CatalogSyntax; kind: CatalogKind },
   ): Promise<Response> {
     const rendition = selectRendition(requested.kind, requested.syntax);
     return bytesResponse(c, {
-      ...requested.served(config, snapshot, { ...requested, documents }),
+      ...snapshotCatalog(config, snapshot, { ...requested, documents }),
       find: (coding) => documents.find(snapshot, rendition, coding),
     });
   }

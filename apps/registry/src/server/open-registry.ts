@@ -8,6 +8,7 @@ import { CatalogPurge } from '../catalogs/catalog-purge.js';
 import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { DocumentHasher } from '../catalogs/segments/document-hasher.js';
+import { NewestResponses } from '../catalogs/serve/newest-responses.js';
 import { NewestSnapshots } from '../catalogs/serve/newest-snapshots.js';
 import { ensureRegistryKey, RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import { SignatureRenewal } from '../catalogs/sign/renewal.js';
@@ -168,6 +169,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     stopping.add(closeDeriver);
     const derived = new DerivedDocuments(derive);
     const newestSnapshots = new NewestSnapshots(store);
+    const newestResponses = new NewestResponses({ config, documents });
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const signing = { keys, clock, validDays: config.snapshotValidDays };
@@ -320,6 +322,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       derive,
       derived,
       newestSnapshots,
+      newestResponses,
       snapshotBuilder,
       refresher,
       copies,

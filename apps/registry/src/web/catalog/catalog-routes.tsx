@@ -125,7 +125,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
   const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(deps.derive);
   const { rowsOf } = snapshotRows(store, counts);
-  const { currentSnapshot: standingSnapshot } = snapshotFinder(deps);
+  const { currentSnapshot } = snapshotFinder(deps);
 
   catalogTabRoutes(app, deps, counts);
 
@@ -230,13 +230,13 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
     const listed = await store.snapshots(name, SNAPSHOTS_TO_COMPARE + 1);
     const readable = ({ withdrawn }: SnapshotRecord) => withdrawn === undefined;
     const newest = listed.slice(0, SNAPSHOTS_TO_COMPARE).filter(readable);
-    const to = query.to === undefined ? newest[0] : await standingSnapshot({ name, snapshot: query.to });
+    const to = query.to === undefined ? newest[0] : await currentSnapshot({ name, snapshot: query.to });
     const before = async (serial: number) =>
       (await store.snapshots(name, SNAPSHOTS_TO_COMPARE, serial)).find(readable);
     const from =
       query.from === undefined
         ? to && (await before(to.serial))
-        : await standingSnapshot({ name, snapshot: query.from });
+        : await currentSnapshot({ name, snapshot: query.from });
     if (from === undefined || to === undefined) {
       throw new KrmhubError('not-found', `catalog ${name} does not have two snapshots to compare`, {
         hint: 'Choose two snapshots on the page of the catalog.',
