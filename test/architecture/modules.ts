@@ -11,7 +11,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     images: ['defined'],
     libraries: [],
     names: [],
-    documents: ['digests', 'names'],
+    documents: ['defined', 'digests', 'images', 'names'],
     licenses: ['libraries', 'names'],
     diagnostics: ['names', 'documents'],
     json: ['documents', 'diagnostics'],

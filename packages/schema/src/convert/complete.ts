@@ -200,8 +200,8 @@ function usageDocument(
   const image = textField(objectField(runtime, 'container'), 'image');
   if (image !== undefined && parseImageReference(image).ok)
     return { name: 'the image', link: `oci://${image}` };
-  const script = textField(runtime, 'starlark');
-  if (script !== undefined) return { name: 'the script', link: script };
+  const script = isObject(runtime) ? runtime.starlark : undefined;
+  if (typeof script === 'string') return { name: 'the script', link: script };
   const uri = textField(listField(objectField(runtime, 'exec'), 'platforms')[0], 'uri');
   return uri === undefined ? undefined : { name: 'the download', link: uri };
 }

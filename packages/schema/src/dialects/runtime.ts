@@ -1,5 +1,5 @@
 import type { Path, PathSegment } from '../diagnostics/diagnostic.js';
-import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { type JsonObject, type JsonValue, RUNTIME_KINDS, type RuntimeKind } from '../documents/definition.js';
 import { pinScript, readScriptReference } from '../images/script-reference.js';
 import { isObject } from '../json/access.js';
 import type { DialectCode } from './codes.js';
@@ -15,18 +15,19 @@ export class RuntimeReader {
     this.origins = origins;
   }
 
+  /** The runtimes that other dialects write otherwise. */
+  private readonly readers: Partial<Record<RuntimeKind, (value: JsonValue, at: Path) => JsonValue>> = {
+    container: (value, at) => (isObject(value) ? this.readContainer({ ...value }, at) : value),
+    exec: (value, at) => this.readExec(value, at),
+    starlark: (value, at) => (isObject(value) ? this.readStarlark(value, at) : value),
+  };
+
   read(runtime: JsonObject, at: Path): JsonObject {
     const result = { ...runtime };
-    if (isObject(result.container)) {
-      result.container = this.readContainer({ ...result.container }, [...at, 'container']);
+    for (const kind of RUNTIME_KINDS) {
+      const value = Object.hasOwn(result, kind) ? result[kind] : undefined;
+      if (value !== undefined) result[kind] = this.readers[kind]?.(value, [...at, kind]) ?? value;
     }
-    const exec = result.exec;
-    if (Array.isArray(exec)) {
-      this.report('dialect/platforms', 'exec is a list; it is read as exec.platforms', [...at, 'exec']);
-      this.origins.move([...at, 'exec', 'platforms'], this.origins.authored([...at, 'exec']));
-      result.exec = { platforms: this.readPlatforms(exec, [...at, 'exec', 'platforms']) };
-    } else if (isObject(exec)) result.exec = this.readExec({ ...exec }, [...at, 'exec']);
-    if (isObject(result.starlark)) result.starlark = this.readStarlark(result.starlark, [...at, 'starlark']);
     return result;
   }
 
@@ -74,7 +75,15 @@ export class RuntimeReader {
     }
   }
 
-  private readExec(exec: JsonObject, at: Path): JsonObject {
+  private readExec(written: JsonValue, at: Path): JsonValue {
+    if (Array.isArray(written)) {
+      const path = [...at, 'platforms'];
+      this.report('dialect/platforms', 'exec is a list; it is read as exec.platforms', at);
+      this.origins.move(path, this.origins.authored(at));
+      return { platforms: this.readPlatforms(written, path) };
+    }
+    if (!isObject(written)) return written;
+    const exec = { ...written };
     const { platform, platforms } = exec;
     if (platform !== undefined && JSON.stringify(platform) === JSON.stringify(platforms)) {
       const message = 'platform is ignored: it repeats platforms, as the schema of the KEP requires';

@@ -3,16 +3,14 @@
  * the KEP that its schema does not have.
  */
 
+import type { JsonObject } from './json.js';
+import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from './runtimes.js';
+
+export type { JsonObject, JsonValue } from './json.js';
+export * from './runtimes.js';
+
 /** `apiVersion` of KRMFunctionDefinition, Catalog and KRMFunctionCatalog (KEP-2906). */
 export const KRM_API_VERSION = 'config.kubernetes.io/v1alpha1';
-
-export const OPERATING_SYSTEMS = ['linux', 'darwin', 'windows'] as const;
-export const ARCHITECTURES = ['amd64', 'arm64'] as const;
-export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
-export type Architecture = (typeof ARCHITECTURES)[number];
-
-export const RUNTIME_KINDS = ['container', 'exec', 'starlark'] as const;
-export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
 /** The name of a function: its group, and the kind of its functionConfig. */
 export interface FunctionName {
@@ -49,41 +47,6 @@ export interface FunctionVersion {
   maintainers?: string[];
   /** The function also accepts a ConfigMap as functionConfig (KEP-2985). */
   configMap?: boolean;
-}
-
-/** At least one of the runtimes is set. */
-export interface FunctionRuntime {
-  container?: ContainerRuntime;
-  exec?: ExecRuntime;
-  /** An https, git or oci reference to the script (KEP-2906, "Proposal"), with its digest: see `ScriptReference`. */
-  starlark?: string;
-}
-
-export interface ContainerRuntime {
-  image: string;
-  /** Digest of the image: 64 lower-case hexadecimal digits, without `sha256:`. */
-  sha256?: string;
-  requireNetwork?: boolean;
-  requireStorageMount?: boolean;
-}
-
-export interface ExecRuntime {
-  platforms: ExecPlatform[];
-}
-
-export interface ExecPlatform {
-  bin: string;
-  os: OperatingSystem;
-  arch: Architecture;
-  /** An https, git or oci reference to the executable (KEP-2906, "Proposal"). */
-  uri: string;
-  /** Digest of the file at `uri`: 64 lower-case hexadecimal digits. Absent only if `uri` has an OCI digest. */
-  sha256?: string;
-}
-
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
-export interface JsonObject {
-  [key: string]: JsonValue;
 }
 
 /** Returns the kinds of runtime of all API versions, in the order of RUNTIME_KINDS. */

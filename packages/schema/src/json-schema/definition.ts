@@ -1,67 +1,18 @@
-import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
-import { ARCHITECTURES, KRM_API_VERSION, OPERATING_SYSTEMS } from '../documents/definition.js';
+import { KRM_API_VERSION, mapRuntimes, RUNTIMES } from '../documents/definition.js';
+import { flag, object, text, texts } from '../documents/schema-parts.js';
 import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../names/gvk.js';
 
 /** JSON Schemas (draft-07) of the documents in normal form, for the shape check and for editors. */
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
 
-const text = (description: string, more: JsonObject = {}): JsonObject => ({
-  type: 'string',
-  minLength: 1,
-  description,
-  ...more,
-});
-const flag = (description: string): JsonObject => ({ type: 'boolean', description });
-const texts = (description: string, more: JsonObject = {}): JsonObject => ({
-  type: 'array',
-  items: { type: 'string', minLength: 1 },
-  description,
-  ...more,
-});
-/** Returns the schema of a closed object with these required properties. */
-const object = (description: string, required: string[], properties: JsonObject): JsonObject => ({
-  type: 'object',
-  description,
-  ...defined({ required: required.length === 0 ? undefined : required }),
-  properties,
-  additionalProperties: false,
-});
-
-const SHA256 = '^[a-f0-9]{64}$';
-
-const container = object('The function as a container image.', ['image'], {
-  image: text('The image with its registry, such as `ghcr.io/acme/set-labels:v1.2.3`.'),
-  sha256: text('The digest of the image: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
-  requireNetwork: flag('The function requires network access.'),
-  requireStorageMount: flag('The function requires mounted files from the host.'),
-});
-
-const platform: JsonObject = {
-  ...object('The executable for one platform.', ['bin', 'os', 'arch', 'uri'], {
-    bin: text('The path of the executable in the file at `uri`.'),
-    os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
-    arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
-    uri: text('The URI of the file to download: an https, git, or oci reference.', {
-      pattern: '^(?:git::)?(?:https|oci|git|ssh|git\\+https|git\\+ssh)://',
-    }),
-    sha256: text('The digest of the file at `uri`: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
-  }),
-  anyOf: [
-    { required: ['sha256'] },
-    { properties: { uri: { type: 'string', pattern: '^oci://[^@]+@sha256:[a-f0-9]{64}$' } } },
-  ],
-};
-
 const runtime: JsonObject = {
-  ...object('How to run the function; at least one runtime.', [], {
-    container,
-    exec: object('The function as an executable on the host.', ['platforms'], {
-      platforms: { type: 'array', minItems: 1, items: platform, description: 'One executable per platform.' },
-    }),
-    starlark: text('An https, git, or oci reference to a Starlark script.'),
-  }),
+  ...object(
+    'How to run the function; at least one runtime.',
+    [],
+    mapRuntimes((kind) => RUNTIMES[kind].schema),
+  ),
   minProperties: 1,
 };
 

@@ -1,9 +1,9 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
-import type { JsonObject } from '../documents/definition.js';
+import type { JsonValue } from '../documents/definition.js';
 import { parseImageReference } from '../images/image-reference.js';
-import { field, objectField, textField, versionsOf } from '../json/access.js';
-import type { Report, Rule } from './rule.js';
+import { field, isObject, textField } from '../json/access.js';
+import type { Report } from './rule.js';
 
 export const SHA256_PATTERN = /^[a-f0-9]{64}$/;
 const NO_DIGEST = '0'.repeat(64);
@@ -18,15 +18,9 @@ export function isFloatingTag(tag: string): boolean {
   return FLOATING_NAME.test(tag) || PARTIAL_RELEASE.test(tag);
 }
 
-/** Checks container runtimes: the image reference, and whether it is pinned, with at most one finding for that. */
-export const container: Rule = (draft, report) => {
-  for (const { version, path } of versionsOf(draft.spec)) {
-    const runtime = objectField(objectField(version, 'runtime'), 'container');
-    if (runtime !== undefined) checkContainer(runtime, [...path, 'runtime', 'container'], report);
-  }
-};
-
-function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
+/** Checks a container runtime: the image reference, and whether it is pinned, with at most one finding for that. */
+export function checkContainer(runtime: JsonValue, path: Path, report: Report): void {
+  if (!isObject(runtime)) return;
   const sha256 = textField(runtime, 'sha256');
   if (sha256 !== undefined) {
     checkDigest(sha256, [...path, 'sha256'], 'image/digest-form', report);

@@ -1,32 +1,23 @@
+/** Checks the references and digests of executables and scripts. */
+
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
-import type { JsonObject } from '../documents/definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { ociDigest, parseImageReference } from '../images/image-reference.js';
 import { readScriptReference } from '../images/script-reference.js';
-import { field, isObject, listField, objectField, textField, versionsOf } from '../json/access.js';
+import { field, isObject, listField, textField } from '../json/access.js';
 import { parseUrl } from '../names/parse-url.js';
 import { checkDigest } from './container.js';
 import { checkCredentials } from './link.js';
-import type { Report, Rule } from './rule.js';
+import type { Report } from './rule.js';
 
 const REFERENCE = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/i;
 
-/** Checks exec and Starlark runtimes, and that a runtime exists. */
-export const program: Rule = (draft, report) => {
-  for (const { version, path } of versionsOf(draft.spec)) {
-    const runtime = objectField(version, 'runtime');
-    if (runtime === undefined) continue;
-    const at = [...path, 'runtime'];
-    if (Object.keys(runtime).length === 0) report('runtime/none', at, 'the API version has no runtime');
-    checkPlatforms(runtime, [...at, 'exec', 'platforms'], report);
-    const script = textField(runtime, 'starlark');
-    if (script !== undefined && script.trim() !== '') checkScript(script, [...at, 'starlark'], report);
-  }
-};
-
-function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
+/** Checks an exec runtime. */
+export function checkExec(runtime: JsonValue, at: Path, report: Report): void {
+  const path = [...at, 'platforms'];
   const first = new Map<string, number>();
-  listField(field(runtime, 'exec'), 'platforms').forEach((platform, index) => {
+  listField(runtime, 'platforms').forEach((platform, index) => {
     if (!isObject(platform)) return;
     const at = [...path, index];
     const os = textField(platform, 'os');
@@ -103,7 +94,9 @@ function checkBin(bin: string, path: Path, report: Report): void {
   }
 }
 
-function checkScript(script: string, path: Path, report: Report): void {
+/** Checks a Starlark runtime. */
+export function checkScript(script: JsonValue, path: Path, report: Report): void {
+  if (typeof script !== 'string' || script.trim() === '') return;
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
   const { uri, digest } = readScriptReference(script);
   if (!checkReference(uri, path, 'starlark/reference', report) || digest !== undefined) return;

@@ -8,10 +8,9 @@ import { detectFormat } from '../dialects/recognize.js';
 import type { FunctionDefinition, JsonValue } from '../documents/definition.js';
 import { objectField, textField } from '../json/access.js';
 import { readMachineYaml } from '../yaml/read-machine-yaml.js';
-import { container } from './container.js';
 import { names } from './names.js';
-import { program } from './program.js';
 import { type Rule, runRules } from './rule.js';
+import { runtimes } from './runtimes.js';
 import { shape } from './shape.js';
 import { text } from './text.js';
 
@@ -28,7 +27,7 @@ export type CatalogEntry =
  * The rules that make an entry invalid. Warnings about schemas and links are for authors, and readers of a catalog
  * cannot fix them.
  */
-const RULES: readonly Rule[] = [shape, names, container, program, text];
+const RULES: readonly Rule[] = [shape, names, runtimes, text];
 
 export interface ReadCatalogOptions {
   /** Values for missing fields of entries. */
