@@ -1,3 +1,5 @@
+import type { JsonObject } from '@krmhub/schema/definition';
+import { fromJson, readResourceList, toJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../output/run-result.js';
 import { filesOf } from '../package-files/plan-write.js';
@@ -164,6 +166,37 @@ functionConfig:
       text.replace(/.*(path|index): '.*\n/g, '').replace('name: web', 'name: web\n    namespace: shop');
     const { resources: after } = await runChain(resources().slice(2), [step(drop)]);
     expect(after[0]).toMatchObject({ path: 'shop/deployment_web.yaml', index: undefined });
+  });
+
+  it.each([
+    [
+      'annotations',
+      'metadata:\n  name: x\n  annotations: &a\n    a: b\n  labels: *a\n',
+      'labels:\n    a: b\n',
+    ],
+    [
+      'metadata',
+      'metadata: &a\n  name: x\n  annotations:\n    a: b\ncopy: *a\n',
+      'copy:\n  name: x\n  annotations:\n    a: b\n',
+    ],
+    ['empty annotations', 'metadata:\n  name: x\n  annotations: &a {}\n  labels: *a\n', 'labels: {}\n'],
+  ])('keeps its annotations out of what shares %s by an alias', async (_, metadata, expected) => {
+    const file = `apiVersion: v1\nkind: ConfigMap\n${metadata}`;
+    const read = readResources(file, { path: 'x.yaml' });
+    const { resources: same } = await runChain(read, [step((text) => `${text}\n`)]);
+    expect(filesOf(same).get('x.yaml')).toBe(file);
+    // As PyYAML: an alias is what it stands for.
+    const expand = (text: string) => {
+      const items = readResourceList(text, '').items.map((item) => ({
+        ...(toJson(item) as JsonObject),
+        data: { a: 'b' },
+      }));
+      return writeDocument(fromJson({ apiVersion: 'config.kubernetes.io/v1', kind: 'ResourceList', items }));
+    };
+    const { resources: after } = await runChain(read, [step(expand)]);
+    const written = filesOf(after).get('x.yaml')!;
+    expect(written).not.toContain('config.kubernetes.io');
+    expect(written).toContain(expected);
   });
 
   it('refuses an empty path, which would rename the file', async () => {

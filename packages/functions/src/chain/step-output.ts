@@ -21,6 +21,7 @@ import { Resource } from '../resource-list/resource.js';
 import { itemList, splitItems } from '../resource-list/split-items.js';
 import { placeOf } from './output-place.js';
 import { copyLost, passThrough } from './pass-through.js';
+import { removeShared } from './shared-annotations.js';
 import type { StepInput, StepOutput } from './step-input.js';
 
 const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
@@ -116,7 +117,10 @@ function fromNode(node: ResourceNode, input: StepInput): { at: number | undefine
   const origin = at === undefined ? undefined : input.resources[at];
   const place = placeOf(identity, origin, input);
   for (const key of foreignAnnotations(identity, origin)) removeAnnotation(node, key);
-  if (origin !== undefined) copyLost(origin, node);
+  if (origin !== undefined) {
+    removeShared(origin, node);
+    copyLost(origin, node);
+  }
   const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
   const body = bodyOf(node, seqIndent);
   if (input.isLarge) body.dropModel();

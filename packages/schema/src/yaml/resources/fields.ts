@@ -109,9 +109,10 @@ export function removeEmptyAnnotations(resource: ResourceNode): void {
   removeEmptyField(resource, 'metadata');
 }
 
+/** An alias may refer to one with an anchor. */
 function removeEmptyField(map: ResourceNode, name: string): void {
   const value = field(map, name);
-  if (value !== undefined && value.content.length === 0) removeField(map, name);
+  if (value !== undefined && value.content.length === 0 && value.anchor === '') removeField(map, name);
 }
 
 /** What identifies a resource. Fields that are missing are empty. */
