@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { reservedReason } from '../resource-list/reserved-files.js';
 import type { Resource } from '../resource-list/resource.js';
 
 /**
@@ -17,6 +18,13 @@ export function checkPlaces(resources: readonly Resource[]): void {
         throw new KrmhubError(
           'function-failed',
           `function must not modify resources outside of package: resource has path ${resource.path}`,
+        );
+      }
+      const reserved = reservedReason(clean.replace(/^\/+/, ''));
+      if (reserved !== undefined) {
+        throw new KrmhubError(
+          'function-failed',
+          `function must not write ${JSON.stringify(resource.path)}: ${reserved}`,
         );
       }
       checked.set(resource.path, clean);

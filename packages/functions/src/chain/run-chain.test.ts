@@ -199,6 +199,18 @@ functionConfig:
     expect(written).toContain(expected);
   });
 
+  it.each([
+    ['.krmignore', 'it says which files are part of the package'],
+    ['sub/.KRMIGNORE', 'it says which files are part of the package'],
+    ['/krmhub.lock', 'it says which functions run'],
+    ['sub/../krmhub.lock', 'it says which functions run'],
+    ['.krmhub-fn/x.yaml', 'krmhub uses this folder while it writes a package'],
+  ])('refuses to write %s', async (at, reason) => {
+    const move = step((text) => text.replaceAll("path: 'web.yaml'", `path: '${at}'`));
+    const { failed } = await runChain(resources(), [move]);
+    expect(failed?.error?.message).toBe(`function must not write "${at}": ${reason}`);
+  });
+
   it('refuses an empty path, which would rename the file', async () => {
     const { failed } = await runChain(resources(), [
       step((text) => text.replaceAll("path: 'web.yaml'", "path: ''")),

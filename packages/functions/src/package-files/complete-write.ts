@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { WRITE_FOLDER } from '../resource-list/reserved-files.js';
 import { errorCode, fileError } from './file-error.js';
 import type { Journal, JournalEntry } from './journal.js';
-import { WRITE_FOLDER } from './package-file.js';
 import { syncPath } from './sync-files.js';
 
 /** What disks without links answer, and those on which a file has too many. */

@@ -1,6 +1,3 @@
-/** Name of the files that list what is not part of a package. */
-export const IGNORE_FILE = '.krmignore';
-
 /** Reports whether the ignore file of a package excludes a path. The path is relative to the folder of the file. */
 export type IgnoreRules = (path: string, isFolder: boolean) => boolean;
 

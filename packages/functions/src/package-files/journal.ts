@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
+import { WRITE_FOLDER } from '../resource-list/reserved-files.js';
 import { errorCode, fileError } from './file-error.js';
-import { WRITE_FOLDER } from './package-file.js';
 import { syncPath } from './sync-files.js';
 import { damagedFolder } from './write-owner.js';
 

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isRunning, ownProcess } from '../process/process-identity.js';
+import { isWriteFolder, WRITE_FOLDER } from '../resource-list/reserved-files.js';
 import { applyJournal, undoJournal } from './complete-write.js';
 import { attempt, fileError } from './file-error.js';
 import { readDecision } from './journal.js';
-import { isWriteFolder, WRITE_FOLDER } from './package-file.js';
 import {
   finishWrite,
   giveUp,

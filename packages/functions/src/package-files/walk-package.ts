@@ -11,14 +11,14 @@ import {
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { decodeText } from '../resource-list/decode-text.js';
+import { IGNORE_FILE, isWriteFolder } from '../resource-list/reserved-files.js';
 import { attempt, errorCode } from './file-error.js';
-import { IGNORE_FILE, type IgnoreRules, readIgnoreRules } from './ignore-file.js';
+import { type IgnoreRules, readIgnoreRules } from './ignore-file.js';
 import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import {
   type FileVersion,
   isResourceFile,
-  isWriteFolder,
   KPTFILE,
   type PackageFile,
   type PackageFiles,

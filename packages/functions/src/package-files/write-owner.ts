@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isRunning, ownProcess, type ProcessIdentity } from '../process/process-identity.js';
+import { WRITE_FOLDER } from '../resource-list/reserved-files.js';
 import { errorCode } from './file-error.js';
-import { WRITE_FOLDER } from './package-file.js';
 
 /**
  * The process that acts on a write, in the name of the only file of the folder `owner`: `WRITE.PROCESS`, or
