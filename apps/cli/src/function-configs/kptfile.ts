@@ -74,6 +74,8 @@ class PackageReader {
     }
     for (const problem of source.problems) reportField(reader, file, problem);
     const layer = emptyLayer(this.#context, { folder, file, type: 'kptfile', use });
+    // As in a render, only the root decides.
+    layer.isBreadthFirst = node.path === '' && source.kptfile.isBreadthFirst;
     layer.catalogs = annotatedCatalogs(this.#context, source, layer);
     const steps = new StepReader(reader, source, layer, (configPath) => this.#isOwn(node, configPath));
     for (const step of source.kptfile.pipeline) layer.functions.push(...(await steps.functionsOf(step)));

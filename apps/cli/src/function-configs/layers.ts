@@ -75,6 +75,8 @@ export interface Layer {
   functions: ListedFunction[];
   /** Bases, components, and kustomizations of functionConfigs, in order; subpackages of a Kptfile. */
   layers: Layer[];
+  /** Of a Kptfile: it runs before its subpackages, level by level. */
+  isBreadthFirst?: boolean;
   /** Absolute paths of the files that the `resources` of a kustomization name. */
   resources: string[];
   /**
@@ -104,6 +106,11 @@ export interface ReadLayersOptions {
 
 /** The functions of a layer and of all layers below it, in the order in which kustomize and kpt run them. */
 export function listFunctions(layer: Layer): ListedFunction[] {
+  if (layer.isBreadthFirst === true) {
+    const order = [layer];
+    for (const one of order) order.push(...one.layers);
+    return order.flatMap((one) => listFunctions({ ...one, isBreadthFirst: false, layers: [] }));
+  }
   const below = (isWanted: (one: Layer) => boolean) =>
     layer.layers.filter(isWanted).flatMap((one) => {
       const listed = listFunctions(one);

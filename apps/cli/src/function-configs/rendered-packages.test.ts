@@ -9,8 +9,8 @@ let pack: TestPackage | undefined;
 afterEach(() => pack?.remove());
 
 /** Nothing runs, and no lock file is written. */
-const kptfile = (name: string) =>
-  `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: ${name}}\npipeline:\n  mutators:\n  - {exec: nothing, when: 'false'}\n`;
+const kptfile = (name: string, isBreadthFirst = false) =>
+  `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: ${name}, annotations: {kpt.dev/bfs-rendering: "${isBreadthFirst}"}}\npipeline:\n  mutators:\n  - {exec: nothing, when: 'false'}\n`;
 
 const run = (...args: string[]) =>
   runTest(args, { cwd: pack!.folder, env: { KRMHUB_CACHE: path.join(pack!.folder, 'cache') } });
@@ -38,13 +38,18 @@ function randomTree(random: Random): Record<string, string> {
   for (let count = 0; count < 8; count++) {
     folders.add(`${random.pick([...folders])}${random.pick(names)}/`);
   }
-  const files: Record<string, string> = { 'app/Kptfile': kptfile('app'), 'outside/Kptfile': kptfile('out') };
+  const files: Record<string, string> = {
+    'app/Kptfile': kptfile('app', random.chance(0.4)),
+    'outside/Kptfile': kptfile('out'),
+  };
   for (const folder of folders) {
     const at = `app/${folder}`;
     const up = '../'.repeat(folder.split('/').length - 1);
     const links = [`${up}Kptfile`, `${up}../outside/Kptfile`, 'nothing', '.'];
     if (folder !== '' && random.chance(0.6)) {
-      files[`${at}Kptfile`] = random.chance(0.3) ? `→ ${random.pick(links)}` : kptfile('sub');
+      files[`${at}Kptfile`] = random.chance(0.3)
+        ? `→ ${random.pick(links)}`
+        : kptfile('sub', random.chance(0.2));
     }
     if (random.chance(0.3)) {
       const rules = ['a', 'a/', '/a', '**/B/a', '*.yaml', 'a*', '!a-b', 'B/Kptfile', 'node_modules/*'];

@@ -18,7 +18,14 @@ export {
   type PipelineFunction,
   type ResourceReference,
 } from './kptfile-content.js';
-export { type PackageNode, packageFolders, packageOf, packageTree, renderOrder } from './package-tree.js';
+export {
+  levelOrder,
+  type PackageNode,
+  packageFolders,
+  packageOf,
+  packageTree,
+  renderOrder,
+} from './package-tree.js';
 export {
   type ConfigCandidate,
   checkPipeline,

@@ -39,6 +39,13 @@ export function renderOrder(node: PackageNode): PackageNode[] {
   return [...node.subpackages.flatMap(renderOrder), node];
 }
 
+/** Lists packages level by level, from the root: the order of kpt's breadth-first rendering. */
+export function levelOrder(root: PackageNode): PackageNode[] {
+  const order = [root];
+  for (const node of order) order.push(...node.subpackages);
+  return order;
+}
+
 /** The package that a file belongs to: the nearest folder above it that is one. */
 export function packageOf(file: string, packages: ReadonlySet<string>): string {
   for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {

@@ -3,6 +3,7 @@ import { type Package, type Resource, requireResources } from '@krmhub/functions
 import {
   checkPipeline,
   KPTFILE,
+  levelOrder,
   type PackageNode,
   type PipelineFunction,
   packageOf,
@@ -93,7 +94,7 @@ async function readPackages(io: Pick<Io, 'cwd'>, name: string, files: Package): 
     own.get(folder)!.push(resource.at({ path: inside, packagePath: displayOf(folder) }));
   }
   const tree = packageTree([...folders]);
-  const order = kptfiles.get('')!.isBreadthFirst ? levels(tree) : renderOrder(tree);
+  const order = kptfiles.get('')!.isBreadthFirst ? levelOrder(tree) : renderOrder(tree);
   return order.map((node) => ({
     node,
     kptfile: kptfiles.get(node.path)!,
@@ -102,13 +103,6 @@ async function readPackages(io: Pick<Io, 'cwd'>, name: string, files: Package): 
     resources: own.get(node.path)!,
     steps: [],
   }));
-}
-
-/** Lists packages level by level, from the root. */
-function levels(root: PackageNode): PackageNode[] {
-  const order = [root];
-  for (const node of order) order.push(...node.subpackages);
-  return order;
 }
 
 function recordOf(fn: PipelineFunction, { display }: PlannedPackage, { message }: KrmhubError) {
