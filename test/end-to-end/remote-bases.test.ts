@@ -1,8 +1,10 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { listFunctions } from '../../apps/cli/src/function-configs/layers.js';
 import { openRemoteBases, type RemoteBases } from '../../apps/cli/src/function-configs/open-remote-bases.js';
+import { displayListed } from '../../apps/cli/src/lock/display-path.js';
 import { testIo } from '../../apps/cli/src/testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../../apps/cli/src/testing/package-files.js';
 import { TestRepositories } from '../../packages/sources/src/testing/repositories.js';
@@ -31,6 +33,17 @@ beforeAll(async () => {
   put('shared/kustomization.yaml', 'generators: [b.yaml]\ncatalogs: [catalog.yaml]\n');
   put('shared/b.yaml', config('Shared'));
   put('out/kustomization.yaml', 'resources: [../../escape]\n');
+  put('links/kustomization.yaml', 'transformers: [a.yaml]\nresources: [shared]\n');
+  put('links/b.yaml', config('Linked'));
+  put('broken/kustomization.yaml', 'resources: [gone.yaml, ../none]\n');
+  put('none/readme', '');
+  for (const [name, to] of [
+    ['links/a.yaml', 'b.yaml'],
+    ['links/shared', '../shared'],
+    ['linked', 'links'],
+    ['broken/gone.yaml', '/etc/hostname'],
+  ] as const)
+    symlinkSync(to, path.join(repositories.work, name));
   put('away/kustomization.yaml', 'catalogs: [../../catalog.yaml]\n');
   repositories.commit('one');
   repositories.git('tag', 'v1');
@@ -98,10 +111,29 @@ describe('a remote base', () => {
       'away',
       /^layer\/outside .* the catalog ..\/..\/catalog.yaml is outside the repository of /,
     ],
-    ['no kustomization', 'none', /^layer\/remote .*cannot read/],
+    ['no folder', 'nothing', /^layer\/remote .*cannot read/],
   ])('cannot have %s', async (_, folder, problem) => {
     const { problems } = await read(`resources: ["${at(folder)}"]\n`);
     expect(problems).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it('is found through links that stay in its repository', async () => {
+    const { functions, problems } = await read(`resources: ["${at('linked?ref=main')}"]\n`);
+    expect(problems).toEqual([]);
+    expect(functions.map((line) => line.split(' ')[1])).toEqual(['Shared', 'Linked']);
+  });
+
+  it('is named by its address, with the path in it', async () => {
+    const { problems } = await read(`resources: ["${at('broken?ref=main')}"]\n`);
+    expect(problems).toEqual([
+      `layer/not-found ${at('broken/kustomization.yaml?ref=main')}:1:13 cannot read gone.yaml: no such file or folder`,
+      `layer/no-kustomization ${at('broken/kustomization.yaml?ref=main')}:1:24 ${at('none?ref=main')} has no kustomization`,
+    ]);
+    const { layer } = await read(`resources: ["${at('base?ref=v1')}"]\n`);
+    expect(listFunctions(layer!).map((one) => displayListed({ cwd: pack.folder }, one))).toEqual([
+      { file: at('shared/b.yaml?ref=v1'), layer: at('shared?ref=v1') },
+      { file: at('base/a.yaml?ref=v1'), layer: at('base?ref=v1') },
+    ]);
   });
 
   it('that cannot be fetched is a problem, with the reason', async () => {

@@ -72,8 +72,8 @@ export class SourceFetcher {
   }
 
   /**
-   * Writes the regular files of a commit below `folder`, whose contents are replaced. Links and submodules are left
-   * out, and no hook or filter runs. Returns the commit. Rejects with SourceFailures only.
+   * Writes the regular files of a commit below `folder`, whose contents are replaced, and its links that stay inside
+   * it. Submodules are left out, and no hook or filter runs. Returns the commit. Rejects with SourceFailures only.
    */
   async fetchTree(request: TreeRequest): Promise<string> {
     const { address, signal } = request;

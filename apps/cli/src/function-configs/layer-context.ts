@@ -53,14 +53,18 @@ export function contextBelow(
   return { ...context, ancestors, place };
 }
 
-/** The context of a remote base that was fetched to `folder`. */
-export function remoteContext(context: LayerContext, url: string, folder: string): LayerContext {
+/** The context of a remote base whose repository was fetched to `root`, which has no links. */
+export function remoteContext(context: LayerContext, url: string, root: string | undefined): LayerContext {
   const repository = parseRepositoryUrl(url);
   const { clone: _, ...rest } = context;
-  if (repository === undefined) return { ...rest, remote: url };
-  const suffix = repository.path === '' ? '' : path.sep + repository.path.split('/').join(path.sep);
-  const root = folder.endsWith(suffix) ? folder.slice(0, folder.length - suffix.length) : folder;
+  if (repository === undefined || root === undefined) return { ...rest, remote: url };
+  context.reader.addRemote(root, (inside) => addressInside(repository, inside));
   return { ...rest, remote: url, clone: { root, url: repository } };
+}
+
+/** The address of a file or folder in a repository. */
+function addressInside({ repository, ref }: RepositoryUrl, inside: string): string {
+  return `${repository}//${inside}${ref === undefined ? '' : `?ref=${ref}`}`;
 }
 
 /**
@@ -88,10 +92,8 @@ export function catalogReferences(
       reader.report('layer/outside', `the catalog ${text} is outside the repository of ${remote}`, place);
       return [];
     }
-    const { url } = clone;
     const inside = path.relative(clone.root, file).split(path.sep).join('/');
-    const ref = url.ref === undefined ? '' : `?ref=${url.ref}`;
-    return [{ text: `git::${url.repository}//${inside}${ref}`, folder, at, ...named }];
+    return [{ text: `git::${addressInside(clone.url, inside)}`, folder, at, ...named }];
   });
 }
 

@@ -32,6 +32,8 @@ export class LayerReader {
   /** With links resolved, as the paths of files are. */
   readonly #folder: string;
   readonly #exceeded = new Set<string>();
+  /** The address of each path in a folder that was fetched, or of a fetched file. */
+  readonly #remotes = new Map<string, (inside: string) => string>();
   #layers = 0;
   #files = 0;
   #bytes = 0;
@@ -47,9 +49,22 @@ export class LayerReader {
     return new LayerReader(io, await realpath(io.cwd), options);
   }
 
-  /** The name of a file in messages: relative to the working directory, if it is below it. */
+  /** Names what was fetched to a path by its address: the user does not know the temporary path. */
+  addRemote(fetched: string, address: (inside: string) => string): void {
+    this.#remotes.set(fetched, address);
+  }
+
+  /** The address of a file that was fetched; undefined for one of this machine. */
+  remoteName(file: string): string | undefined {
+    for (const [fetched, address] of this.#remotes) {
+      if (isInOrBelow(file, fetched)) return address(path.relative(fetched, file).split(path.sep).join('/'));
+    }
+    return undefined;
+  }
+
+  /** The name of a file in messages: its address, or relative to the working directory, if it is below it. */
   displayName(file: string): string {
-    return displayName(this.#folder, file);
+    return this.remoteName(file) ?? displayName(this.#folder, file);
   }
 
   report(

@@ -25,6 +25,9 @@ export interface ListedFunction {
   /** One-based, of the functionConfig in that file. */
   line: number;
   column: number;
+  /** Addresses of `file` and `layer` if they were fetched: their paths are temporary. */
+  address?: string;
+  layerAddress?: string;
   /** Absent for one that is not a document. */
   config?: {
     value: JsonObject;
@@ -86,12 +89,20 @@ export interface Layer {
   modules?: JsonObject[];
 }
 
+/** What a remote entry names, on this machine for a while. */
+export interface FetchedRemote {
+  /** The folder of a base, or a file. */
+  path: string;
+  /** Of a base: the folder of its whole repository. */
+  root?: string;
+}
+
 export interface ReadLayersOptions {
   /**
-   * Returns the local path of what a remote entry names: the folder of a base, or a file. Without it, remote entries
-   * are problems. `namedBy` is the URL of the remote base that names it.
+   * Fetches what a remote entry names. Without it, remote entries are problems. `namedBy` is the URL of the remote base
+   * that names it.
    */
-  fetchRemote?: (url: string, namedBy?: string) => Promise<string>;
+  fetchRemote?: (url: string, namedBy?: string) => Promise<FetchedRemote>;
   /** Files may be outside of the folder of their kustomization, as with kustomize's `LoadRestrictionsNone`. */
   anyFile?: boolean;
   /** In a plain folder: list every document that could be a functionConfig as a candidate. */

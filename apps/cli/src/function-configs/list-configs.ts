@@ -94,6 +94,7 @@ export function listDocument(
         file,
         line: range?.start.line ?? 1,
         column: range?.start.column ?? 1,
+        ...defined({ address: reader.remoteName(file), layerAddress: reader.remoteName(layer) }),
         config: {
           value,
           positionOf: (at, target) => document.locate([...path, ...at], target)?.start,

@@ -9,15 +9,16 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readYaml } from '@krmhub/schema/yaml';
 import type { SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
+import type { FetchedRemote, ReadLayersOptions } from './layers.js';
 import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './repository-url.js';
 
 /** Remote bases and files of kustomizations, each fetched once to a temporary folder. */
 export interface RemoteBases {
   /**
-   * Returns the local path of what a kustomization names by a URL: the folder of a base in its repository, or a file.
-   * Rejects with a KrmhubError. `namedBy` is the URL of the remote base that names it.
+   * Fetches what a kustomization names by a URL: the folder of a base in its repository, or a file. Rejects with a
+   * KrmhubError. `namedBy` is the URL of the remote base that names it.
    */
-  fetch(url: string, namedBy?: string): Promise<string>;
+  fetch: NonNullable<ReadLayersOptions['fetchRemote']>;
   /** Removes everything that was fetched. */
   close(): Promise<void>;
 }
@@ -30,9 +31,9 @@ export async function openRemoteBases(
   io: Pick<Io, 'env'>,
   { offline = false, temporaryFolder = tmpdir() }: { offline?: boolean; temporaryFolder?: string } = {},
 ): Promise<RemoteBases> {
-  const fetched = new Map<string, Promise<string>>();
+  const fetched = new Map<string, Promise<FetchedRemote>>();
   let folder: Promise<string> | undefined;
-  const fetch = async (url: string, namedBy: string | undefined, name: string): Promise<string> => {
+  const fetch = async (url: string, namedBy: string | undefined, name: string): Promise<FetchedRemote> => {
     if (offline) {
       throw new KrmhubError('unavailable', 'remote bases are not cached, and network access is disabled', {
         hint: 'Copy the base to the package, or run the command without --offline and --frozen.',
@@ -62,14 +63,14 @@ async function fetchRemote(
   { url, ...named }: { url: string; namedBy?: string },
   fetcher: SourceFetcher,
   target: string,
-): Promise<string> {
+): Promise<FetchedRemote> {
   const repository = parseRepositoryUrl(url);
   if (isRemoteFile(url) && !(repository !== undefined && REPOSITORY_MARK.test(url))) {
     const bytes = await fetchFile({ url, ...named }, fetcher, repository !== undefined);
     if (bytes !== undefined) {
       const file = `${target}.yaml`;
       await writeFile(file, bytes, { flag: 'wx' });
-      return file;
+      return { path: file };
     }
   }
   if (repository === undefined)
@@ -77,9 +78,9 @@ async function fetchRemote(
   await fetcher.fetchTree({ address: repositoryAddress(repository), folder: target, ...named });
   const folder = path.join(target, ...repository.path.split('/'));
   const status = await stat(folder).catch(() => undefined);
-  if (status?.isDirectory() === true) return folder;
+  if (status?.isDirectory() === true) return { path: folder, root: target };
   throw new KrmhubError('not-found', `the repository has no folder "${repository.path}"`, {
-    hint: 'Check the path after the repository. Links and submodules are not followed.',
+    hint: 'Check the path after the repository. Submodules, and links that leave the repository, are not followed.',
   });
 }
 

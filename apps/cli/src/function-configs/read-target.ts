@@ -34,7 +34,7 @@ export async function readTarget(
     return undefined;
   }
   if (local.type === 'missing') {
-    reader.report('layer/not-found', `cannot read ${text}: ${local.reason}`, place);
+    reader.report('layer/not-found', `cannot read ${text}: ${local.reason}`, place, missingHint(context));
     return undefined;
   }
   if (local.type === 'file') {
@@ -50,6 +50,11 @@ export async function readTarget(
   return below === undefined ? undefined : { type: 'folder', path: local.path, context: below };
 }
 
+function missingHint({ clone }: LayerContext): string | undefined {
+  if (clone === undefined) return undefined;
+  return 'Correct the path. Submodules, and links that leave the repository, are not followed.';
+}
+
 async function readRemote(
   context: LayerContext,
   folder: string,
@@ -62,17 +67,22 @@ async function readRemote(
     return undefined;
   }
   let fetched: string;
+  let root: string | undefined;
   let isFile: boolean;
   try {
-    const local = await fetchRemote(text, namingHost(context));
-    fetched = await realpath(local);
+    const remote = await fetchRemote(text, namingHost(context));
+    fetched = await realpath(remote.path);
+    root = remote.root === undefined ? undefined : await realpath(remote.root);
     isFile = (await stat(fetched)).isFile();
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     reader.report('layer/remote', `cannot read ${text}: ${error.message}`, place, error.hint);
     return undefined;
   }
-  if (isFile) return { type: 'file', path: fetched };
-  const below = contextBelow(remoteContext(context, text, fetched), folder, fetched, place);
+  if (isFile) {
+    reader.addRemote(fetched, () => text);
+    return { type: 'file', path: fetched };
+  }
+  const below = contextBelow(remoteContext(context, text, root), folder, fetched, place);
   return below === undefined ? undefined : { type: 'folder', path: fetched, context: below };
 }

@@ -54,13 +54,14 @@ export async function checkDeclared(
 /** For a functionConfig that a layer lists. */
 export async function checkListed(
   io: Io,
-  { request, config, file }: ListedFunction,
+  listed: ListedFunction,
   resolution: Resolution,
 ): Promise<string | undefined> {
+  const { request, config } = listed;
   if (config === undefined) return undefined;
-  const { displayPath } = await import('./display-path.js');
+  const { displayListed } = await import('./display-path.js');
   const { apiVersion, kind } = request;
-  return checkResolved(resolution, { apiVersion, kind, file: displayPath(io, file), ...config });
+  return checkResolved(resolution, { apiVersion, kind, file: displayListed(io, listed).file, ...config });
 }
 
 function describe({ path, message, at: place, isKey }: ConfigProblem, config: WrittenConfig): string {

@@ -14,7 +14,7 @@ import { shellWord } from '../io/text.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import { findTakedown, knownRegistries, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
 import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
-import { displayPath } from './display-path.js';
+import { displayListed, displayPath } from './display-path.js';
 import type { Explanation } from './explanation.js';
 import { lockCommand } from './lock-file.js';
 import { openLock } from './open-lock.js';
@@ -117,19 +117,19 @@ async function explain(
   options: ExplainOptions,
   command: string,
 ): Promise<Explanation> {
-  const { displayPath } = await import('./display-path.js');
   const { listed, resolution, error } = resolved;
   const { unchecked = [] } = error === undefined ? resolved : {};
   const { request, written, name, line, column, field } = listed;
+  const { file, layer } = displayListed(io, listed);
   const where = {
     apiVersion: request.apiVersion,
     kind: request.kind,
     ...defined({ name }),
-    file: displayPath(io, listed.file),
+    file,
     line,
     column,
     field,
-    layer: displayPath(io, listed.layer),
+    layer,
   };
   const own = written ?? request.inline;
   if (error !== undefined && own !== undefined && isUnknownDigest(error)) {

@@ -66,7 +66,7 @@ export async function lockPackage(io: Io, target: string, options: LockOptions):
   });
   const named = await resolveImages(io, listed, { options, locked });
   failed.push(...named.failed);
-  if (failed.length > 0) throw lockFailure(io, failed);
+  if (failed.length > 0) throw lockFailure(io, target, failed);
   const lock = planLock(uses, before, named.images);
   const text = checkedText(lock);
   const isChanged = text !== stored?.text;

@@ -12,7 +12,7 @@ import { hasTrustFile } from '../resolve/open/pins.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
-import { displayPath } from './display-path.js';
+import { displayListed } from './display-path.js';
 import { freshUse } from './lock-use.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { searchOrder } from './search-order.js';
@@ -203,17 +203,16 @@ function functionKey({ request: { apiVersion, kind, catalogs } }: ListedFunction
 }
 
 /** One error for everything that cannot be resolved; its code is that of the worst. */
-export function lockFailure(io: Io, failed: readonly ResolvedFunction[]): KrmhubError {
+export function lockFailure(io: Io, target: string, failed: readonly ResolvedFunction[]): KrmhubError {
   const errors = failed.flatMap(({ error }) => error ?? []);
   const [only] = errors;
   const worst = worstExitCode(errors, false);
   const first = errors.find((one) => worstExitCode([one], false) === worst)!;
   const places = failed.map(({ listed, error }) => {
     const { line, column } = listed;
-    return `${displayPath(io, listed.file)}:${line}:${column}: ${error?.message}`;
+    return `${displayListed(io, listed).file}:${line}:${column}: ${error?.message}`;
   });
-  const hint =
-    first.hint ?? `Show the reasons: krmhub explain ${shellWord(displayPath(io, failed[0]!.listed.layer))}`;
+  const hint = first.hint ?? `Show the reasons: krmhub explain ${shellWord(target)}`;
   if (errors.length === 1) return new KrmhubError(only!.code, places[0]!, { hint, cause: only });
   const what = `cannot lock ${plural(errors.length, 'function')}; nothing was written`;
   return new KrmhubError(first.code, [what, ...places].join('\n'), { hint, cause: first });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -28,9 +29,24 @@ function fetchTree(pathAndRef: string, repository = 'tree.git', options: Partial
 }
 
 const files = () =>
-  readdirSync(target(), { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(path.join(target(), name)).isFile())
+  readdirSync(target(), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(target(), path.join(entry.parentPath, entry.name)))
     .sort();
+
+const LINKS = {
+  // A link to a link that is written later.
+  a: 'linked/a.yaml',
+  linked: 'base',
+  'base/up.yaml': '../team/catalog.yaml',
+  // Outside: absolute, too many folders up, and too many up from where a link leads.
+  'base/link.yaml': '/etc/passwd',
+  out: '../repositories',
+  'base/sub': '../.hidden',
+  through: 'base/sub/../..',
+  missing: 'nothing',
+  circle: 'circle',
+};
 
 /** Tags a commit with one file of this name, which git itself would not add. */
 function tagFileNamed(name: string, tag: string): void {
@@ -52,8 +68,7 @@ beforeAll(async () => {
   put('.hidden/b.yaml', 'kind: B\n');
   put('large.bin', 'x'.repeat(5_000));
   chmodSync(path.join(repositories.work, 'bin/run.sh'), 0o755);
-  symlinkSync('/etc/passwd', path.join(repositories.work, 'base/link.yaml'));
-  symlinkSync('base', path.join(repositories.work, 'linked'));
+  for (const [name, to] of Object.entries(LINKS)) symlinkSync(to, path.join(repositories.work, name));
   put('.gitattributes', '*.yaml filter=evil\n');
   repositories.commit('one');
   repositories.git('tag', 'v1');
@@ -68,22 +83,27 @@ beforeAll(async () => {
 afterAll(() => repositories.stop());
 
 describe('the tree of a commit', () => {
-  it.each(['tree.git', 'unfiltered.git'])('of %s is written as it is, without links', async (name) => {
-    const commit = await fetchTree('x?ref=v1', name);
-    expect(commit).toBe(repositories.git('rev-parse', 'v1'));
-    expect(files()).toEqual([
-      '.gitattributes',
-      '.hidden/b.yaml',
-      'base/a.yaml',
-      'base/kustomization.yaml',
-      'bin/run.sh',
-      'large.bin',
-      'team/catalog.yaml',
-    ]);
-    expect(readFileSync(path.join(target(), 'base/a.yaml'), 'utf8')).toBe('kind: A\n');
-    expect(statSync(path.join(target(), 'bin/run.sh')).mode & 0o111).toBe(0o111);
-    expect(statSync(path.join(target(), 'base/a.yaml')).mode & 0o111).toBe(0);
-  });
+  it.each(['tree.git', 'unfiltered.git'])(
+    'of %s is written as it is, with the links inside it',
+    async (name) => {
+      const commit = await fetchTree('x?ref=v1', name);
+      expect(commit).toBe(repositories.git('rev-parse', 'v1'));
+      expect(files()).toEqual([
+        '.gitattributes',
+        '.hidden/b.yaml',
+        'base/a.yaml',
+        'base/kustomization.yaml',
+        'bin/run.sh',
+        'large.bin',
+        'team/catalog.yaml',
+      ]);
+      const links = Object.entries(LINKS).filter(([name]) => existsSync(path.join(target(), name)));
+      expect(links.map(([name]) => name)).toEqual(['a', 'linked', 'base/up.yaml', 'base/sub']);
+      expect(readFileSync(path.join(target(), 'base/a.yaml'), 'utf8')).toBe('kind: A\n');
+      expect(statSync(path.join(target(), 'bin/run.sh')).mode & 0o111).toBe(0o111);
+      expect(statSync(path.join(target(), 'base/a.yaml')).mode & 0o111).toBe(0);
+    },
+  );
 
   it('replaces what is in the folder', async () => {
     mkdirSync(target(), { recursive: true });
@@ -96,9 +116,9 @@ describe('the tree of a commit', () => {
   it('leaves out files that are too large, and refuses a tree of too many', async () => {
     await fetchTree('x', 'tree.git', { limits: { maxTreeFileBytes: 4_999 } });
     expect(files()).not.toContain('large.bin');
-    await expect(fetchTree('x', 'tree.git', { limits: { maxTreeFiles: 6 } })).rejects.toMatchObject({
+    await expect(fetchTree('x', 'tree.git', { limits: { maxTreeFiles: 15 } })).rejects.toMatchObject({
       problem: 'too-large',
-      message: expect.stringContaining('has 7 files; the limit is 6'),
+      message: expect.stringContaining('has 16 files; the limit is 15'),
     });
   });
 

@@ -36,6 +36,8 @@ export interface ListedFile {
   path: string;
   object: string;
   isExecutable: boolean;
+  /** A symbolic link, whose contents are its target. */
+  isLink: boolean;
 }
 
 /** A file whose contents have been fetched. */
@@ -148,8 +150,13 @@ export class RemoteRepository {
     return path === '' || (await this.#findEntry(commit, path))?.mode === FOLDER;
   }
 
-  /** Lists the regular files below folders, or the files themselves. The empty path is the root. */
-  async listFiles(commit: string, paths: readonly string[]): Promise<ListedFile[]> {
+  /** Lists the regular files below folders, or the files themselves, and links if wanted. The empty path is the root. */
+  async listFiles(
+    commit: string,
+    paths: readonly string[],
+    { links = false }: { links?: boolean } = {},
+  ): Promise<ListedFile[]> {
+    const modes = links ? [...FILES, LINK] : FILES;
     const below = paths.includes('') ? [] : ['--', ...paths];
     const { maxGitFolderListBytes } = this.#run.limits;
     const listed = await this.#git(
@@ -161,8 +168,8 @@ export class RemoteRepository {
       .split('\0')
       .flatMap((line) => {
         const [, mode = '', object = '', name] = /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
-        if (name === undefined || !FILES.includes(mode)) return [];
-        return [{ path: name, object, isExecutable: mode === EXECUTABLE }];
+        if (name === undefined || !modes.includes(mode)) return [];
+        return [{ path: name, object, isExecutable: mode === EXECUTABLE, isLink: mode === LINK }];
       });
   }
 

@@ -2,7 +2,7 @@ import { platform } from 'node:os';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Layer } from '../../function-configs/layers.js';
-import { openRemoteBases } from '../../function-configs/open-remote-bases.js';
+import { openRemoteBases, type RemoteBases } from '../../function-configs/open-remote-bases.js';
 import { readLayers } from '../../function-configs/read-layers.js';
 import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
@@ -66,7 +66,7 @@ async function withRemoteBases(
   io: Io,
   { temporary }: BuildFolder,
   { resolution: { offline } }: BuildOptions,
-  work: (fetch: (url: string, namedBy?: string) => Promise<string>) => Promise<void>,
+  work: (fetch: RemoteBases['fetch']) => Promise<void>,
 ): Promise<void> {
   const remote = await openRemoteBases(io, { offline, temporaryFolder: temporary });
   try {

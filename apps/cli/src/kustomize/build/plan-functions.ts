@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
@@ -8,6 +7,7 @@ import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { checkListed } from '../../lock/config-check.js';
+import { displayListed } from '../../lock/display-path.js';
 import { imageAt, requiredDigest } from '../../resolve/images/named-image.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import { planAll } from '../../run/permissions.js';
@@ -140,10 +140,10 @@ function validating({ field }: ListedFunction, run: PlannedFunction['run']): Pla
   };
 }
 
-function placeOf({ cwd }: Pick<Io, 'cwd'>, { file, line, request }: ListedFunction): ConfigPlace {
-  const relative = path.relative(cwd, file);
+function placeOf(io: Pick<Io, 'cwd'>, listed: ListedFunction): ConfigPlace {
+  const { line, request } = listed;
   return {
-    position: `${relative.startsWith('..') ? file : relative}:${line}`,
+    position: `${displayListed(io, listed).file}:${line}`,
     name: `${request.apiVersion} ${request.kind}`,
   };
 }
