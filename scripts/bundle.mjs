@@ -44,7 +44,14 @@ const OUTPUT = {
 };
 
 /** What the program loads with `createRequire` on first use, each bundled into a file of its own. */
-const LIBRARIES = ['re2js', 'spdx-correct', 'spdx-license-ids', 'tldts', '@sigstore/tuf/seeds.json'];
+const LIBRARIES = [
+  're2js',
+  'semver/functions/compare.js',
+  'spdx-correct',
+  'spdx-license-ids',
+  'tldts',
+  '@sigstore/tuf/seeds.json',
+];
 /** Two parts of one library share a file, because each contains most of the other. */
 const PARTS = { '@bufbuild/cel': '@bufbuild/cel', '@bufbuild/cel/ext': '@bufbuild/cel' };
 const libraryFile = (name) =>

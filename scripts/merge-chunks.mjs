@@ -15,6 +15,8 @@ const STARTS = [
     program: ['apps/cli/dist/main.js'],
     plugin: [
       'apps/cli/dist/plugin.js',
+      'apps/cli/dist/kustomize/plugins/plugin-takedown.js',
+      'apps/cli/dist/resolve/open/standing-catalogs.js',
       'apps/cli/dist/lock/config-check.js',
       'packages/schema/dist/config-fields/check-config.js',
       'packages/schema/dist/yaml/read-machine-yaml.js',

@@ -1,6 +1,7 @@
 import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
-import { readYaml, VALUE_CODES } from '@krmhub/schema/yaml';
+import { KrmhubError } from '@krmhub/schema/error';
+import { readResources, toJson } from '@krmhub/schema/resource-yaml';
 import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
 
 export const RESULT_SEVERITIES = ['error', 'warning', 'info'] as const;
@@ -60,8 +61,8 @@ export function readResultsText(text: string, maxBytes: number): ReadResults {
 }
 
 /**
- * Reads YAML as a function wrote it. Values that parsers read differently are read as YAML 1.2: libraries of functions
- * write words such as `y` and `on` without quotes.
+ * Reads YAML as a function wrote it. Values that parsers read differently are read as kpt reads them: libraries of
+ * functions write words such as `y` and `on` without quotes.
  */
 export function readOutputYaml(
   text: string,
@@ -70,14 +71,12 @@ export function readOutputYaml(
   const bytes = Buffer.from(text);
   const fast = readMachineYaml(bytes, { file: 'output', limits: { maxCatalogBytes: maxBytes } });
   if (!fast.diagnostics.some(({ severity }) => severity === 'error')) return { documents: fast.documents };
-  const { documents, diagnostics } = readYaml(bytes, {
-    file: 'output',
-    limits: { maxSourceBytes: maxBytes, maxDiagnostics: Number.POSITIVE_INFINITY },
-  });
-  const problem = diagnostics.find(({ code, severity }) => severity === 'error' && !VALUE_CODES.has(code));
-  return problem === undefined
-    ? { documents: documents.map(({ value }) => value) }
-    : { reason: problem.message };
+  try {
+    return { documents: readResources(text, 'output').map(({ node }) => toJson(node)) };
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    return { reason: error.message.replace(/^output(?::\d+)*: /, '') };
+  }
 }
 
 type Mapping = { [key: string]: JsonValue };

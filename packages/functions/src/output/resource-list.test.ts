@@ -112,7 +112,7 @@ ${'- message: no\n'.repeat(300)}`;
             resourceRef: { kind: 'ConfigMap', name: 'off', namespace: 'n' },
             tags: { y: 'yes', 1: 'a' },
           },
-          { message: 'mode', field: { path: 'mode', currentValue: 644, proposedValue: 'on' } },
+          { message: 'mode', field: { path: 'mode', currentValue: 420, proposedValue: 'on' } },
           { message: 'm', field: { path: 'data', currentValue: 'YWJj' } },
           ...Array.from({ length: 300 }, () => ({ message: 'no' })),
         ],

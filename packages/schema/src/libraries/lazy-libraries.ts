@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as CelLanguage from '@bufbuild/cel';
 import type * as CelExtensions from '@bufbuild/cel/ext';
 import type { RE2JS } from 're2js';
+import type compareVersions from 'semver/functions/compare.js';
 import type correctLicense from 'spdx-correct';
 import type * as PublicSuffixes from 'tldts';
 
@@ -16,6 +17,7 @@ export type CelLibrary = typeof CelLanguage & typeof CelExtensions;
 let re2: typeof RE2JS | undefined;
 let cel: CelLibrary | undefined;
 let correct: typeof correctLicense | undefined;
+let compare: typeof compareVersions | undefined;
 let suffixes: typeof PublicSuffixes | undefined;
 
 export function loadRe2(): typeof RE2JS {
@@ -29,6 +31,12 @@ export function loadCel(): CelLibrary {
     ...(require('@bufbuild/cel/ext') as typeof CelExtensions),
   };
   return cel;
+}
+
+/** The order of semantic versions. */
+export function loadVersionOrder(): typeof compareVersions {
+  compare ??= require('semver/functions/compare.js') as typeof compareVersions;
+  return compare;
 }
 
 /** The Public Suffix List. */

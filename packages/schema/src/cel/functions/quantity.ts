@@ -1,6 +1,5 @@
 import type { CelFunc, CelInput, CelMap } from '@bufbuild/cel';
-import { compareReleases } from '../../documents/release.js';
-import { loadCel } from '../../libraries/lazy-libraries.js';
+import { loadCel, loadVersionOrder } from '../../libraries/lazy-libraries.js';
 import { versionOf } from './semver.js';
 import { tagged, untagged } from './tagged.js';
 
@@ -33,7 +32,7 @@ export function quantityFunctions(): CelFunc[] {
   const QUANTITIES = mapType(DYN, DYN);
   const order = (left: CelMap, right: CelMap) => {
     const [version, other] = [versionOf(left), versionOf(right)];
-    if (version !== undefined && other !== undefined) return BigInt(compareReleases(version, other));
+    if (version !== undefined && other !== undefined) return BigInt(loadVersionOrder()(version, other));
     const [a, b] = [nanosOf(left), nanosOf(right)];
     return a < b ? -1n : a > b ? 1n : 0n;
   };

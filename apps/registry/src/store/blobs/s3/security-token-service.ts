@@ -1,7 +1,6 @@
 /** The AWS Security Token Service, which gives temporary credentials of a role. */
 
 import { defined } from '@krmhub/schema/defined';
-import { AwsV4Signer } from 'aws4fetch';
 import { type Found, request, required } from './credential-response.js';
 import type { S3Credentials } from './place.js';
 import { textOf } from './xml.js';
@@ -29,6 +28,7 @@ export async function assumeRoleWithWebIdentity(env: Env, role: Role, token: str
 export async function assumeRole(env: Env, role: Role, keys: S3Credentials): Promise<Found> {
   const { url, region } = endpoint(env, role);
   const { accessKeyId, secretAccessKey, sessionToken } = keys;
+  const { AwsV4Signer } = await import('aws4fetch');
   const signer = new AwsV4Signer({
     accessKeyId,
     secretAccessKey,
