@@ -55,12 +55,8 @@ export interface Change {
   quota?: number;
 }
 
-/**
- * Stores the repositories of an OCI registry, except the bytes of blobs. Every method is a transaction that is durable
- * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test
- * is test/contracts/manifest-store.ts.
- */
-export interface ManifestStore {
+/** Reads the repositories of an OCI registry. */
+export interface ManifestReader {
   /** By tag or digest. */
   manifest(
     repository: string,
@@ -68,20 +64,6 @@ export interface ManifestStore {
   ): Promise<(ManifestDescriptor & { bytes: Uint8Array }) | undefined>;
   /** The descriptor without annotations, which are in the bytes only. */
   manifestDescriptor(repository: string, reference: string): Promise<ManifestDescriptor | undefined>;
-  /**
-   * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with
-   * UnknownReferences if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken
-   * down.
-   */
-  putManifest(
-    repository: string,
-    manifest: ManifestRecord,
-    options: Change & { tag?: string; needed: readonly OciDigest[] },
-  ): Promise<void>;
-  /** Deletes a manifest and its tags. Returns false if it does not exist. */
-  deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;
-  /** Deletes a tag but not its manifest. Returns false if it does not exist. */
-  deleteTag(repository: string, tag: string): Promise<boolean>;
   /** The first 1,000 tags of a manifest, in code unit order. */
   listManifestTags(repository: string, digest: OciDigest): Promise<string[]>;
   /** Tags after `after` in code unit order; undefined for an unknown repository. */
@@ -96,25 +78,47 @@ export interface ManifestStore {
   pushers(repository: string, digest: OciDigest): Promise<string[]>;
   /** Names after `after` in code unit order. */
   repositories(after: string, limit: number): Promise<string[]>;
-
   blob(repository: string, digest: OciDigest): Promise<RepositoryBlob | undefined>;
-  /** Rejects with `gone` if its bytes were taken down. Updates `seenAt` of an existing blob. */
-  addBlob(repository: string, blob: NewBlob, change: Change): Promise<void>;
   /**
    * Returns the bytes of a blob of any repository that are a row, by its file; undefined for others. Rejects with
    * `internal` if they do not match.
    */
   rowBytes(file: `sha256:${string}`): Promise<Uint8Array | undefined>;
+  /** Reports whether a manifest of the repository references the digest. */
+  isReferenced(repository: string, digest: OciDigest): Promise<boolean>;
+  /** Bytes of blobs and manifests together; 0 for an unknown repository. */
+  countBytes(repository: string): Promise<number>;
+  /** Returns the files that no repository has in `artifacts`. */
+  findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
+}
+
+/**
+ * Stores the repositories of an OCI registry, except the bytes of blobs. Every method is a transaction that is durable
+ * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test
+ * is test/contracts/manifest-store.ts.
+ */
+export interface ManifestStore extends ManifestReader {
+  /**
+   * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with
+   * UnknownReferences if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken
+   * down.
+   */
+  putManifest(
+    repository: string,
+    manifest: ManifestRecord,
+    options: Change & { tag?: string; needed: readonly OciDigest[] },
+  ): Promise<void>;
+  /** Deletes a manifest and its tags. Returns false if it does not exist. */
+  deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;
+  /** Deletes a tag but not its manifest. Returns false if it does not exist. */
+  deleteTag(repository: string, tag: string): Promise<boolean>;
+  /** Rejects with `gone` if its bytes were taken down. Updates `seenAt` of an existing blob. */
+  addBlob(repository: string, blob: NewBlob, change: Change): Promise<void>;
   /** Adds a blob that `from`, or any repository, has. Returns false if none has it. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
   touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
-  /** Reports whether a manifest of the repository references the digest. */
-  isReferenced(repository: string, digest: OciDigest): Promise<boolean>;
   /** Deletes a blob that no manifest references. */
   deleteBlob(repository: string, digest: OciDigest): Promise<'deleted' | 'unknown' | 'named'>;
-  /** Bytes of blobs and manifests together; 0 for an unknown repository. */
-  countBytes(repository: string): Promise<number>;
-
   /**
    * Examines up to `limit` blobs after `after`, and deletes those that no manifest references and that were not seen
    * since `seenBefore`. Returns the last examined blob; undefined at the end.
@@ -129,8 +133,6 @@ export interface ManifestStore {
    * a reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
    */
   deleteUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
-  /** Returns the files that no repository has in `artifacts`. */
-  findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
 }
 
 /** A manifest references content that its repository does not have. */

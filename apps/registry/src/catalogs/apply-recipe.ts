@@ -1,12 +1,12 @@
 import type { ApplyResult, Diagnostic } from '@krmhub/api/model';
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, SnapshotStore } from '@krmhub/catalog';
 import { type Recipe, readRecipe } from '@krmhub/catalog';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { CatalogBuilder } from './build/catalog-builder.js';
 
 export interface StoreRecipeDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'deletedCatalog' | 'applyRecipe'>;
+  store: CatalogReader & Pick<SnapshotStore, 'applyRecipe'>;
   clock: () => Date;
 }
 

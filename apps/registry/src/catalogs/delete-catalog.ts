@@ -1,4 +1,9 @@
-import { type CatalogTombstone, RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
+import {
+  type CatalogReader,
+  type CatalogTombstone,
+  RevisionConflict,
+  type SnapshotStore,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { deletedError, findCatalog } from '../store/find-record.js';
 import type { BytesLock } from '../workers/processes/processes.js';
@@ -13,7 +18,7 @@ import type { NewestSnapshots } from './serve/newest-snapshots.js';
  */
 export interface DeleteCatalogDeps {
   bytesLock: Pick<BytesLock, 'exclusively'>;
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'>;
+  store: CatalogReader & Pick<SnapshotStore, 'deleteCatalog' | 'restoreCatalog'>;
   newestSnapshots: Pick<NewestSnapshots, 'clear'>;
   clock: () => Date;
   config: { catalogRestoreDays?: number };

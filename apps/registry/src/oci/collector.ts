@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore } from '@krmhub/catalog';
-import type { BlobPosition, ManifestStore } from '@krmhub/oci';
+import type { BlobPosition, ManifestReader, ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
@@ -9,7 +9,7 @@ import type { BytesLock } from '../workers/processes/processes.js';
 import type { UploadSessions } from './upload-sessions.js';
 
 interface CollectorDeps {
-  store: Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs' | 'findUnreferencedFiles'>;
+  store: ManifestReader & Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   uploads: Pick<UploadSessions, 'expire'>;
   bytesLock: BytesLock;

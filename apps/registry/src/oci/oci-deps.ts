@@ -1,4 +1,4 @@
-import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, FunctionReader } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Authority } from '../http/auth/authorize.js';
 import type { PublicAddress } from '../http/public-address.js';
@@ -16,9 +16,7 @@ export type OciRegistryDeps = PublishDeps &
   StoredBlobDeps &
   Omit<AccessDeps, 'store'> &
   Authority & {
-    store: ManifestStore &
-      Pick<FunctionStore, 'function' | 'takedowns' | 'takedownOfScript'> &
-      Pick<SnapshotStore, 'snapshot' | 'deletedCatalog'>;
+    store: ManifestStore & FunctionReader & CatalogReader;
     uploads: UploadSessions;
     collector: Pick<Collector, 'removeSoon'>;
     /** Serializes the changes of a function. */

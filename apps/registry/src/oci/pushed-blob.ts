@@ -1,4 +1,4 @@
-import { EMPTY_DIGEST, type ManifestStore, type OciDigest } from '@krmhub/oci';
+import { EMPTY_DIGEST, type ManifestReader, type OciDigest } from '@krmhub/oci';
 import { repositoryKind } from '../store/artifacts/repositories.js';
 
 /**
@@ -6,7 +6,7 @@ import { repositoryKind } from '../store/artifacts/repositories.js';
  * artifacts, and where a manifest names it. In other repositories it can be deleted as any blob can.
  */
 export async function isPushedBlob(
-  store: Pick<ManifestStore, 'isReferenced'>,
+  store: ManifestReader,
   repository: string,
   digest: OciDigest,
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { ManifestReader } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import type { RequestLog } from '../http/auth/request-log.js';
@@ -14,7 +14,7 @@ import { blobHeaders } from './blobs.js';
 import { OCI_TEMPLATES } from './templates.js';
 
 interface Deps {
-  store: Pick<ManifestStore, 'blob'>;
+  store: ManifestReader;
   artifacts: Pick<BlobStore, 'open' | 'locate'>;
   metrics: Pick<Metrics, 'request'>;
   log: Log;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BlobStore, FunctionStore, SnapshotStore } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { BlobStore, CatalogReader, FunctionReader } from '@krmhub/catalog';
+import type { ManifestReader } from '@krmhub/oci';
 import type { Log } from '../log.js';
 import type { ArtifactStore } from '../store/artifacts/artifact-store.js';
 import { releaseArtifact, snapshotArtifact } from '../store/artifacts/release-artifact.js';
@@ -9,10 +9,10 @@ import type { DocumentSource } from '../store/artifacts/stored-blob.js';
 import type { SettingStore } from '../store/setting-store.js';
 
 interface Deps {
-  store: Pick<FunctionStore, 'release'> &
-    Pick<SnapshotStore, 'catalogs'> &
+  store: FunctionReader &
+    CatalogReader &
     Pick<ArtifactStore, 'releasesWithoutArtifact' | 'putArtifact'> &
-    Pick<ManifestStore, 'manifestDescriptor'> &
+    ManifestReader &
     SettingStore;
   blobs: Pick<BlobStore, 'read'>;
   documents: DocumentSource;

@@ -1,4 +1,4 @@
-import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, FunctionReader } from '@krmhub/catalog';
 import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { repositoryKind } from '../store/artifacts/repositories.js';
@@ -7,9 +7,7 @@ import { repositoryKind } from '../store/artifacts/repositories.js';
  * Returns the error for missing content: 410 if it was taken down or its snapshot withdrawn, otherwise 404.
  */
 export async function goneOrNotFound(
-  {
-    store,
-  }: { store: Pick<FunctionStore, 'takedowns' | 'takedownOfScript'> & Pick<SnapshotStore, 'snapshot'> },
+  { store }: { store: FunctionReader & CatalogReader },
   code: OciErrorCode,
   message: string,
   { repository, digest, tag }: { repository: string; digest?: OciDigest; tag?: string },
@@ -42,7 +40,7 @@ export async function goneOrNotFound(
 
 /** Rejects with an OciError (410) for the repository of a deleted catalog. */
 export async function refuseDeletedCatalog(
-  { store }: { store: Pick<SnapshotStore, 'deletedCatalog'> },
+  { store }: { store: CatalogReader },
   repository: string,
 ): Promise<void> {
   const kind = repositoryKind(repository);

@@ -2,8 +2,8 @@
 
 import {
   displayedRelease,
+  type FunctionReader,
   type FunctionRecord,
-  type FunctionStore,
   findPredecessor,
   type PublishPlan,
   type ReleaseRecord,
@@ -13,7 +13,7 @@ import type { Planner } from './planner.js';
 import type { Submission } from './submission.js';
 
 export interface PlanDeps {
-  store: Pick<FunctionStore, 'function' | 'release' | 'takedowns'>;
+  store: FunctionReader;
   planner: Pick<Planner, 'plan'>;
   clock: () => Date;
 }
@@ -56,7 +56,7 @@ export async function planRelease(
 
 /** Returns a function that reads releases, each once: the displayed one is mostly the predecessor too. */
 function releaseReader(
-  store: Pick<FunctionStore, 'release'>,
+  store: FunctionReader,
   current: FunctionRecord | undefined,
 ): (name: string) => Promise<ReleaseRecord | undefined> {
   const read = new Map<string, Promise<ReleaseRecord | undefined>>();

@@ -14,7 +14,7 @@
  */
 
 import type { PublishResult } from '@krmhub/api/model';
-import type { PolicyStore, ReleaseRecord } from '@krmhub/catalog';
+import type { PolicyReader, ReleaseRecord } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { releaseSummary } from '../http/presentation.js';
@@ -27,7 +27,7 @@ import type { Submission } from './submission.js';
 import { type JudgeDeps, judgeSubmission } from './trust/judge-submission.js';
 
 export interface PublishDeps extends PlanDeps, JudgeDeps, StoreDeps {
-  store: PlanDeps['store'] & StoreDeps['store'] & Pick<PolicyStore, 'policies'>;
+  store: PlanDeps['store'] & StoreDeps['store'] & PolicyReader;
   snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
   metrics: Pick<Metrics, 'publish'>;
 }

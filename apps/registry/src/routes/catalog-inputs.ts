@@ -4,7 +4,7 @@ import type {
   CatalogRecord,
   Event,
   EventStore,
-  PolicyStore,
+  PolicyReader,
   SnapshotStore,
   SourceRecord,
   SourceStore,
@@ -26,11 +26,7 @@ type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'e
 
 /** Only administrators may read the inputs: the entries of an upstream catalog may be private. */
 interface CatalogInputsDeps extends Authority {
-  store: Authority['store'] &
-    SnapshotStore &
-    SourceStore &
-    Pick<EventStore, 'events'> &
-    Pick<PolicyStore, 'policies'>;
+  store: Authority['store'] & SnapshotStore & SourceStore & EventStore & PolicyReader;
 }
 
 export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {

@@ -1,7 +1,7 @@
 import { type ApplyResult, type CatalogList, ReasonRequest, type RestoreResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { EventStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { CatalogReader, EventStore, SourceReader } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -32,9 +32,7 @@ import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 type CatalogDeps = Authority &
   ApplyRecipeDeps &
   DeleteCatalogDeps & {
-    store: Pick<SnapshotStore, 'catalogs' | 'catalog' | 'deletedCatalogs'> &
-      Pick<SourceStore, 'sources'> &
-      Pick<EventStore, 'lastEvent'>;
+    store: CatalogReader & SourceReader & EventStore;
     refresher: Pick<CatalogRefresher, 'waitFor'>;
     snapshotBuilder: Pick<CatalogBuilder, 'buildNow' | 'wake' | 'waitFor' | 'pause' | 'resume'>;
     config: PublicAddress;

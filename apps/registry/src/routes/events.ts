@@ -6,10 +6,7 @@ import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { storedJsonResponse, toJson } from '../http/stored-json.js';
 
-export function eventRoutes(
-  app: RegistryApp,
-  { store }: { store: Pick<EventStore, 'events' | 'revocations'> },
-): void {
+export function eventRoutes(app: RegistryApp, { store }: { store: EventStore }): void {
   serveRoute(app, ROUTES.events, async (c, { query }) => {
     const events = await store.events(query.after, query.limit);
     const result: EventPage = { events, next: events.at(-1)?.sequence ?? query.after };

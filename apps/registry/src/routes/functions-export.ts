@@ -1,12 +1,12 @@
 import type { ExportedBundle, ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type FunctionStore, functionKey, type ReleaseBundle, type ReleaseRecord } from '@krmhub/catalog';
+import { type FunctionReader, functionKey, type ReleaseBundle, type ReleaseRecord } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 
-type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
+type ExportStore = FunctionReader;
 
 /** Serves all functions as lines. Only a page of summaries and one release are in memory. */
 export function functionsExportRoute(app: RegistryApp, { store }: { store: ExportStore }): void {

@@ -1,7 +1,7 @@
 import type { SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SearchStore, ServedEntry } from '@krmhub/catalog';
-import { displayedRelease, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
+import { displayedRelease, type EntryReader, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, functionConfigSchema, KrmhubError } from '@krmhub/schema';
 import { CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
@@ -74,10 +74,7 @@ export const CONFIG_SCHEMA: Derivation<{ definition: StoredDefinition; version: 
   },
 };
 
-async function entriesJson(
-  store: Pick<SnapshotStore, 'entries'>,
-  entries: readonly ServedEntry[],
-): Promise<StoredJson> {
+async function entriesJson(store: EntryReader, entries: readonly ServedEntry[]): Promise<StoredJson> {
   const stored = await store.entries([...new Set<Digest>(entries.map(({ entry }) => entry))]);
   return jsonArray(
     entries.map((entry) =>

@@ -3,9 +3,10 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
   BlobStore,
+  CatalogReader,
   CatalogRecord,
   EventStore,
-  FunctionStore,
+  FunctionReader,
   ReleaseFiles,
   ReleaseSummary,
   SnapshotStore,
@@ -40,9 +41,7 @@ const UPLOADED = {
 type ReleaseDeps = PublishDeps &
   AttachDeps &
   Authority & {
-    store: Pick<FunctionStore, 'releaseFiles' | 'definitionsJson'> &
-      SnapshotStore &
-      Pick<EventStore, 'lastEvent'>;
+    store: FunctionReader & SnapshotStore & EventStore;
     blobs: Pick<BlobStore, 'get'>;
     functionLocks: KeyedMutex;
     snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
@@ -125,7 +124,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
 
 /** Returns the catalogs whose recipes select a release; the policy of a recipe can still refuse it. */
 async function catalogsListing(
-  store: Pick<FunctionStore, 'function'> & Pick<SnapshotStore, 'catalogs'>,
+  store: FunctionReader & CatalogReader,
   { group, kind, release }: FunctionName & { release: string },
 ): Promise<string[]> {
   const fn = await store.function(group, kind);

@@ -1,6 +1,6 @@
 import type { RegistryKeyList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
@@ -11,7 +11,7 @@ import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 
 interface SignatureDeps extends SnapshotFinderDeps {
-  store: SnapshotFinderDeps['store'] & Pick<SnapshotStore, 'snapshotSignature'>;
+  store: SnapshotFinderDeps['store'] & CatalogReader;
   keys: RegistryKeys;
 }
 

@@ -3,7 +3,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import type {
   CatalogEntryRow,
   CatalogSyntax,
-  FunctionStore,
+  FunctionReader,
   ReleaseSummary,
   SnapshotRecord,
   SnapshotStore,
@@ -27,7 +27,7 @@ import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
 interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
-  store: SnapshotStore & Pick<FunctionStore, 'function'>;
+  store: SnapshotStore & FunctionReader;
   documents: CatalogDocuments;
   newestResponses: NewestResponses;
 }

@@ -1,16 +1,18 @@
 import {
+  type CatalogReader,
   type CatalogRecord,
   type CatalogTombstone,
   describeTombstone,
   displayedRelease,
+  type EntryReader,
+  type FunctionReader,
   type FunctionRecord,
-  type FunctionStore,
+  type NameFinder,
   type ReleaseHead,
   type ReleaseRecord,
   type ServedEntry,
-  type SnapshotStore,
+  type SourceReader,
   type SourceRecord,
-  type SourceStore,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
@@ -20,11 +22,10 @@ import { MissingName, nearText } from './missing-name.js';
 const MAX_NAMED = 5;
 
 /** Stores for looking up a function: among releases of this registry, then among entries of its catalogs. */
-export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns' | 'nearFunctions'> &
-  Pick<SnapshotStore, 'servedEntries'>;
+export type FindStore = FunctionReader & NameFinder & EntryReader;
 
 /** Stores for looking up a release without its definition. */
-export type FindHeadStore = Omit<FindStore, 'release'> & Pick<FunctionStore, 'releaseFiles'>;
+export type FindHeadStore = Omit<FindStore, 'release'> & FunctionReader;
 
 /**
  * Returns a function, ignoring the case of its kind. Rejects with `not-found`, also if only upstream catalogs have
@@ -129,7 +130,7 @@ export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
 }
 
 /** What looks up a catalog. */
-export type CatalogLookup = Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog'>;
+export type CatalogLookup = CatalogReader;
 
 /** Returns a catalog. Rejects with `not-found`, and with `gone` for a deleted one. */
 export async function findCatalog(store: CatalogLookup, name: string): Promise<CatalogRecord> {
@@ -160,7 +161,7 @@ export function deletedError(
 
 /** Returns an upstream source of a catalog's recipe. Rejects with `not-found`. */
 export async function findSource(
-  store: CatalogLookup & Pick<SourceStore, 'source' | 'sources'>,
+  store: CatalogLookup & SourceReader,
   { name, source }: { name: string; source: string },
 ): Promise<SourceRecord> {
   await findCatalog(store, name);
@@ -190,7 +191,7 @@ export function namesHint(
 
 /** Returns the stored definition of a release. Rejects with `unavailable` if it was taken down meanwhile. */
 export async function definitionJson(
-  store: Pick<FunctionStore, 'definitionsJson'>,
+  store: FunctionReader,
   { group, kind, release }: { group: string; kind: string; release: string },
 ): Promise<Uint8Array> {
   const [json] = await store.definitionsJson([{ group, kind, release }]);

@@ -1,4 +1,4 @@
-import { type PolicyStore, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { type PolicyReader, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 
@@ -10,7 +10,7 @@ const lastRead = new LRUCache<string, readonly SigningPolicy[]>({ max: 4 });
  * throws if this version of the program rejects them.
  */
 export async function storedPolicies(
-  store: Pick<PolicyStore, 'policies'>,
+  store: PolicyReader,
 ): Promise<{ policies: readonly SigningPolicy[]; revision: number }> {
   const record = await store.policies();
   if (record === undefined) return { policies: [], revision: 0 };

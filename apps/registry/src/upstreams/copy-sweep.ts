@@ -1,4 +1,4 @@
-import type { BlobStore, SourceStore } from '@krmhub/catalog';
+import type { BlobStore, SourceReader } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RwLock } from '../workers/locks/rw-lock.js';
@@ -8,13 +8,13 @@ import type { RwLock } from '../workers/locks/rw-lock.js';
  * replaced, so unused copies are stored for a while.
  */
 export class CopySweep {
-  readonly #deps: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; copiesLock: RwLock };
+  readonly #deps: { store: SourceReader; copies: BlobStore; copiesLock: RwLock };
   /** When each copy was first found unused: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
   constructor(deps: {
-    store: Pick<SourceStore, 'sourceCopyDigests'>;
+    store: SourceReader;
     copies: BlobStore;
     copiesLock: RwLock;
   }) {

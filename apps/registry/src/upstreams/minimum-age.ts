@@ -1,14 +1,14 @@
-import type { CatalogRecord, SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { CatalogReader, CatalogRecord, SourceStore } from '@krmhub/catalog';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Log } from '../log.js';
 
 /** Moves the clock of a catalog forward when entries reach their minimum age, so that the next build includes them. */
 export class MinimumAgeScheduler {
-  readonly #deps: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
+  readonly #deps: { store: SourceStore & CatalogReader; log: Log };
   /** Minimum ages by catalog, with the recipe that sets them. */
   readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
 
-  constructor(deps: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log }) {
+  constructor(deps: { store: SourceStore & CatalogReader; log: Log }) {
     this.#deps = deps;
   }
 

@@ -1,10 +1,11 @@
 import {
   type BlobStore,
+  type CatalogReader,
   type Event,
   evaluateCopy,
   folderOf,
   followsRegistryPolicies,
-  type PolicyStore,
+  type PolicyReader,
   type PollOutcome,
   planRefresh,
   policyKeys,
@@ -40,9 +41,7 @@ import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
-  store: SourceStore &
-    Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'> &
-    Pick<PolicyStore, 'policies'>;
+  store: SourceStore & CatalogReader & Pick<SnapshotStore, 'storeEntries'> & PolicyReader;
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */
@@ -152,10 +151,7 @@ function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): U
 }
 
 /** Returns whose signatures the recipe requires, so which keys a signature of a source is verified with. */
-async function recipePolicies(
-  store: Pick<PolicyStore, 'policies'>,
-  recipe: Recipe,
-): Promise<readonly SigningPolicy[]> {
+async function recipePolicies(store: PolicyReader, recipe: Recipe): Promise<readonly SigningPolicy[]> {
   const ofRegistry = followsRegistryPolicies(recipe) ? (await storedPolicies(store)).policies : [];
   return requiredSignatures(recipe, ofRegistry);
 }

@@ -1,4 +1,4 @@
-import type { EventStore, SnapshotStore, SourceRecord, SourceStore } from '@krmhub/catalog';
+import type { CatalogReader, EventStore, SourceReader, SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -6,9 +6,7 @@ import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog'> &
-    Pick<SourceStore, 'source' | 'sources'> &
-    Pick<EventStore, 'lastEvent'>;
+  store: CatalogReader & SourceReader & EventStore;
   refresher: Pick<CatalogRefresher, 'refreshNow'>;
   snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
 }

@@ -9,12 +9,8 @@ import type {
   TakedownResult,
 } from './records.js';
 
-/**
- * Stores functions, releases, and takedowns. As in every port, methods are atomic transactions, and durable when they
- * resolve. They reject with a KrmhubError: `unavailable` if the database is locked or gone, `storage-full` if the disk
- * is full. Every implementation of a port passes the suite of its name in test/contracts.
- */
-export interface FunctionStore {
+/** Reads functions, their releases, and what was taken down of them. */
+export interface FunctionReader {
   /** Returns the function, ignoring the case of the kind; undefined if it does not exist. */
   function(group: string, kind: string): Promise<FunctionRecord | undefined>;
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
@@ -22,11 +18,6 @@ export interface FunctionStore {
   allFunctions(): AsyncIterable<FunctionRecord>;
   /** Returns the number of functions. */
   countFunctions(): Promise<number>;
-  /**
-   * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar
-   * first. Linear in the number of functions.
-   */
-  nearFunctions(name: FunctionName): Promise<FunctionName[]>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
   /** Returns the definitions of releases, in their order, as unparsed JSON in normal form; undefined if it has none. */
   definitionsJson(
@@ -34,16 +25,33 @@ export interface FunctionStore {
   ): Promise<(Uint8Array | undefined)[]>;
   /** Returns the blobs of a release, and reads nothing else. */
   releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
-  /**
-   * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies
-   * changed since the plan, and with `conflict` if the name or the bytes of a new release were taken down.
-   */
-  commitFunction(change: FunctionChange): Promise<Event>;
   /** Returns the takedowns of the function, ignoring the case of the kind, in order. */
   takedowns(group: string, kind: string): Promise<Takedown[]>;
   allTakedowns(): Promise<Takedown[]>;
   /** Returns the takedown that deleted the manifest or file of a script; undefined if none did. */
   takedownOfScript(digest: string): Promise<Takedown | undefined>;
+}
+
+/** Finds functions with a similar name, for hints. */
+export interface NameFinder {
+  /**
+   * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar
+   * first. Linear in the number of functions.
+   */
+  nearFunctions(name: FunctionName): Promise<FunctionName[]>;
+}
+
+/**
+ * Stores functions, releases, and takedowns. As in every port, methods are atomic transactions, and durable when they
+ * resolve. They reject with a KrmhubError: `unavailable` if the database is locked or gone, `storage-full` if the disk
+ * is full. Every implementation of a port passes the suite of its name in test/contracts.
+ */
+export interface FunctionStore extends FunctionReader, NameFinder {
+  /**
+   * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies
+   * changed since the plan, and with `conflict` if the name or the bytes of a new release were taken down.
+   */
+  commitFunction(change: FunctionChange): Promise<Event>;
   /**
    * Commits a planned takedown, whose `scripts` are the candidates: all responses exclude the releases and copies of their content, and earlier build plans
    * are rejected. `dryRun` returns the same result and changes nothing. Rejects with a RevisionConflict as

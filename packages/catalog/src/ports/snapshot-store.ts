@@ -23,8 +23,8 @@ import type {
   SegmentContent,
 } from './segment-records.js';
 
-/** Stores catalogs: their recipes, signed snapshots, and entries. */
-export interface SnapshotStore {
+/** Reads catalogs, and the records of their snapshots. */
+export interface CatalogReader {
   /** Returns the catalogs that are not deleted, by name. */
   catalogs(): Promise<CatalogRecord[]>;
   /** Returns undefined also for a deleted catalog. */
@@ -32,56 +32,28 @@ export interface SnapshotStore {
   /** Returns the tombstones of deleted catalogs, by name. */
   deletedCatalogs(): Promise<CatalogTombstone[]>;
   deletedCatalog(name: string): Promise<CatalogTombstone | undefined>;
-  /**
-   * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
-   * with a RevisionConflict if it does not exist or is deleted.
-   */
-  deleteCatalog(input: { name: string; deletion: CatalogDeletion; event: NewEvent }): Promise<Event>;
-  /**
-   * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
-   * RevisionConflict if it is not deleted, or if it is purged.
-   */
-  restoreCatalog(input: { name: string; at: Time; event: NewEvent }): Promise<Event>;
-  /**
-   * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search
-   * excludes them; or their purge is unfinished.
-   */
-  catalogsToPurge(at: Time): Promise<string[]>;
-  /**
-   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its profiles belong to
-   * no snapshot. Returns false if it must not be purged.
-   */
-  startPurge(name: string, at: Time): Promise<boolean>;
-  /** Deletes some rows of a purged catalog, the snapshots last. Returns false if none are left. Its tombstone stays. */
-  purgeRows(name: string, at: Time): Promise<boolean>;
-  /**
-   * Deletes some rendered entries that a purge or a sync left unused, long enough before the time `at` that no build
-   * uses them. Returns false if there are none.
-   */
-  collectEntries(at: Time): Promise<boolean>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
+  /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
+  snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
+  snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
+  /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
+  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
+  /** Returns the current bundle with this digest of a snapshot of the catalog. */
+  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
+  /** Reports whether any snapshot of any catalog is signed. */
+  hasSignatures(): Promise<boolean>;
+  /** Fingerprints of the keys of all stored signatures. */
+  signatureKeys(): Promise<Digest[]>;
+}
+
+/** Reads the entries of catalogs. */
+export interface EntryReader {
   /**
    * Returns the upstream entries of a function in newest snapshots, ignoring the case of the kind; by catalog,
    * `default` last.
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
-  /**
-   * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
-   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
-   * All its sources become due. A source keeps its state if its name stays the same;
-   * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
-   */
-  applyRecipe(input: {
-    name: string;
-    recipe: string;
-    /** The upstream sources. Absent if there are none. */
-    sources?: readonly { source: string; url: string }[];
-    expectedRecipe: string | undefined;
-    at: Time;
-    by: string;
-    event: NewEvent;
-  }): Promise<Event>;
   /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,
@@ -89,24 +61,6 @@ export interface SnapshotStore {
   ): Promise<CatalogEntryRow[]>;
   /** Returns the entry of a function in the newest state of a catalog, with the exact kind; otherwise undefined. */
   latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
-  /**
-   * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or
-   * applied by another party meanwhile.
-   */
-  commitSnapshot(cut: SnapshotBuild): Promise<void>;
-  /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
-  snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
-  snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
-  /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
-  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
-  /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
-  renewSignature(signature: SnapshotSignature): Promise<boolean>;
-  /** Returns the current bundle with this digest of a snapshot of the catalog. */
-  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
-  /** Reports whether any snapshot of any catalog is signed. */
-  hasSignatures(): Promise<boolean>;
-  /** Fingerprints of the keys of all stored signatures. */
-  signatureKeys(): Promise<Digest[]>;
   /** Returns the entry rows at a serial, by group and kind in code unit order. */
   snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
   /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
@@ -136,6 +90,12 @@ export interface SnapshotStore {
   ): AsyncIterable<Uint8Array[]>;
   /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
+  /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
+  entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
+}
+
+/** Reads the segments of newest snapshots. */
+export interface SegmentReader {
   /**
    * Returns the segments of the newest snapshot in order, with the sizes of their compressed bytes. Undefined if it has
    * another serial.
@@ -152,6 +112,60 @@ export interface SnapshotStore {
   segmentBytes(digests: readonly Digest[], syntax: CatalogSyntax): Promise<(Uint8Array | undefined)[]>;
   /** Returns the contents of segments in order, as far as they are stored. */
   segmentContents(digests: readonly Digest[]): Promise<(SegmentContent | undefined)[]>;
+}
+
+/** Stores catalogs: their recipes, signed snapshots, and entries. */
+export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader {
+  /**
+   * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
+   * with a RevisionConflict if it does not exist or is deleted.
+   */
+  deleteCatalog(input: { name: string; deletion: CatalogDeletion; event: NewEvent }): Promise<Event>;
+  /**
+   * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
+   * RevisionConflict if it is not deleted, or if it is purged.
+   */
+  restoreCatalog(input: { name: string; at: Time; event: NewEvent }): Promise<Event>;
+  /**
+   * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search
+   * excludes them; or their purge is unfinished.
+   */
+  catalogsToPurge(at: Time): Promise<string[]>;
+  /**
+   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its profiles belong to
+   * no snapshot. Returns false if it must not be purged.
+   */
+  startPurge(name: string, at: Time): Promise<boolean>;
+  /** Deletes some rows of a purged catalog, the snapshots last. Returns false if none are left. Its tombstone stays. */
+  purgeRows(name: string, at: Time): Promise<boolean>;
+  /**
+   * Deletes some rendered entries that a purge or a sync left unused, long enough before the time `at` that no build
+   * uses them. Returns false if there are none.
+   */
+  collectEntries(at: Time): Promise<boolean>;
+  /**
+   * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
+   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
+   * All its sources become due. A source keeps its state if its name stays the same;
+   * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
+   */
+  applyRecipe(input: {
+    name: string;
+    recipe: string;
+    /** The upstream sources. Absent if there are none. */
+    sources?: readonly { source: string; url: string }[];
+    expectedRecipe: string | undefined;
+    at: Time;
+    by: string;
+    event: NewEvent;
+  }): Promise<Event>;
+  /**
+   * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or
+   * applied by another party meanwhile.
+   */
+  commitSnapshot(cut: SnapshotBuild): Promise<void>;
+  /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
+  renewSignature(signature: SnapshotSignature): Promise<boolean>;
   /**
    * Stores contents durably, before a build names them, and replaces those with the same digests. A takedown deletes
    * those that no catalog names.
@@ -171,6 +185,4 @@ export interface SnapshotStore {
   }): Promise<boolean>;
   /** Stores entries durably, before a build references them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
-  /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
-  entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
 }

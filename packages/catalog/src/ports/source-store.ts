@@ -2,8 +2,8 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import type { Event, NewEvent, Time } from './records.js';
 import type { SourceRecord, SourceRefresh, UpstreamCandidates, UpstreamEntryName } from './source-records.js';
 
-/** Stores the state of upstream sources. */
-export interface SourceStore {
+/** Reads the state of upstream sources, and what they provide. */
+export interface SourceReader {
   /** Returns the sources of one catalog or of all, by catalog and name. */
   sources(catalog?: string): Promise<SourceRecord[]>;
   source(catalog: string, source: string): Promise<SourceRecord | undefined>;
@@ -11,12 +11,6 @@ export interface SourceStore {
   sourceCopyDigests(): Promise<Set<Digest>>;
   /** Returns the current entries of the source, by group and kind in code unit order. */
   sourceEntries(catalog: string, source: string): Promise<UpstreamEntryName[]>;
-  /**
-   * Commits a planned refresh of a source and returns its event. Rejects with a RevisionConflict if the source was
-   * applied or refreshed concurrently, or if a rendered entry is not stored.
-   */
-  commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
-
   /** Returns the entries of the sources of a catalog for each function, in name order. Kinds can differ in case. */
   upstreamCandidates(catalog: string, names: readonly FunctionName[]): Promise<UpstreamCandidates[]>;
   /**
@@ -28,7 +22,17 @@ export interface SourceStore {
   ownedGroups(groups: readonly string[]): Promise<Set<string>>;
   /** Returns the functions of a group in the sources of a catalog, in their spelling, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
+  /** Returns when the next entry reaches its minimum age. */
+  nextMinimumAgeAt(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
+}
 
+/** Stores the state of upstream sources. */
+export interface SourceStore extends SourceReader {
+  /**
+   * Commits a planned refresh of a source and returns its event. Rejects with a RevisionConflict if the source was
+   * applied or refreshed concurrently, or if a rendered entry is not stored.
+   */
+  commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
   /**
    * Advances the catalog's clock to `now`. Entries that reach their minimum age change with the event; without
    * such entries there is no event. Ages are in seconds, by source name. Does nothing if the clock is not behind.
@@ -39,6 +43,4 @@ export interface SourceStore {
     now: Time;
     event: NewEvent;
   }): Promise<Event | undefined>;
-  /** Returns when the next entry reaches its minimum age. */
-  nextMinimumAgeAt(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
 }

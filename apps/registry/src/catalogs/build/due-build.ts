@@ -1,4 +1,4 @@
-import type { CatalogRecord, EventStore, FunctionStore, SourceRecord, SourceStore } from '@krmhub/catalog';
+import type { CatalogRecord, EventStore, FunctionReader, SourceReader, SourceRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import { storedRecipe } from '../stored-recipe.js';
@@ -7,7 +7,7 @@ import { type BuildState, lacksSegments } from './build-snapshot.js';
 /** Events of snapshots after which a catalog is built through them, so that they are not read again. */
 const MAX_SNAPSHOT_EVENTS = 100;
 
-type DueStore = Pick<EventStore, 'changedFunctions' | 'events'> & Pick<FunctionStore, 'countFunctions'>;
+type DueStore = EventStore & FunctionReader;
 
 export interface DueBuild {
   /** Whether it handles or hashes so many functions that others must not wait for it. */
@@ -30,10 +30,7 @@ export async function dueBuild(
 }
 
 /** Returns the sources of a catalog. Most recipes have none that are upstream catalogs, and so no rows of them. */
-export async function sourcesOf(
-  store: Pick<SourceStore, 'sources'>,
-  catalog: CatalogRecord,
-): Promise<SourceRecord[]> {
+export async function sourcesOf(store: SourceReader, catalog: CatalogRecord): Promise<SourceRecord[]> {
   return mayHaveSources(catalog) ? store.sources(catalog.name) : [];
 }
 
@@ -51,7 +48,7 @@ function mayHaveSources(catalog: CatalogRecord): boolean {
  * nothing but their number.
  */
 async function hasOnlyNewSnapshots(
-  store: Pick<EventStore, 'events'>,
+  store: EventStore,
   { newest, throughEvent }: CatalogRecord,
 ): Promise<boolean> {
   if (newest === undefined || newest.withdrawn !== undefined || lacksSegments(newest)) return false;
@@ -61,7 +58,7 @@ async function hasOnlyNewSnapshots(
 
 /** Without `changed`, all functions may have changed. */
 async function isLarge(
-  store: Pick<FunctionStore, 'countFunctions'>,
+  store: FunctionReader,
   { newest }: CatalogRecord,
   { sources, changed }: { sources: readonly SourceRecord[]; changed?: readonly FunctionName[] },
 ): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import {
+  type EntryReader,
   PROFILE_DIALECTS,
   profileReportPieces,
   type SnapshotRecord,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, Profile } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -60,11 +60,7 @@ export const WRITE_PROFILE: Derivation<{ snapshot: ProfiledSnapshot; profile: Pr
   },
 };
 
-async function* jsonEntries(
-  store: Pick<SnapshotStore, 'entryPages'>,
-  catalog: string,
-  serial: number,
-): AsyncIterable<string> {
+async function* jsonEntries(store: EntryReader, catalog: string, serial: number): AsyncIterable<string> {
   for await (const page of store.entryPages(catalog, serial, 'json')) {
     for (const text of page) yield Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString();
   }

@@ -5,6 +5,7 @@ import {
   type CatalogSegment,
   catalogFrame,
   compareFunctionNames,
+  type EntryReader,
   type EntryTexts,
   isInRange,
   type NameRange,
@@ -14,6 +15,7 @@ import {
   type Segment,
   type SegmentChanges,
   type SegmentContent,
+  type SegmentReader,
   SegmentSplitter,
   type SnapshotRecord,
   type SnapshotStore,
@@ -34,10 +36,7 @@ const MAX_LOOKED_FOR_BYTES = 1_048_576;
 /** Functions whose rows are read together. */
 const ROWS_AT_ONCE = 500;
 
-export type SegmentStore = Pick<
-  SnapshotStore,
-  'entries' | 'entryTexts' | 'latestEntryRows' | 'segments' | 'missingSegments' | 'storeSegments'
->;
+export type SegmentStore = EntryReader & SegmentReader & Pick<SnapshotStore, 'storeSegments'>;
 
 export interface BuiltSegments extends HashedDocuments {
   functions: number;
@@ -124,7 +123,7 @@ function indexOf(
 
 /** Yields the entries of a part of a catalog before and after the changes. */
 async function* mergedEntries(
-  store: Pick<SnapshotStore, 'entries' | 'entryTexts'>,
+  store: EntryReader,
   { header, changed, known }: Pick<SegmentsBuild, 'header' | 'changed' | 'known'>,
   { serial, range }: { serial: number; range: NameRange },
 ): AsyncIterable<{ earlier?: EntryTexts; entry?: EntryTexts }> {

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type CatalogSyntax, catalogFrame, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
+import {
+  type CatalogReader,
+  type CatalogSyntax,
+  catalogFrame,
+  type EntryReader,
+  type SegmentReader,
+  type SnapshotRecord,
+} from '@krmhub/catalog';
 import { type Digest, KrmhubError, SNAPSHOT_RENDITIONS, type SnapshotRendition } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { BytesCache } from '../../http/bytes-cache.js';
@@ -19,10 +26,7 @@ export interface CodedDocument {
   body: Body;
 }
 
-type DocumentStore = Pick<
-  SnapshotStore,
-  'entryPages' | 'entryBytes' | 'entryTexts' | 'segments' | 'segmentBytes' | 'snapshot'
->;
+type DocumentStore = CatalogReader & EntryReader & SegmentReader;
 
 /**
  * The documents of snapshots in content codings. Uncompressed, a document is its entries, which are stored once for all
@@ -190,7 +194,7 @@ const WITHOUT_BROTLI: readonly Coding[] = CODINGS.filter((coding) => coding !== 
 
 /** Yields a document from its entries, several at a time. */
 async function* plainPieces(
-  store: Pick<SnapshotStore, 'entryPages'>,
+  store: EntryReader,
   snapshot: SnapshotRecord,
   rendition: SnapshotRendition,
 ): AsyncIterable<Uint8Array> {

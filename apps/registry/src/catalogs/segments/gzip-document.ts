@@ -2,6 +2,8 @@ import type {
   CatalogFrame,
   CatalogSyntax,
   DocumentFacts,
+  EntryReader,
+  SegmentReader,
   SnapshotRecord,
   SnapshotStore,
 } from '@krmhub/catalog';
@@ -38,7 +40,7 @@ export function gzipSize(frame: CatalogFrame, segments: StoredSegments, syntax: 
 
 /** Yields a document in gzip from its segments. */
 export async function* gzipPieces(
-  from: { store: Pick<SnapshotStore, 'segmentBytes' | 'entryTexts'>; snapshot: SnapshotRecord },
+  from: { store: EntryReader & SegmentReader; snapshot: SnapshotRecord },
   { frame, segments, syntax, facts }: GzipDocument,
 ): AsyncIterable<Uint8Array> {
   const { head, between, end } = blocksAround(frame, segments.length === 0);
@@ -87,7 +89,7 @@ function blocksAround(
  * bytes.
  */
 async function remade(
-  { store, snapshot }: { store: Pick<SnapshotStore, 'entryTexts'>; snapshot: SnapshotRecord },
+  { store, snapshot }: { store: EntryReader; snapshot: SnapshotRecord },
   first: FunctionName,
   next: FunctionName | undefined,
   { frame, syntax }: Pick<GzipDocument, 'frame' | 'syntax'>,

@@ -3,8 +3,8 @@ import {
   type AddedSegment,
   compareFunctionNames,
   type SegmentChanges,
+  type SegmentReader,
   type SnapshotRecord,
-  type SnapshotStore,
   snapshotFrame,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
@@ -17,7 +17,7 @@ export const SNAPSHOT_BETWEEN = ',\n';
  * the changed ones, because rendering every entry again would take longer than the rest of a build.
  */
 export async function snapshotDigest(
-  store: Pick<SnapshotStore, 'segmentLines'>,
+  store: SegmentReader,
   snapshot: SnapshotRecord,
   { removed, added }: Pick<SegmentChanges, 'removed' | 'added'>,
 ): Promise<Digest> {

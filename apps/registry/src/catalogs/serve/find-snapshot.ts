@@ -1,10 +1,10 @@
-import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import { findCatalog, takenDownError } from '../../store/find-record.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 
 export interface SnapshotFinderDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'snapshot'>;
+  store: CatalogReader;
   newestSnapshots: Pick<NewestSnapshots, 'get'>;
 }
 

@@ -1,13 +1,13 @@
-import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 
 /** The newest snapshot of each catalog in memory. The snapshot builder and events of other processes update it. */
 export class NewestSnapshots {
-  readonly #store: Pick<SnapshotStore, 'catalog'>;
+  readonly #store: CatalogReader;
   readonly #newest = new Map<string, SnapshotRecord>();
   /** Counts changes of the map: a row that was read before a change may be outdated. */
   #changes = 0;
 
-  constructor(store: Pick<SnapshotStore, 'catalog'>) {
+  constructor(store: CatalogReader) {
     this.#store = store;
   }
 

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ROUTES } from '@krmhub/api/routes';
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { EntryReader } from '@krmhub/catalog';
 import { clientAddress, readTrustedProxies, type TrustedProxySettings } from '../../http/client-address.js';
 import type { ResponseHead } from '../../http/negotiated-document.js';
 import type { PublicAddress } from '../../http/public-address.js';
@@ -32,7 +32,7 @@ interface CountedRoute {
 }
 
 interface Deps {
-  store: Pick<SnapshotStore, 'latestEntry'>;
+  store: EntryReader;
   documents: Pick<CatalogDocuments, 'inMemory'>;
   newestSnapshots: Pick<NewestSnapshots, 'known'>;
   newestResponses: NewestResponses;

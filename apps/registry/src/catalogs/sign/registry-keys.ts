@@ -1,5 +1,5 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -97,7 +97,7 @@ async function makeFirstKey(folder: string, now: Date, shared: SharedKeys): Prom
 }
 
 /** A database that several processes use. */
-export type SharedKeys = SettingStore & Pick<SnapshotStore, 'signatureKeys'>;
+export type SharedKeys = SettingStore & CatalogReader;
 
 /** Reports whether one of the keys is of the registry: one that signed, or the first one, which this records. */
 async function isKnown(keys: readonly RegistryKey[], shared: SharedKeys): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { TakedownResult } from '@krmhub/api/model';
-import type { EventStore, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, EventStore } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { FindStore } from '../../store/find-record.js';
@@ -11,7 +11,7 @@ import type { TakedownDeps } from './takedown.js';
 import { finishTakedowns, takeDown } from './takedown.js';
 
 export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
-  store: TakedownDeps['store'] & FindStore & Pick<SnapshotStore, 'catalog'> & Pick<EventStore, 'lastEvent'>;
+  store: TakedownDeps['store'] & FindStore & CatalogReader & EventStore;
   functionLocks: KeyedMutex;
   snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
   derived: Pick<DerivedDocuments, 'clear'>;
@@ -97,7 +97,7 @@ async function apply(
 }
 
 async function newestSnapshots(
-  { store }: { store: Pick<SnapshotStore, 'catalog'> },
+  { store }: { store: CatalogReader },
   names: ReadonlySet<string>,
 ): Promise<TakedownResult['catalogs']> {
   const found: TakedownResult['catalogs'] = [];

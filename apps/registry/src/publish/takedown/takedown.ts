@@ -19,7 +19,7 @@ import {
   planTakedown,
   type TakedownResult,
 } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { ManifestReader } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ProfileDocuments } from '../../catalogs/profiles/profile-documents.js';
@@ -33,7 +33,7 @@ import { lacksSigners, type TakedownRecord } from './record.js';
 
 export interface TakedownDeps {
   bytesLock: Pick<BytesLock, 'exclusively'>;
-  store: FunctionStore & Pick<ManifestStore, 'findUnreferencedFiles'>;
+  store: FunctionStore & ManifestReader;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;

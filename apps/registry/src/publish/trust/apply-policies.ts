@@ -1,5 +1,5 @@
 import type { PolicyResult } from '@krmhub/api/model';
-import type { FunctionStore, PolicyStore } from '@krmhub/catalog';
+import type { FunctionReader, FunctionStore, PolicyStore } from '@krmhub/catalog';
 import {
   allSigners,
   applicablePolicies,
@@ -10,7 +10,7 @@ import {
   type SigningPolicy,
   searchDocument,
 } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { ManifestReader } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
@@ -30,9 +30,10 @@ import type { SigningTrust } from './signing-trust.js';
 export interface ApplyPoliciesDeps extends StoredBlobDeps {
   store: StoredBlobDeps['store'] &
     FindStore &
-    Pick<FunctionStore, 'allFunctions' | 'commitFunction'> &
+    FunctionReader &
+    Pick<FunctionStore, 'commitFunction'> &
     PolicyStore &
-    Pick<ManifestStore, 'manifest'>;
+    ManifestReader;
   trust: SigningTrust;
   /** Serializes the changes of a function. */
   functionLocks: KeyedMutex;

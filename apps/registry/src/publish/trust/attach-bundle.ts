@@ -1,6 +1,6 @@
-import type { BlobStore, PolicyStore } from '@krmhub/catalog';
+import type { BlobStore, PolicyReader } from '@krmhub/catalog';
 import { type FunctionChange, type FunctionRecord, planAttach, type ReleaseRecord } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { ManifestReader } from '@krmhub/oci';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -18,10 +18,7 @@ import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './re
 import type { SigningTrust } from './signing-trust.js';
 
 export interface AttachDeps {
-  store: FindStore &
-    Pick<ArtifactStore, 'commitFunction'> &
-    Pick<ManifestStore, 'manifest' | 'countBytes'> &
-    Pick<PolicyStore, 'policies'>;
+  store: FindStore & Pick<ArtifactStore, 'commitFunction'> & ManifestReader & PolicyReader;
   trust: SigningTrust;
   turns: Pick<Turns, 'run'>;
   bytesLock: Pick<BytesLock, 'read'>;
@@ -122,7 +119,7 @@ async function plan(
 
 /** Returns the digests that signatures of an existing release must cover, with the manifest that is their subject. */
 export async function signedRelease(
-  store: Pick<ManifestStore, 'manifest'>,
+  store: ManifestReader,
   { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,
 ): Promise<{ signed: SignedRelease; subject: Subject }> {
   const stored = await store.manifest(functionRepository({ group, kind }), release);

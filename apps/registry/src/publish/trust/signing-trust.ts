@@ -1,4 +1,4 @@
-import { type PolicyStore, policyKeys, type SigningPolicy } from '@krmhub/catalog';
+import { type PolicyReader, policyKeys, type SigningPolicy } from '@krmhub/catalog';
 import type { PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 import { storedPolicies } from '../../store/stored-policies.js';
@@ -31,7 +31,7 @@ export class SigningTrust implements Trust {
   }
 
   /** Loads the policies; call it at the start and after each change. */
-  async reload(store: Pick<PolicyStore, 'policies'>): Promise<void> {
+  async reload(store: PolicyReader): Promise<void> {
     const { policies, revision } = await storedPolicies(store);
     this.#policies = policies;
     this.#revision = revision;

@@ -1,5 +1,5 @@
-import type { BlobStore, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
-import type { ByteRange, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
+import type { BlobStore, CatalogReader, SnapshotRecord } from '@krmhub/catalog';
+import type { ByteRange, ManifestReader, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { Body } from '../../http/bytes-response.js';
 import { repositoryKind } from './repositories.js';
@@ -10,7 +10,7 @@ export interface DocumentSource {
 }
 
 export interface StoredBlobDeps {
-  store: Pick<ManifestStore, 'blob' | 'rowBytes'> & Pick<SnapshotStore, 'snapshot' | 'signatureBundle'>;
+  store: ManifestReader & CatalogReader;
   /** Definitions and READMEs. */
   blobs: Pick<BlobStore, 'open'>;
   /** Blobs that were pushed to repositories, and are not rows. */

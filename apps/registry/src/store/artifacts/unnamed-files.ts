@@ -1,11 +1,11 @@
 import type { BlobStore } from '@krmhub/catalog';
-import type { ManifestStore } from '@krmhub/oci';
+import type { ManifestReader } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 
 interface Deps {
-  store: Pick<ManifestStore, 'findUnreferencedFiles'>;
+  store: ManifestReader;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   /** Held for reading while a file is stored, until its row is there; `held` for a caller that has it for writing. */
   bytesLock: Pick<BytesLock, 'write'> | 'held';

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { FunctionStore, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type { NameFinder, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
@@ -9,12 +9,12 @@ export interface SearchThreadInput {
 }
 
 /** What each thread does. */
-export interface SearchRole extends Pick<FunctionStore, 'nearFunctions'> {
+export interface SearchRole extends NameFinder {
   /** As text: copying the many objects of a page takes several times as long as writing and parsing it. */
   search(query: SearchQuery): Promise<string>;
 }
 
-export interface SearchThreads extends Pick<SearchStore, 'search'>, Pick<FunctionStore, 'nearFunctions'> {
+export interface SearchThreads extends Pick<SearchStore, 'search'>, NameFinder {
   /** Starts them before the first search does. */
   start(): void;
   close(): Promise<void>;

@@ -11,7 +11,7 @@
 
 import type {
   FacetCount,
-  FunctionStore,
+  NameFinder,
   SearchPage,
   SearchQuery,
   SearchResult,
@@ -66,7 +66,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   SearchStore,
   'search' | 'descriptions'
 > &
-  Pick<FunctionStore, 'nearFunctions'> & {
+  NameFinder & {
     /** Reads some of what only later searches may need. Resolves with whether everything is read. */
     readAhead(): Promise<boolean>;
   } {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { EventStore, SourceStore } from '@krmhub/catalog';
+import type { EntryReader, EventStore, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
@@ -7,6 +7,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { eventRows } from '../records/events/events.js';
 import { type FunctionRows, functionRows } from '../records/functions/functions.js';
 import { type CatalogRows, catalogRows } from '../records/snapshots/catalogs.js';
+import { servedEntries } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import type { RegistryStore } from '../registry-store.js';
 import { sqliteIndex } from '../search/sqlite-index.js';
@@ -23,7 +24,7 @@ import { withSql } from './sqlite-sql.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState {
-  store: Pick<RegistryStore, keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore>;
+  store: Pick<RegistryStore, keyof FunctionRows | keyof CatalogRows> & EntryReader & EventStore & SourceStore;
   /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
   /** Runs work in it. */
@@ -75,6 +76,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
       ...functionRows(connection.sql, sqliteIndex),
       ...eventRows(connection.sql),
       ...catalogRows(connection.sql, sqliteIndex),
+      servedEntries: servedEntries(connection.sql),
       ...sourceRows(connection.sql),
     },
     client,

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
-import { displayedRelease, type FunctionRecord, type SnapshotStore } from '@krmhub/catalog';
+import { displayedRelease, type EntryReader, type FunctionRecord } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { bytesResponse, uncompressed } from '../../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -35,7 +35,7 @@ const CACHE_CONTROL = 'public, max-age=300';
 const POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 export interface BadgeDeps {
-  store: FindHeadStore & Pick<SnapshotStore, 'servedEntries'>;
+  store: FindHeadStore & EntryReader;
   trust: Pick<SigningTrust, 'policies'>;
   derived: DerivedDocuments;
 }

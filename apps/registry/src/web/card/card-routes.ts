@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
-import { displayedRelease, type SnapshotStore } from '@krmhub/catalog';
+import { displayedRelease, type EntryReader } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import type { FindHeadStore } from '../../store/find-record.js';
@@ -21,7 +21,7 @@ export const CARD_ROUTES = {
 } as const;
 
 export interface CardDeps {
-  store: FindHeadStore & Pick<SnapshotStore, 'servedEntries'>;
+  store: FindHeadStore & EntryReader;
   trust: Pick<SigningTrust, 'policies'>;
   derived: DerivedDocuments;
   site: Site;

@@ -115,7 +115,7 @@ const OVERVIEW_FUNCTIONS = 10;
 export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
   SnapshotFinderDeps & {
-    store: SnapshotStore & Pick<SearchStore, 'descriptions'> & Pick<EventStore, 'events'>;
+    store: SnapshotStore & Pick<SearchStore, 'descriptions'> & EventStore;
     derive: Derive;
     site: Site;
   };

@@ -1,13 +1,13 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
 import type {
+  CatalogReader,
   CatalogRecord,
   Recipe,
   RecipeSource,
   SnapshotRecord,
   SnapshotSignature,
-  SnapshotStore,
+  SourceReader,
   SourceRecord,
-  SourceStore,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
@@ -47,12 +47,12 @@ export interface SigningView {
 }
 
 export interface ReadCatalogDeps {
-  store: Pick<SnapshotStore, 'catalogs' | 'catalog' | 'deletedCatalog'> & Pick<SourceStore, 'sources'>;
+  store: CatalogReader & SourceReader;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
 }
 
 export interface ReadSignatureDeps {
-  store: Pick<SnapshotStore, 'snapshotSignature'>;
+  store: CatalogReader;
   keys: Pick<RegistryKeys, 'all'>;
 }
 

@@ -1,4 +1,4 @@
-import type { CatalogRecord, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, CatalogRecord, SnapshotRecord } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { CachedCounts } from './cached-counts.js';
 import type { SnapshotPage, SnapshotRow } from './snapshots-section.js';
@@ -6,7 +6,7 @@ import type { SnapshotPage, SnapshotRow } from './snapshots-section.js';
 const SNAPSHOTS_OF_PAGE = 25;
 
 /** Reads snapshots with their changes. */
-export function snapshotRows(store: Pick<SnapshotStore, 'snapshot'>, counts: CachedCounts) {
+export function snapshotRows(store: CatalogReader, counts: CachedCounts) {
   /** Serials have no gaps, so a page needs only its own snapshots. */
   async function pageBefore({ name, newest }: CatalogRecord, before?: number): Promise<SnapshotPage> {
     const isLater = before !== undefined;

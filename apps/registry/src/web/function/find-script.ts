@@ -1,6 +1,6 @@
 import {
   getArtifactType,
-  type ManifestStore,
+  type ManifestReader,
   mainLayer,
   type OciDigest,
   parseReference,
@@ -16,7 +16,7 @@ import { orUndefined, readSmallManifest } from './small-manifest.js';
 import type { StoredScript } from './view-script.js';
 
 export interface FindScriptDeps {
-  store: Pick<ManifestStore, 'manifest' | 'manifestDescriptor' | 'blob'>;
+  store: ManifestReader;
   derived: DerivedDocuments;
   site: Pick<Site, 'publicUrl'>;
 }

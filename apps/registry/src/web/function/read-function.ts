@@ -1,4 +1,4 @@
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, EntryReader } from '@krmhub/catalog';
 import {
   displayedRelease,
   findPredecessor,
@@ -9,7 +9,7 @@ import {
   type TestReport,
   testReports,
 } from '@krmhub/catalog';
-import { type ManifestStore, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
+import { type ManifestReader, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import {
   compareApiVersions,
   type EntryVersion,
@@ -95,10 +95,7 @@ const MAX_CATALOGS = 50;
 const MAX_REFERRERS = 20;
 
 export interface ReadFunctionDeps {
-  store: FindHeadStore &
-    Pick<SnapshotStore, 'catalogsContaining' | 'latestEntryRows'> &
-    Pick<ManifestStore, 'manifestDescriptor' | 'referrers'> &
-    ReadOriginsStore;
+  store: FindHeadStore & CatalogReader & EntryReader & ManifestReader & ReadOriginsStore;
   trust: Pick<SigningTrust, 'policies'>;
 }
 

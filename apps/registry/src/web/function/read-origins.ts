@@ -1,4 +1,9 @@
-import { describeSigner, type ServedEntry, type SourceStore, type UpstreamCandidates } from '@krmhub/catalog';
+import {
+  describeSigner,
+  type ServedEntry,
+  type SourceReader,
+  type UpstreamCandidates,
+} from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 
 /** Where a catalog of this registry has an upstream function from. */
@@ -15,7 +20,7 @@ export interface UpstreamOriginView {
   firstSeen?: string;
 }
 
-export type ReadOriginsStore = Pick<SourceStore, 'source' | 'upstreamCandidates'>;
+export type ReadOriginsStore = SourceReader;
 
 /** Maximum number of catalogs whose sources are shown. */
 const MAX_ORIGINS = 5;

@@ -6,7 +6,7 @@ import {
   type ImageType,
   imageType,
   type ManifestDescriptor,
-  type ManifestStore,
+  type ManifestReader,
   README_IMAGE_LIMITS,
   README_IMAGES_TYPE,
   readmeImagePath,
@@ -27,7 +27,7 @@ export interface StoredImage {
   isAttached: boolean;
 }
 
-export type ReleaseImageStore = Pick<ManifestStore, 'manifest' | 'manifestDescriptor' | 'blob' | 'referrers'>;
+export type ReleaseImageStore = ManifestReader;
 
 /**
  * Finds the images of a release: layers of its own manifest, and of artifacts that are attached to it, the newest

@@ -1,4 +1,4 @@
-import { type ImageManifest, type ManifestStore, readManifest } from '@krmhub/oci';
+import { type ImageManifest, type ManifestReader, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 
 /** Bytes of a manifest that is read for each request of a page. Most have less than one kilobyte. */
@@ -6,7 +6,7 @@ const MAX_MANIFEST_BYTES = 16_384;
 
 /** Returns a small image manifest; undefined for a missing one, a larger one, and other manifests. */
 export async function readSmallManifest(
-  store: Pick<ManifestStore, 'manifest' | 'manifestDescriptor'>,
+  store: ManifestReader,
   repository: string,
   reference: string,
 ): Promise<ImageManifest | undefined> {

@@ -1,5 +1,5 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, SearchStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
@@ -22,7 +22,7 @@ export const HOME_ROUTES = {
 const NEWEST_RELEASES = 8;
 
 export interface HomeDeps {
-  store: Pick<SearchStore, 'search'> & Pick<SnapshotStore, 'catalogs'>;
+  store: Pick<SearchStore, 'search'> & CatalogReader;
   trust: Pick<SigningTrust, 'policies'>;
   site: Site;
 }

@@ -27,7 +27,7 @@ export const EVENT_PAGE_ROUTES = {
 const LIMITS = { onPage: 50, atOnce: 500, maxReads: 20 } as const;
 
 export interface EventPageDeps {
-  store: Pick<EventStore, 'events' | 'lastEvent'>;
+  store: EventStore;
 }
 
 export function eventPageRoutes({ store }: EventPageDeps, pages: OperatorPages): void {

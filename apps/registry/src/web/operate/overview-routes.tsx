@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
-import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { CatalogReader, SourceReader } from '@krmhub/catalog';
 import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
 import { sourceDetail } from '../../http/presentation.js';
 import { OPERATE } from '../addresses.js';
@@ -16,7 +16,7 @@ export const OVERVIEW_ROUTES = {
 } as const;
 
 export interface OverviewDeps {
-  store: Pick<SourceStore, 'sources'> & Pick<SnapshotStore, 'catalogs'>;
+  store: SourceReader & CatalogReader;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
   readiness: () => Promise<Readiness>;
 }

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName } from '@krmhub/api/parameters';
-import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { CatalogReader, SourceReader } from '@krmhub/catalog';
 import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -65,7 +65,7 @@ const RecipeForm = z.object({
 type RecipeForm = z.output<typeof RecipeForm>;
 
 export type RecipeDeps = ApplyRecipeDeps & {
-  store: Pick<SnapshotStore, 'catalogs' | 'deletedCatalogs'> & Pick<SourceStore, 'sources'>;
+  store: CatalogReader & SourceReader;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
   site: Site;
 };

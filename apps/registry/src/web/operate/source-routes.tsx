@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
-import type { SourceStore } from '@krmhub/catalog';
+import type { SourceReader } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { sourceDetail } from '../../http/presentation.js';
 import { findCatalog } from '../../store/find-record.js';
@@ -36,7 +36,7 @@ export const SOURCE_PAGE_ROUTES = {
   }),
 } as const;
 
-export type SourcePageDeps = SyncSourceDeps & { store: Pick<SourceStore, 'sources'>; site: Site };
+export type SourcePageDeps = SyncSourceDeps & { store: SourceReader; site: Site };
 
 export function sourcePageRoutes(deps: SourcePageDeps, pages: OperatorPages): void {
   const { store, site } = deps;

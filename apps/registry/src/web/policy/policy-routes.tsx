@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import type { PolicyStore } from '@krmhub/catalog';
+import type { PolicyReader } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { namesHint } from '../../store/find-record.js';
@@ -23,7 +23,7 @@ export const POLICY_PAGE_ROUTES = {
 } as const;
 
 export interface PolicyPageDeps {
-  store: Pick<PolicyStore, 'policies'>;
+  store: PolicyReader;
   trust: Pick<SigningTrust, 'policies'>;
   site: Site;
 }

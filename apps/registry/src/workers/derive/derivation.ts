@@ -9,12 +9,12 @@
  * - The main thread never parses a definition to answer a read. Details of functions contain it as it is stored.
  */
 
-import type { BlobStore, FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import type { BlobStore, FunctionReader, SnapshotStore } from '@krmhub/catalog';
 import type { PublicAddress } from '../../http/public-address.js';
 
 /** What derivations read and write. */
 export interface DeriveDeps {
-  store: Pick<FunctionStore, 'release'> & SnapshotStore;
+  store: FunctionReader & SnapshotStore;
   /** Definitions and READMEs. */
   blobs: Pick<BlobStore, 'get'>;
   /** Blobs that were pushed to repositories. */

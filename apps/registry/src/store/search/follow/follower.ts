@@ -11,7 +11,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import type { FunctionStore, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type { NameFinder, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import type { Log } from '../../../log.js';
@@ -39,7 +39,7 @@ const MAX_QUICK_STEPS = 50;
 /** Functions between two lines of the log. */
 const LOGGED_FUNCTIONS = 10_000;
 
-type Searches = Pick<SearchStore, 'search'> & Pick<FunctionStore, 'nearFunctions'>;
+type Searches = Pick<SearchStore, 'search'> & NameFinder;
 
 export interface FollowerOptions {
   /** The database of the registry. */
@@ -68,7 +68,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFunctions'> {
+export class SearchFollower implements SearchStore, NameFinder {
   readonly #options: FollowerOptions;
   readonly #lock: BetterSqlite3.Database;
   /** Steps run one after the other. */
