@@ -1,8 +1,15 @@
+/**
+ * Starts the command line; the plugins of kustomize start in `plugin.ts`.
+ *
+ * Only these two files use the streams and the exit code of the process; all other code gets an `Io`. `program.ts`
+ * lists the commands, and loads only those that a run needs.
+ *
+ * @module
+ */
+
 import { FAILED } from './io/exit-code.js';
 import { processIo } from './io/process-io.js';
 import { runProgram } from './program.js';
-
-/** The command line. Only this file and `plugin.ts` use the process. */
 
 const io = processIo(process);
 

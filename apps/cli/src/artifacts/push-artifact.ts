@@ -1,3 +1,12 @@
+/**
+ * Pushes, pulls, and copies OCI artifacts, lists repositories, and attaches files.
+ *
+ * A digest depends only on the input, so a push has a fixed creation time. A pull verifies a required signature before
+ * it writes the first file, and the digest of each file.
+ *
+ * @module
+ */
+
 import {
   ARTIFACT_MEDIA_TYPES,
   type ArtifactType,

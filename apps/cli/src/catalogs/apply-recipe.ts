@@ -1,3 +1,9 @@
+/**
+ * Shows and changes the catalogs of a registry: apply, list, show, report, pull, and delete.
+ *
+ * @module
+ */
+
 import type { RegistryClient } from '@krmhub/api/client';
 import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';

@@ -1,3 +1,12 @@
+/**
+ * Registers the commands: their arguments, options, and help.
+ *
+ * A command imports its work when it runs: loading all of it takes longer than most commands run. This file has the
+ * options that several commands share.
+ *
+ * @module
+ */
+
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { defined } from '@krmhub/schema/defined';

@@ -1,6 +1,13 @@
-import type { Argument, Command, Option } from 'commander';
+/**
+ * Completion for shells: scripts for bash, zsh, and fish, and the names of functions.
+ *
+ * The scripts are generated from the commands and options of the program itself. They run krmhub only for the names of
+ * functions.
+ *
+ * @module
+ */
 
-/** Describes the commands and options of the program for completion scripts, from the program itself. */
+import type { Argument, Command, Option } from 'commander';
 
 /** The completion of a value; `none` if there is no completion. Functions and releases are those of the registry. */
 export type Values =

@@ -1,3 +1,12 @@
+/**
+ * Tests a function by the specification and by its examples.
+ *
+ * A report is signed only for a published release whose runtime has a digest: an image without a digest can change
+ * after the test.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { type Check, failed, type Outcome, PASSED, skipped } from '@krmhub/functions/conformance/check';
 import { type CheckName, checkConformance } from '@krmhub/functions/conformance/check-conformance';

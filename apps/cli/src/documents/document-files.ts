@@ -1,3 +1,9 @@
+/**
+ * Finds and reads documents in files, folders, OCI artifacts, and stdin.
+ *
+ * @module
+ */
+
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';

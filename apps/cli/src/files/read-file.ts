@@ -1,3 +1,9 @@
+/**
+ * Reads, writes, and locks files, and turns errors of the disk into messages.
+ *
+ * @module
+ */
+
 import type { Dirent } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';

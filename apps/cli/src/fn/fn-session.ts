@@ -1,3 +1,12 @@
+/**
+ * Runs functions on packages of resources, as `kpt fn` does.
+ *
+ * All functions are resolved and checked before the first one runs. Files are written once, at the end: all or none.
+ * Progress and errors have the words of kpt, because its users search its output for them.
+ *
+ * @module
+ */
+
 import type { FileChange } from '@krmhub/functions/fn';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';

@@ -1,3 +1,12 @@
+/**
+ * Finds the functionConfigs of a kustomization, Composition, Kptfile, file, or folder.
+ *
+ * It follows kustomize and kpt: in what a path names, and in the order in which functions run. Everything is read under
+ * limits, and all problems are collected, so that one error lists them.
+ *
+ * @module
+ */
+
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KPTFILE } from '@krmhub/functions/plan';

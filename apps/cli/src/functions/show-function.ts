@@ -1,3 +1,9 @@
+/**
+ * Creates, converts, compares, searches, and shows functions, and changes the state of releases.
+ *
+ * @module
+ */
+
 import type { RegistryClient } from '@krmhub/api/client';
 import type { Release } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';

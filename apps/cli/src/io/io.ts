@@ -1,3 +1,12 @@
+/**
+ * The environment of a command: its streams, variables, and clock, and how it prints.
+ *
+ * Tests give a command another `Io`, so commands run in the process of the tests. `write` makes control characters
+ * visible, because names and messages come from files and servers that no one checked.
+ *
+ * @module
+ */
+
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { KrmhubError } from '@krmhub/schema/error';

@@ -1,3 +1,12 @@
+/**
+ * Fills in the functions of a Kptfile, and runs executables and scripts for kpt.
+ *
+ * kpt does not read catalogs. An entry gets an image by digest, or the command line `krmhub kpt exec` with what may
+ * run, by digest. Everything else in the Kptfile stays as it is.
+ *
+ * @module
+ */
+
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KPTFILE } from '@krmhub/functions/plan';

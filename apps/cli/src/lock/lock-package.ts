@@ -1,3 +1,11 @@
+/**
+ * Locks and explains the functions of a package, without running them.
+ *
+ * Other commands open the lock file here, and check functionConfigs against the schema of their function.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import {
   compareLockedImages,

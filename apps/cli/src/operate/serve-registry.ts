@@ -1,3 +1,11 @@
+/**
+ * Runs and maintains a registry: serve, fsck, backup, restore, migrate, move, and key.
+ *
+ * The work is in `apps/registry`. This folder finds the storage, and prints progress and results.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { createLog, LogOutput, loadConfig, startRegistry } from '@krmhub/registry';
 import { defined } from '@krmhub/schema/defined';

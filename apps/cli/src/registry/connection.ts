@@ -1,3 +1,11 @@
+/**
+ * Connects to registries with the credentials and the proxy of the user, and manages tokens.
+ *
+ * Without TLS, credentials go only to this machine and to hosts that the user allows.
+ *
+ * @module
+ */
+
 import type { Agent } from 'node:http';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';

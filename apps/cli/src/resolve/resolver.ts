@@ -1,3 +1,11 @@
+/**
+ * Resolves a functionConfig to what runs for it, by catalogs and by the lock file.
+ *
+ * Each catalog is opened once, when it is needed: a search ends at the first catalog that has the function.
+ *
+ * @module
+ */
+
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';

@@ -1,3 +1,12 @@
+/**
+ * Fetches and verifies what functions run, and runs it on this machine.
+ *
+ * Preparing a function runs nothing of it. A container gets only the access that its catalog declares and the user
+ * allows. An executable gets no network.
+ *
+ * @module
+ */
+
 import type { Engine, EngineName, RunResult, Sandbox } from '@krmhub/functions';
 import type { Digest } from '@krmhub/schema/digest';
 import type { Resolution } from '../resolve/resolution.js';

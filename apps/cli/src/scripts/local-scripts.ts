@@ -1,3 +1,12 @@
+/**
+ * Reads, lints, and pushes the Starlark scripts that a definition names by a path.
+ *
+ * A registry accepts only scripts that everyone can fetch, so the pushed script replaces the path, pinned by its
+ * digest.
+ *
+ * @module
+ */
+
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { FUNCTION_LIMITS } from '@krmhub/functions';

@@ -1,3 +1,12 @@
+/**
+ * Signs and verifies files and OCI artifacts, and attaches bundles to them.
+ *
+ * A signature of a release names it, so that no registry can serve the release as another one. A signature is verified
+ * before it is written.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';

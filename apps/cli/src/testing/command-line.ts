@@ -1,3 +1,11 @@
+/**
+ * Helpers for tests: commands in the process of the test, registries, packages, images, and keys.
+ *
+ * A command gets captured streams, and a registry runs in the thread of the test on the loopback interface.
+ *
+ * @module
+ */
+
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
@@ -9,8 +17,6 @@ import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { vi } from 'vitest';
 import type { Input, Io, Output } from '../io/io.js';
 import { runProgram } from '../program.js';
-
-/** Runs commands in the tests' own process: captured streams, and a registry of their own. */
 
 export interface TestIoOptions {
   /** Whether all three streams are a terminal. */

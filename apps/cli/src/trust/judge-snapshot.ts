@@ -1,9 +1,15 @@
+/**
+ * Decides whether the user trusts a snapshot, by pinned keys and by what was verified before.
+ *
+ * This file decides without I/O whether a bundle is the signature of the requested snapshot.
+ *
+ * @module
+ */
+
 import type { PublicKey } from '@krmhub/schema';
 import { type VerifiedSnapshot, verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import type { SnapshotLimits } from '../io/io.js';
 import { type SeenCatalogs, seenKey } from './seen-catalogs.js';
-
-/** Decides whether a bundle is the signature of the requested snapshot of a catalog, without I/O. */
 
 export interface CatalogCheck {
   check: string;

@@ -1,3 +1,9 @@
+/**
+ * Uploads an OCI artifact, and prints the result.
+ *
+ * @module
+ */
+
 import {
   type ArtifactType,
   type Content,

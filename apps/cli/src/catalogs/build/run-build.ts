@@ -1,3 +1,12 @@
+/**
+ * Builds a catalog on this machine, from a recipe or from inputs that it exported from a registry.
+ *
+ * A build from a recipe contacts the registry only for the functions and the signing policies of that registry. A build
+ * from an export uses no network, and writes nothing if it differs from the snapshot of the registry.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import {
   type BuildInputs,

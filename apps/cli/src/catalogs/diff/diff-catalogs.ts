@@ -1,3 +1,9 @@
+/**
+ * Compares two snapshots of a catalog, or the catalogs in two files.
+ *
+ * @module
+ */
+
 import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FINDINGS } from '../../io/exit-code.js';

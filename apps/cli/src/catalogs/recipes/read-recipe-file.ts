@@ -1,3 +1,12 @@
+/**
+ * Reads a recipe with the key files that it names, and prints its problems.
+ *
+ * A key file must be below the folder of the recipe, also after links are resolved: a recipe must not read other files
+ * of the user.
+ *
+ * @module
+ */
+
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';

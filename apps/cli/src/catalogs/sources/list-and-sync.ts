@@ -1,3 +1,9 @@
+/**
+ * Lists the sources of catalogs, and has a registry sync them.
+ *
+ * @module
+ */
+
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';

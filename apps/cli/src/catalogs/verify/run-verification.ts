@@ -1,3 +1,12 @@
+/**
+ * Verifies the signed files of a catalog, and prints the checks.
+ *
+ * The keys are those of the command or of the trust file, never those that the registry serves. `trust/` decides about
+ * the signature.
+ *
+ * @module
+ */
+
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';

@@ -1,3 +1,9 @@
+/**
+ * Registers the subcommands of `krmhub catalog`: their arguments, options, and help.
+ *
+ * @module
+ */
+
 import type { Command } from 'commander';
 import type { Io } from '../../io/io.js';
 import type { OutputFormat } from '../../io/print.js';

@@ -1,3 +1,9 @@
+/**
+ * Registers the subcommands of `krmhub fn`: their arguments, options, and help.
+ *
+ * @module
+ */
+
 import { PULL_POLICIES, type PullPolicy } from '@krmhub/functions/containers/container-arguments';
 import type { Selector } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';

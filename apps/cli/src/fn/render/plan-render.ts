@@ -1,3 +1,9 @@
+/**
+ * Plans and runs the pipelines of a package and its subpackages.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { type Package, type Resource, requireResources } from '@krmhub/functions/fn';
 import {

@@ -1,3 +1,11 @@
+/**
+ * Lints files, and reports the problems as text, JSON, SARIF, or GitHub annotations.
+ *
+ * Many files are linted in threads. The report has the order of the files in both cases.
+ *
+ * @module
+ */
+
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {

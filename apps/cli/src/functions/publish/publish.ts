@@ -1,3 +1,12 @@
+/**
+ * Publishes releases to a registry, with their scripts and signatures.
+ *
+ * The registry plans all releases before it stores the first one, so that the command reports all refusals at once.
+ * Scripts are pushed before releases.
+ *
+ * @module
+ */
+
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';

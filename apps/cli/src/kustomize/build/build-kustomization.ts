@@ -1,3 +1,12 @@
+/**
+ * Builds a kustomization or Composition with the functions of its catalogs.
+ *
+ * kustomize does not read catalogs, so it builds a copy of the files in which the runtimes are filled in. It calls
+ * functions through a script that passes the call to this process, so only resolved functions run.
+ *
+ * @module
+ */
+
 import { platform } from 'node:os';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';

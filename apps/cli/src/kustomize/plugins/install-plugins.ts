@@ -1,3 +1,11 @@
+/**
+ * Installs, updates, removes, and runs plugins of kustomize for functions of catalogs.
+ *
+ * A plugin is a script with a record beside it. The record has everything that a run needs, so a run reads no catalog.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';

@@ -1,3 +1,9 @@
+/**
+ * The cache on disk: catalogs, what was read of them, executables, and scripts.
+ *
+ * @module
+ */
+
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, rm, stat, utimes } from 'node:fs/promises';

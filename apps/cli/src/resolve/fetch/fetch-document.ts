@@ -1,3 +1,11 @@
+/**
+ * Fetches documents of catalogs with conditional requests, and stores them in the cache.
+ *
+ * It verifies no signature: that is for the code that opens a catalog.
+ *
+ * @module
+ */
+
 import type { SourceAddress } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';

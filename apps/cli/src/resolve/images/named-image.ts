@@ -1,3 +1,11 @@
+/**
+ * Finds the digests of images that a Kptfile, a functionConfig, or the command line names.
+ *
+ * All commands ask here, so that what is explained and locked is what runs.
+ *
+ * @module
+ */
+
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Digest } from '@krmhub/schema/digest';
@@ -7,11 +15,6 @@ import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { NamedDigest, ResolvedInline } from '../resolution.js';
 import type { ImageRegistries } from './served-image.js';
-
-/**
- * Images that a Kptfile, a functionConfig, or the command line names: which digest one has. All commands ask here, so
- * that what is explained and locked is what runs.
- */
 
 /**
  * Returns the digest of an image that its reference has, or the lock; undefined for a tag that is not locked. Throws

@@ -1,3 +1,12 @@
+/**
+ * Checks the functions of a lock file against their catalogs.
+ *
+ * The cache stores what a trusted catalog had, so that a locked function can still be checked after its catalog
+ * changed.
+ *
+ * @module
+ */
+
 import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/catalog/lock/judge-catalog';
 import { lockedRuntimeDifference } from '@krmhub/catalog/lock/judge-runtime';
 import type { LockedFunctions } from '@krmhub/catalog/lock/lock';

@@ -1,3 +1,12 @@
+/**
+ * Opens a catalog if the user trusts it.
+ *
+ * Of a catalog in a registry that the user trusts by its name, only the needed entries are read. One with a pinned key
+ * is read as a whole, because an entry alone is not signed.
+ *
+ * @module
+ */
+
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { NamedCatalog, RegistryCatalog } from '../references/parse-catalog.js';

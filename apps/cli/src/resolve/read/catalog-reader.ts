@@ -1,3 +1,9 @@
+/**
+ * Reads the entries of a trusted catalog, and parses only those that are needed.
+ *
+ * @module
+ */
+
 import type { NearFunction } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';

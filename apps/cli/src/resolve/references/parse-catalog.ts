@@ -1,3 +1,9 @@
+/**
+ * Parses the references by which users and packages name catalogs.
+ *
+ * @module
+ */
+
 import path from 'node:path';
 import { canonicalCatalogUrl } from '@krmhub/catalog/policy/catalog-url';
 import {

@@ -1,3 +1,9 @@
+/**
+ * Checks the release of a catalog entry: its signatures, its state, and takedowns.
+ *
+ * @module
+ */
+
 import { fillPath } from '@krmhub/api/paths';
 import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
 import { type FunctionDefinition, type FunctionVersion, readPublicKey } from '@krmhub/schema';

@@ -1,3 +1,11 @@
+/**
+ * Lists and changes the signing policies of a registry.
+ *
+ * A change first prints who becomes trusted and who no longer is.
+ *
+ * @module
+ */
+
 import { Readable } from 'node:stream';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PolicyResult } from '@krmhub/api/model';

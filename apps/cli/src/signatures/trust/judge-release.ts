@@ -1,3 +1,11 @@
+/**
+ * Decides whether the user trusts an artifact, by signing policies, and edits the trust file.
+ *
+ * This file decides without I/O: what must be signed, and whether it is.
+ *
+ * @module
+ */
+
 import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -11,8 +19,6 @@ import {
   signatureStatement,
   type Verification,
 } from '@krmhub/signing';
-
-/** Decides whether an artifact is trusted, without I/O: what must be signed, and whether it is. */
 
 /** The artifact to decide about, as it describes itself. */
 export interface Subject {
