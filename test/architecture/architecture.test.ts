@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { conditionalSpreads } from './conditional-spreads.js';
 import { findCycles, forbiddenImports, importedFile, importsOf, moduleOf } from './imports.js';
 import { MAX_ROOT_FILES, MODULES, STORE_BORDERS } from './modules.js';
+import { filesOf } from './sources.js';
 
 /**
  * Checks the packages and modules of ARCHITECTURE.md. npm hoists undeclared dependencies, so only this test and the
@@ -119,19 +120,10 @@ interface SourceFile {
 
 function sourceFiles(): SourceFile[] {
   return Object.keys(workspaces).flatMap((workspace) =>
-    readdirSync(path.join(root, workspace, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.tsx?$/.test(name))
-      .map((name) => {
-        const file = path.posix.join(workspace, 'src', name.split(path.sep).join('/'));
-        const text = readFileSync(path.join(root, file), 'utf8');
-        return {
-          file,
-          workspace,
-          text,
-          imports: importsOf(text),
-          test: isTest(file),
-        };
-      }),
+    filesOf(workspace).map((file) => {
+      const text = readFileSync(path.join(root, file), 'utf8');
+      return { file, workspace, text, imports: importsOf(text), test: isTest(file) };
+    }),
   );
 }
 

@@ -28,6 +28,8 @@ export interface FacetDescription {
   aliases?: readonly string[];
   /** Whether values that differ only in case are the same. */
   ignoresCase?: boolean;
+  /** Which values the search page offers. Default: the most frequent ones. */
+  offered?: 'of-several-functions' | 'none';
 }
 
 const BOOLEAN = ['true', 'false'] as const;
@@ -50,6 +52,8 @@ export const FACETS = {
     help: 'Functions of this kind.',
     parameter: 'Kind of the functionConfig',
     ignoresCase: true,
+    // Most kinds exist in one group only.
+    offered: 'of-several-functions',
   },
   group: {
     ...text,
@@ -87,6 +91,8 @@ export const FACETS = {
     placeholder: 'version',
     help: 'Functions with this apiVersion, as GROUP/VERSION.',
     parameter: 'apiVersion of the functionConfig, as GROUP/VERSION',
+    // Useful in links only.
+    offered: 'none',
   },
   pinned: {
     ...fact,

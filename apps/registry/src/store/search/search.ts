@@ -110,7 +110,9 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     for (const facet of FACET_NAMES) {
       const given = query[facet] ?? [];
       if (given.length === 0) continue;
-      const values = facet === 'kind' ? given.flatMap((kind) => columns.spellings(kind)) : given;
+      const values = describeFacet(facet).ignoresCase
+        ? given.flatMap((kind) => columns.spellings(kind))
+        : given;
       filters[facet] = columns.facets[facet].matching(values, describeFacet(facet).match);
     }
     return filters;

@@ -91,14 +91,13 @@ export function facetText(name: FacetName, value: string): string {
   return isYesOrNo(name) ? (value === 'true' ? 'yes' : 'no') : value;
 }
 
-/** Most kinds exist in one group only, so they are not useful as a filter; API versions are useful in links only. */
 function narrowsResults(name: FacetName, count: number): boolean {
-  return name !== 'apiVersion' && (name !== 'kind' || count > 1);
+  const { offered } = describeFacet(name);
+  return offered === undefined || (offered === 'of-several-functions' && count > 1);
 }
 
-/** Kinds are compared without regard to case. */
 function isAmong(chosen: readonly string[], value: string, name: FacetName): boolean {
-  return name === 'kind'
+  return describeFacet(name).ignoresCase
     ? chosen.some((one) => one.toLowerCase() === value.toLowerCase())
     : chosen.includes(value);
 }
@@ -109,7 +108,7 @@ function valueCount(
   name: FacetName,
 ): number | undefined {
   const known = counts.get(chosen);
-  if (known !== undefined || name !== 'kind') return known;
+  if (known !== undefined || !describeFacet(name).ignoresCase) return known;
   return [...counts].find(([value]) => isAmong([chosen], value, name))?.[1];
 }
 
