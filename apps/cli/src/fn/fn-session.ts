@@ -1,8 +1,8 @@
 /**
  * Runs functions on packages of resources, as `kpt fn` does.
  *
- * All functions are resolved and checked before the first one runs. Files are written once, at the end: all or none.
- * Progress and errors have the words of kpt, because its users search its output for them.
+ * All functions of catalogs are resolved, checked, and fetched before the first function runs. Files are written once,
+ * at the end: all or none. Progress and errors have the words of kpt, because its users search its output for them.
  *
  * @module
  */
