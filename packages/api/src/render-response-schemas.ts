@@ -41,7 +41,13 @@ export function renderResponseSchemas(): string {
   for (const name of OTHER_ROOTS) visit(name);
   for (const name of Object.values(responses)) visit(name);
   return [
-    '// Generated from the route contract by `npm run docs`. Do not edit.',
+    '/**',
+    ' * The fields and JSON types that the client checks in responses.',
+    ' *',
+    ' * Generated from the route contract by `npm run docs`. Do not edit.',
+    ' *',
+    ' * @module',
+    ' */',
     '',
     '/** JSON Schemas by name; `$ref` is such a name. */',
     `export const SCHEMAS = {`,

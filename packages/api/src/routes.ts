@@ -1,3 +1,13 @@
+/**
+ * The contract of the HTTP API: its routes, the models of their JSON, and a client.
+ *
+ * The server, the OpenAPI document, and the schemas that the client checks responses with are made from the routes, so
+ * they cannot differ. The client imports only types of the models and the generated schemas, so that a command does not
+ * load zod.
+ *
+ * @module
+ */
+
 import { CATALOG_ROUTES } from './catalog-routes.js';
 import { FUNCTION_ROUTES } from './function-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';

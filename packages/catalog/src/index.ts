@@ -1,3 +1,12 @@
+/**
+ * Decisions about releases, catalogs, trust, and locks, for the registry and the command line.
+ *
+ * Pure: no I/O, clock, randomness, or environment. The caller reads what a decision needs, passes it with the time, and
+ * stores the result.
+ *
+ * @module
+ */
+
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
 export { LOCK_CODES, type LockCode } from './lock/codes.js';

@@ -1,3 +1,12 @@
+/**
+ * Runs KRM functions in containers, as executables, or as Starlark scripts, within limits.
+ *
+ * A command imports only what it needs, because loading takes time: this entry for containers and executables, `fn.ts`
+ * for packages and chains, `plan/index.ts` for plans, or single modules such as `starlark/run-starlark.ts`.
+ *
+ * @module
+ */
+
 export { EXECUTABLE_LIMITS, type ExecutableLimits } from './archives/limits.js';
 export { type NamedImageRun, PULL_POLICIES, type PullPolicy } from './containers/container-arguments.js';
 export {

@@ -1,3 +1,9 @@
+/**
+ * A client for OCI registries, and the manifests of the artifacts of krmhub.
+ *
+ * @module
+ */
+
 export { type ArchiveFile, storedGzip, tarArchive } from './archive.js';
 export * from './artifact.js';
 export { type Credentials, ForeignTokenService } from './auth.js';

@@ -1,3 +1,11 @@
+/**
+ * Reads, checks, describes, and converts the documents of KRM functions.
+ *
+ * Pure: no I/O, clock, randomness, or environment, except that libraries are loaded on first use.
+ *
+ * @module
+ */
+
 export { evaluateCondition } from './cel/expression.js';
 export type { ConfigDescription, ConfigElement, ConfigField } from './config-fields/describe.js';
 export { describeConfig } from './config-fields/describe.js';

@@ -1,3 +1,11 @@
+/**
+ * Signs and verifies releases, snapshots, and upstream catalogs with sigstore bundles.
+ *
+ * Bundles are untrusted: verification never throws for an invalid bundle, and returns the checks up to the failed one.
+ *
+ * @module
+ */
+
 export {
   CHECK_NAMES,
   type Check,

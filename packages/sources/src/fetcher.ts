@@ -1,3 +1,11 @@
+/**
+ * Fetches upstream catalogs, executables, and git trees under limits, from allowed addresses only.
+ *
+ * It does not parse or verify what it fetches.
+ *
+ * @module
+ */
+
 import { formatSourceAddress, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';

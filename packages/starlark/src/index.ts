@@ -1,3 +1,11 @@
+/**
+ * Parses, compiles, and runs Starlark programs within limits.
+ *
+ * Pure: a program reaches only the values that its host gives it, and no file, network, or clock.
+ *
+ * @module
+ */
+
 export { UNIVERSE } from './builtins/universe.js';
 export { fromJavaScript } from './convert/from-javascript.js';
 export { type JavaScriptValue, toJavaScript } from './convert/to-javascript.js';

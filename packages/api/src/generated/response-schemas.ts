@@ -1,4 +1,10 @@
-// Generated from the route contract by `npm run docs`. Do not edit.
+/**
+ * The fields and JSON types that the client checks in responses.
+ *
+ * Generated from the route contract by `npm run docs`. Do not edit.
+ *
+ * @module
+ */
 
 /** JSON Schemas by name; `$ref` is such a name. */
 export const SCHEMAS = {

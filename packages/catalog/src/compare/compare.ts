@@ -1,3 +1,9 @@
+/**
+ * Compares definitions and catalogs by meaning, and finds the changes that break existing functionConfigs.
+ *
+ * @module
+ */
+
 import {
   compareApiVersions,
   type FunctionDefinition,

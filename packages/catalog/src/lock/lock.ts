@@ -1,3 +1,9 @@
+/**
+ * The lock file: exactly what a package runs, and the state of the catalogs that it was found in.
+ *
+ * @module
+ */
+
 import type { Digest } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
 import { defined } from '@krmhub/schema/defined';

@@ -1,3 +1,12 @@
+/**
+ * Plans changes of releases: publish, attach a signature, yank, deprecate, and take down.
+ *
+ * A plan is a function of the current records, so that a store can apply it in one transaction, or reject it if the
+ * records changed.
+ *
+ * @module
+ */
+
 import {
   canonicalJson,
   canonicalRelease,

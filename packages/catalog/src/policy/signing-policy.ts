@@ -1,3 +1,9 @@
+/**
+ * Signing policies: which signers may sign the releases of which functions.
+ *
+ * @module
+ */
+
 import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import semver from 'semver';

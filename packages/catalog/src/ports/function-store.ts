@@ -1,3 +1,13 @@
+/**
+ * Contracts of the stores of a registry, and the records in them.
+ *
+ * In every port, methods are atomic transactions, and durable when they resolve. They reject with a KrmhubError:
+ * `unavailable` if the database is locked or gone, `storage-full` if the disk is full. Every implementation of a port
+ * passes the suite of its name in test/contracts.
+ *
+ * @module
+ */
+
 import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
 import type {
   Event,
@@ -41,11 +51,7 @@ export interface NameFinder {
   nearFunctions(name: FunctionName): Promise<FunctionName[]>;
 }
 
-/**
- * Stores functions, releases, and takedowns. As in every port, methods are atomic transactions, and durable when they
- * resolve. They reject with a KrmhubError: `unavailable` if the database is locked or gone, `storage-full` if the disk
- * is full. Every implementation of a port passes the suite of its name in test/contracts.
- */
+/** Stores functions, releases, and takedowns. */
 export interface FunctionStore extends FunctionReader, NameFinder {
   /**
    * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies

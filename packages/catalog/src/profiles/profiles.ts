@@ -1,3 +1,11 @@
+/**
+ * Output dialects of catalogs for other tools (`--profile`).
+ *
+ * A profile reports each field that it does not support, so that nothing is lost silently.
+ *
+ * @module
+ */
+
 import { type FunctionDefinition, type Profile, type ProfileReport, sha256 } from '@krmhub/schema';
 import type { CatalogHeader } from '../render/render.js';
 import { kep } from './kep.js';

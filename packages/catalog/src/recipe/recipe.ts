@@ -1,3 +1,9 @@
+/**
+ * Recipes: the sources of a catalog, what it selects from them, and its policy.
+ *
+ * @module
+ */
+
 import type { ConvertSource, EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { ReleaseSummary } from '../ports/records.js';

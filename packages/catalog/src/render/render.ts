@@ -1,3 +1,11 @@
+/**
+ * The bytes of catalogs and definitions, and the snippets that use a function in kustomize and kpt.
+ *
+ * The same definitions always give the same bytes.
+ *
+ * @module
+ */
+
 import type {
   CatalogKind,
   FunctionDefinition,

@@ -1,3 +1,9 @@
+/**
+ * Finds the catalog entry for a functionConfig, and pins its runtime by digest.
+ *
+ * @module
+ */
+
 import type { FunctionDefinition, FunctionName, FunctionVersion } from '@krmhub/schema';
 import { describeNearFunctions, type NearFunction } from './near-functions.js';
 

@@ -1,3 +1,12 @@
+/**
+ * Builds snapshots: selects the entry of each function, and renders the catalog and its report.
+ *
+ * The registry runs the same steps for changed functions only. `buildCatalog` runs them for all functions, without a
+ * registry.
+ *
+ * @module
+ */
+
 import { createHash } from 'node:crypto';
 import {
   type Digest,

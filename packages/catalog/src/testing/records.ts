@@ -1,3 +1,9 @@
+/**
+ * Sample records, locks, and strings for tests.
+ *
+ * @module
+ */
+
 import {
   compareApiVersions,
   compareReleases,

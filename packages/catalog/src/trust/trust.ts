@@ -1,3 +1,9 @@
+/**
+ * Trust files: the signers, the keys of catalogs, and the catalogs that a user trusts.
+ *
+ * @module
+ */
+
 import type { Digest, JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { locateCatalog } from '../policy/catalog-url.js';

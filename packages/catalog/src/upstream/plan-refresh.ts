@@ -1,3 +1,12 @@
+/**
+ * Reads fetched copies of upstream catalogs, and plans what a sync stores.
+ *
+ * A copy is untrusted. Reading it never throws, an invalid entry does not affect others, and after a failure the last
+ * good copy remains.
+ *
+ * @module
+ */
+
 import { type CompletedEntry, canonicalJson, type Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';

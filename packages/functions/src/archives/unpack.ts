@@ -1,3 +1,9 @@
+/**
+ * Unpacks the executable of a function from an untrusted file: a program or an archive.
+ *
+ * @module
+ */
+
 import type { FileHandle } from 'node:fs/promises';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,3 +1,12 @@
+/**
+ * Runs functions one after the other on the resources of a package.
+ *
+ * A resource that a function gives back unchanged keeps its bytes. A changed one gets back the comments and the order
+ * of fields that the function lost.
+ *
+ * @module
+ */
+
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FunctionFailure } from '../output/function-failure.js';

@@ -1,3 +1,9 @@
+/**
+ * Checks whether a function conforms to the KRM Functions Specification v1 (`krmhub test`).
+ *
+ * @module
+ */
+
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fromJson, readDocument, toJson, writeDocument } from '@krmhub/schema/resource-yaml';

@@ -1,3 +1,9 @@
+/**
+ * Runs functions in containers, with Docker, Podman, or nerdctl.
+ *
+ * @module
+ */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';

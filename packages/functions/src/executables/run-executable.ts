@@ -1,3 +1,12 @@
+/**
+ * Installs executable functions, and runs them.
+ *
+ * What runs is a copy that is verified for each run. The exception is `run-in-place.ts`, for an executable that the
+ * user named and allowed.
+ *
+ * @module
+ */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema/digest';

@@ -1,3 +1,9 @@
+/**
+ * Turns the end of a program into the result of a function, or into its failure.
+ *
+ * @module
+ */
+
 import { constants } from 'node:os';
 import type { RunLimits } from '../limits.js';
 import type { ProgramResult } from '../process/run-program.js';

@@ -1,3 +1,11 @@
+/**
+ * Reads the files of a package, and writes all changes of them or none.
+ *
+ * A write survives a kill and a loss of power: `journal.ts` describes its states.
+ *
+ * @module
+ */
+
 import { realpathSync, statSync } from 'node:fs';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';

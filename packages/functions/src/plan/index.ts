@@ -1,7 +1,11 @@
 /**
- * What to run on a package, in which order, and on what: pure, without files and processes. What loads a library is
- * left out.
+ * Plans which functions run on a package, in which order, and on which resources.
+ *
+ * Pure: no files and no processes. This entry leaves out the modules that load a library.
+ *
+ * @module
  */
+
 export { splitCommandLine } from './command-line.js';
 export {
   type ConfigArguments,

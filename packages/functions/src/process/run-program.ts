@@ -1,3 +1,9 @@
+/**
+ * Runs a program within limits, and ends its process group with krmhub.
+ *
+ * @module
+ */
+
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';

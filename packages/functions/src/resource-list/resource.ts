@@ -1,3 +1,9 @@
+/**
+ * The resources of a package, and ResourceLists: what functions read and write.
+ *
+ * @module
+ */
+
 import type { JsonValue } from '@krmhub/schema/definition';
 import type { ResourceNode, SequenceIndent } from '@krmhub/schema/resource-yaml';
 import type { ResourceIdentity, ResourcePlace } from './identity.js';

@@ -1,3 +1,9 @@
+/**
+ * A sandbox for executables, made with bubblewrap on Linux.
+ *
+ * @module
+ */
+
 import { stat } from 'node:fs/promises';
 import { arch, homedir, platform, release, userInfo } from 'node:os';
 import path from 'node:path';

@@ -1,3 +1,9 @@
+/**
+ * Runs Starlark scripts in a separate process, and lints them.
+ *
+ * @module
+ */
+
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import { FunctionFailure } from '../output/function-failure.js';

@@ -1,3 +1,9 @@
+/**
+ * Tests that every runtime must pass, and sample archives and packages.
+ *
+ * @module
+ */
+
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

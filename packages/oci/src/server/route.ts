@@ -1,3 +1,9 @@
+/**
+ * Routes, ranges, and errors of the OCI distribution specification, for servers.
+ *
+ * @module
+ */
+
 import { isOciDigest, type OciDigest } from '../digest.js';
 import { isRepository } from '../reference.js';
 import { OciError } from './oci-error.js';

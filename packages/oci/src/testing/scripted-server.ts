@@ -1,8 +1,13 @@
+/**
+ * A server with scripted responses, for behavior that no real registry has.
+ *
+ * @module
+ */
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server with scripted responses, for behavior that no real registry has. */
 export interface ScriptedServer {
   /** Host and port. */
   host: string;

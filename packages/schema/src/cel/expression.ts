@@ -1,3 +1,12 @@
+/**
+ * Evaluates CEL expressions at a limited cost.
+ *
+ * CEL has no endless loops, but an expression can still take as long as its author wants. So its steps charge a budget
+ * (`meter-expression.ts`).
+ *
+ * @module
+ */
+
 import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';

@@ -1,3 +1,9 @@
+/**
+ * Describes and checks functionConfigs by the schema of their API version, and generates examples.
+ *
+ * @module
+ */
+
 import { defined } from '../defined.js';
 import { formatPath } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition } from '../documents/definition.js';

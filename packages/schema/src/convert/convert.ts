@@ -1,3 +1,9 @@
+/**
+ * Converts documents of kpt, Porch, and Krew, and any dialect of the KEP, to definitions in normal form.
+ *
+ * @module
+ */
+
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { hasErrors } from '../diagnostics/diagnostic.js';
 import { readDialect } from '../dialects/read-dialect.js';

@@ -1,6 +1,12 @@
-import { compareText } from '../names/compare-text.js';
+/**
+ * Diagnostics, which are problems in documents, and errors of operations.
+ *
+ * A diagnostic has a message, a position, and a fix. Diagnostics are data and are never thrown.
+ *
+ * @module
+ */
 
-/** A problem in a document: message, position, and fix. Diagnostics are data and are never thrown. */
+import { compareText } from '../names/compare-text.js';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];

@@ -1,3 +1,9 @@
+/**
+ * Reads definitions and catalogs in any known dialect into the normal form.
+ *
+ * @module
+ */
+
 import { defined } from '../defined.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { CATALOG_KINDS, type CatalogKind } from '../documents/catalog.js';

@@ -1,3 +1,9 @@
+/**
+ * SHA-256 digests, and canonical JSON to compare content.
+ *
+ * @module
+ */
+
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 

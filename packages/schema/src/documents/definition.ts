@@ -1,6 +1,10 @@
 /**
- * The normal form of a KRM function definition: KEP-2906 "Function Metadata Schema", with the runtimes in the text of
- * the KEP that its schema does not have.
+ * Types and limits of documents in normal form: definitions, catalogs, releases, and snapshots.
+ *
+ * The normal form of a KRM function definition is that of KEP-2906, "Function Metadata Schema", with the runtimes in
+ * the text of the KEP that its schema does not have.
+ *
+ * @module
  */
 
 import type { JsonObject } from './json.js';

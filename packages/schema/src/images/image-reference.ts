@@ -1,5 +1,7 @@
 /**
- * Image references, in the grammar of distribution/reference:
+ * References of images and of Starlark scripts.
+ *
+ * Image references have the grammar of distribution/reference:
  *
  *     reference  = [host "/"] path [":" tag] ["@" digest]
  *     host       = (label *("." label) / "[" IPv6 "]") [":" port]
@@ -8,7 +10,10 @@
  *
  * The first segment is a host only if it has a `.`, `:` or upper-case letter, or is `localhost`.
  * Nothing is filled in: which host, path prefix and tag a bare name gets differs between programs.
+ *
+ * @module
  */
+
 import { defined } from '../defined.js';
 export type ImageReference =
   | { ok: true; host?: string; repository: string; tag?: string; digest?: string }

@@ -1,3 +1,9 @@
+/**
+ * JSON Schemas of documents and functionConfigs, and validation as in Kubernetes.
+ *
+ * @module
+ */
+
 import { KrmhubError } from '../diagnostics/error.js';
 import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
 import {

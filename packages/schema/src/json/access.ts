@@ -1,7 +1,11 @@
+/**
+ * Reads JSON values of unknown structure.
+ *
+ * @module
+ */
+
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
-
-/** Functions to read values of unknown structure. */
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,9 @@
+/**
+ * Reads the public keys of signers, and rejects weak ones.
+ *
+ * @module
+ */
+
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { defined } from '../defined.js';
 import { KrmhubError } from '../diagnostics/error.js';

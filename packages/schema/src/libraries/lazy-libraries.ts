@@ -1,3 +1,11 @@
+/**
+ * Libraries that are loaded on first use.
+ *
+ * Most documents do not need them, and loading takes longer than linting a definition.
+ *
+ * @module
+ */
+
 import { createRequire } from 'node:module';
 import type * as CelLanguage from '@bufbuild/cel';
 import type * as CelExtensions from '@bufbuild/cel/ext';
@@ -6,10 +14,6 @@ import type compareVersions from 'semver/functions/compare.js';
 import type correctLicense from 'spdx-correct';
 import type * as PublicSuffixes from 'tldts';
 
-/**
- * Libraries that are loaded on first use. Most documents do not need them, and loading takes longer than linting a
- * definition.
- */
 const require = createRequire(import.meta.url);
 
 export type CelLibrary = typeof CelLanguage & typeof CelExtensions;

@@ -1,3 +1,9 @@
+/**
+ * SPDX license expressions: whether they are valid, and which licenses they allow.
+ *
+ * @module
+ */
+
 import parseLicense, { type Expression } from 'spdx-expression-parse';
 import { loadLicenseCorrection } from '../libraries/lazy-libraries.js';
 import { suggest } from '../names/suggest.js';

@@ -1,3 +1,11 @@
+/**
+ * Lints files of definitions and catalogs.
+ *
+ * `rules.ts` lists the rules, and `codes.ts` their codes, severities, and fixes.
+ *
+ * @module
+ */
+
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
 import { defined } from '../defined.js';

@@ -1,3 +1,9 @@
+/**
+ * API groups, versions, and kinds, and how names are compared, matched, and suggested.
+ *
+ * @module
+ */
+
 import { compareText } from './compare-text.js';
 
 /**

@@ -1,3 +1,9 @@
+/**
+ * Random numbers and mutations of texts for property tests, reproducible by a seed.
+ *
+ * @module
+ */
+
 /** Seeded random numbers, so that a failing property test is reproducible (mulberry32). */
 export class Random {
   #state: number;

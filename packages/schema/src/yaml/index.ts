@@ -1,4 +1,8 @@
-/** The only module that parses YAML and JSON text. */
+/**
+ * Reads YAML and JSON documents within limits, and reports problems with their positions.
+ *
+ * @module
+ */
 
 export { type CodeEntry, VALUE_CODES, YAML_CODES, type YamlCode } from './codes.js';
 export { exactIntegers } from './exact-integers.js';

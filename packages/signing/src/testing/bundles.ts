@@ -1,9 +1,13 @@
+/**
+ * Valid and invalid bundles and logs for tests, signed with generated keys.
+ *
+ * @module
+ */
+
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { BUNDLE_MEDIA_TYPE, type PublicKey, publicKey, publicKeyHint } from '@krmhub/schema';
 import { dsse } from '@sigstore/core';
 import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from '../statement.js';
-
-/** Valid and invalid bundles and logs for tests, signed with generated keys. */
 
 export interface TestKey {
   privateKey: KeyObject;

@@ -1,3 +1,9 @@
+/**
+ * Fetches catalogs, folders, and whole trees from git repositories.
+ *
+ * @module
+ */
+
 import type { SourceAddress } from '@krmhub/catalog';
 import { isInsecure } from '@krmhub/catalog/recipe/source-address';
 import { defined } from '@krmhub/schema/defined';

@@ -1,3 +1,9 @@
+/**
+ * Fetches catalogs and files over HTTP.
+ *
+ * @module
+ */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';

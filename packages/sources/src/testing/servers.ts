@@ -1,3 +1,9 @@
+/**
+ * Servers, repositories, and certificates for tests of fetches.
+ *
+ * @module
+ */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

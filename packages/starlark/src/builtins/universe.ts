@@ -1,3 +1,9 @@
+/**
+ * Built-in functions, and the methods of strings, bytes, lists, dicts, and sets.
+ *
+ * @module
+ */
+
 import { Builtin, type BuiltinBody } from '../values/builtin.js';
 import type { Value } from '../values/value.js';
 import { dict, set } from './collections.js';

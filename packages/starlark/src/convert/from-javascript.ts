@@ -1,3 +1,9 @@
+/**
+ * Converts values between JavaScript and Starlark.
+ *
+ * @module
+ */
+
 import { Bytes } from '../values/bytes.js';
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';

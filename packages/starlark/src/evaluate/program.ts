@@ -1,3 +1,9 @@
+/**
+ * Compiles programs to JavaScript, and runs them.
+ *
+ * @module
+ */
+
 import { UNIVERSE } from '../builtins/universe.js';
 import { DEFAULT_DIALECT, type Dialect } from '../resolve/dialect.js';
 import { resolve } from '../resolve/resolve.js';

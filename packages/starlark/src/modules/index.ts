@@ -1,3 +1,9 @@
+/**
+ * Modules for programs: base64, hash, json, math, re, struct, and time.
+ *
+ * @module
+ */
+
 import type { Value } from '../values/value.js';
 import { BASE64_MODULE } from './base64.js';
 import { HASH_MODULE } from './hash.js';

@@ -1,3 +1,9 @@
+/**
+ * Regular expressions in RE2 syntax, matched in linear time.
+ *
+ * @module
+ */
+
 import { runeWidth } from '../text/utf8.js';
 import { type Match, Matcher } from './matcher.js';
 import { parsePattern } from './parse.js';

@@ -1,3 +1,9 @@
+/**
+ * Finds what each name of a program refers to, and checks what the grammar does not.
+ *
+ * @module
+ */
+
 import type { SyntaxProblem } from '../syntax/syntax-error.js';
 import { StarlarkSyntaxError } from '../syntax/syntax-error.js';
 import type { SyntaxTree } from '../syntax/tree.js';

@@ -1,3 +1,9 @@
+/**
+ * Parses a program into a syntax tree.
+ *
+ * @module
+ */
+
 import { parseExpressionList, parseLoopTarget, parseTest } from './parse-expression.js';
 import { parseLoad } from './parse-load.js';
 import { parseIdentifier, parseParameters } from './parse-parameters.js';

@@ -1,6 +1,10 @@
 /**
- * UTF-8 in byte strings: JavaScript strings with one character, U+0000 to U+00FF, per byte. Functions that work on the
- * bytes of a Starlark string take and return them.
+ * Text as bytes and characters: UTF-8, properties of code points, and printed floats.
+ *
+ * Functions that work on the bytes of a Starlark string take and return byte strings: JavaScript strings with one
+ * character, U+0000 to U+00FF, per byte.
+ *
+ * @module
  */
 
 /** What decoding gives for a byte that is not part of valid UTF-8. */

@@ -1,3 +1,9 @@
+/**
+ * Starlark values, their operations, and the limits of a run.
+ *
+ * @module
+ */
+
 import { EvaluationError } from './evaluation-error.js';
 import type { Thread } from './thread.js';
 

@@ -1,3 +1,9 @@
+/**
+ * Classes of the changes between two catalogs, by their impact on the users of a catalog.
+ *
+ * @module
+ */
+
 import type { FunctionName } from '@krmhub/schema';
 import type { CompatibilityRule } from '../rules.js';
 

@@ -1,3 +1,13 @@
+/**
+ * Reads single entries of a catalog without parsing the others.
+ *
+ * A document in the layout that krmhub writes is split by its lines. `normalizeCatalog` brings any other catalog into
+ * such a layout. With an index of the entries, a lookup reads the header and one bucket of the index, and the bytes of
+ * one entry.
+ *
+ * @module
+ */
+
 import type { FunctionName } from '@krmhub/schema';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
 

@@ -1,3 +1,9 @@
+/**
+ * CEL functions of Kubernetes and of CEL extensions, for example for quantities and URLs.
+ *
+ * @module
+ */
+
 import type { CelInput, CelMap, CelValue } from '@bufbuild/cel';
 import { loadCel } from '../../libraries/lazy-libraries.js';
 

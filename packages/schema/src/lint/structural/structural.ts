@@ -1,3 +1,9 @@
+/**
+ * Lint rules for the schemas of functionConfigs, which must be structural as in Kubernetes.
+ *
+ * @module
+ */
+
 import { objectField, versionsOf } from '../../json/access.js';
 import { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Rule } from '../rule.js';

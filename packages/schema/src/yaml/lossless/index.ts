@@ -1,6 +1,9 @@
 /**
- * YAML that is passed on: read, compared and written without deciding what its scalars mean. `edit.ts` needs another
- * library.
+ * YAML that is passed on: read, compared, and written without deciding what its scalars mean.
+ *
+ * `edit.ts` is not exported here because it needs another library.
+ *
+ * @module
  */
 
 export { isSameYaml } from './compare.js';

@@ -1,6 +1,9 @@
 /**
- * Kubernetes resources that are read, changed and written with the bytes that kyaml writes: comments, styles and the
- * order of fields stay. Resources that krmhub itself only reads use the parent module.
+ * Reads, changes, and writes Kubernetes resources with the bytes that kyaml writes.
+ *
+ * Comments, styles, and the order of fields stay. Resources that krmhub itself only reads use the parent module.
+ *
+ * @module
  */
 
 export { copyComments } from './copy-comments.js';

@@ -1,3 +1,9 @@
+/**
+ * The module `time`: times, durations, time zones, and their formats, without a clock.
+ *
+ * @module
+ */
+
 import { wantInt64 } from '../../builtins/arguments.js';
 import { Builtin, type BuiltinBody } from '../../values/builtin.js';
 import { EvaluationError } from '../../values/evaluation-error.js';
