@@ -1,3 +1,9 @@
+/**
+ * The program of the registry server, and what all of its modules share: limits, the log, and metrics.
+ *
+ * @module
+ */
+
 import { KrmhubError } from '@krmhub/schema';
 import { createLog, LogOutput, loadConfig, startRegistry } from './server/serve.js';
 

@@ -1,3 +1,12 @@
+/**
+ * Applies recipes, and deletes, restores, and purges catalogs.
+ *
+ * A recipe is stored as its text. Applying it wakes the refresher and the snapshot builder, which sync and build in the
+ * background. An author can name the recipe that the new one replaces, so that no change of another author is lost.
+ *
+ * @module
+ */
+
 import type { ApplyResult, Diagnostic } from '@krmhub/api/model';
 import type { CatalogReader, SnapshotStore } from '@krmhub/catalog';
 import { type Recipe, readRecipe } from '@krmhub/catalog';

@@ -1,3 +1,13 @@
+/**
+ * Reads requests and writes responses by the rules that all routes share.
+ *
+ * A route declares its parameters, which are checked before its handler runs. Bodies are read within limits of size and
+ * memory (request-body.ts, body-memory.ts). Documents are sent with an ETag, in the coding that the client prefers
+ * (negotiated-document.ts). A failure is an RFC 9457 problem (problem-response.ts).
+ *
+ * @module
+ */
+
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';

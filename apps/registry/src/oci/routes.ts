@@ -1,16 +1,20 @@
 /**
- * The OCI registry. A repository is rows: its blobs, its manifests with their exact bytes, what each manifest names,
- * and tags. Only large blobs are files, written and hashed as they arrive, and named by a row once they are durable.
+ * The OCI registry at `/v2/`: pulls, pushes, and releases that are published by a push.
  *
- * - Every release and snapshot gets its manifest and tag in the transaction that creates it. The manifest is built
- *   from the content, so its digest is stable. The row of its blob refers to the file of the release or the rendition,
- *   so reads have no special case.
+ * A repository is rows: its blobs, its manifests with their exact bytes, what each manifest names, and tags. Only large
+ * blobs are files, written and hashed as they arrive, and named by a row once they are durable.
+ *
+ * - Every release and snapshot gets its manifest and tag in the transaction that creates it. The manifest is built from
+ *   the content, so its digest is stable. The row of its blob refers to the file of the release or the rendition, so
+ *   reads have no special case.
  * - Under `functions/`, pushing a tag publishes, through the same plan (publish-artifact.ts). Under `catalogs/`, only
  *   referrers of a snapshot are accepted.
  * - Reads need no credentials. `/v2/token` exchanges a token of the registry for a short-lived signed one, as OCI
  *   clients expect.
  * - The collector removes blobs that no manifest names and no client used for two hours, then the files that no row
  *   names.
+ *
+ * @module
  */
 
 import { HTTP_STATUS } from '@krmhub/api/problem';

@@ -1,4 +1,10 @@
-/** What operators' commands do with a data folder, without serving it. */
+/**
+ * What operators' commands do with a data folder, besides serving it: checks, backups, moves, and keys.
+ *
+ * This file exports what the command line needs for them.
+ *
+ * @module
+ */
 
 export { parseTakedowns } from '../publish/takedown/record.js';
 export { loadConfig } from '../server/config-file.js';

@@ -1,5 +1,7 @@
 /**
- * Publishing a release, in four steps. The route authorizes on the parsed group before them.
+ * Publishes releases, and yanks and deprecates existing ones.
+ *
+ * A publish has four steps. The route authorizes on the parsed group before them.
  *
  * - Plan (plan-release.ts): `planPublish` lints the bytes again, because the registry does not trust the lint of a
  *   client, and compares the definition with the release before it. Large definitions are planned in a bounded process,
@@ -11,6 +13,8 @@
  * - Report what happened, or what would happen.
  *
  * If a concurrent change comes in between, all steps begin again.
+ *
+ * @module
  */
 
 import type { PublishResult } from '@krmhub/api/model';

@@ -1,3 +1,11 @@
+/**
+ * Handlers of the HTTP API: they authorize, read the body, call another module, and write its result.
+ *
+ * The contract of each route is in packages/api/src/routes.ts.
+ *
+ * @module
+ */
+
 import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';

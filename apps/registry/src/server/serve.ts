@@ -1,3 +1,12 @@
+/**
+ * Starts and stops the server: settings, wiring, the HTTP application, readiness, and metrics.
+ *
+ * open-registry.ts wires all modules without a socket, and app.ts makes the HTTP application of it. Cached catalogs and
+ * large blobs are served on node:http, in front of the framework.
+ *
+ * @module
+ */
+
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,

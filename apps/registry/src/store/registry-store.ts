@@ -1,3 +1,13 @@
+/**
+ * Storage of the registry: rows in a database, other bytes as blobs, and the paths in the data folder.
+ *
+ * Bytes are durable before the transaction that names them. Small files are rows, so that one sync stores them with
+ * their release. open-store.ts opens the database: SQLite or PostgreSQL. Other modules name only the parts of
+ * `RegistryStore` that they need.
+ *
+ * @module
+ */
+
 import type {
   EventStore,
   FunctionStore,

@@ -1,3 +1,11 @@
+/**
+ * Registries, upstream servers, clients, and keys for tests. The server never imports it.
+ *
+ * A test registry has the real stores, and a clock that tests move.
+ *
+ * @module
+ */
+
 import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

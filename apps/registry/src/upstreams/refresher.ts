@@ -1,25 +1,29 @@
-import type { Metrics } from '../metrics.js';
 /**
- * Syncing upstream catalogs. The state of a source belongs to the catalog whose recipe names it: its last good copy,
- * its entries and when each was first seen with these bytes, the highest known serial, and the last problem.
+ * Syncs upstream catalogs: fetches them when they are due, verifies them, and stores their entries.
+ *
+ * The state of a source belongs to the catalog whose recipe names it: its last good copy, its entries and when each was
+ * first seen with these bytes, the highest known serial, and the last problem.
  *
  * - Content is read in a bounded process, because it can be hostile. `planRefresh` rejects a lower serial, another
  *   catalog under a known serial, and a signature that expired, is invalid, or is missing now. Then the last good copy
  *   is served and marked stale.
  * - A sync that changes something appends an event. So does time, when entries reach the minimum age of a recipe
- *   (`catalog.clock` is the time by which a catalog is judged). So a build handles only changes and gives the same as
- *   a full build.
+ *   (`catalog.clock` is the time by which a catalog is judged). So a build handles only changes and gives the same as a
+ *   full build.
  * - While an entry is too young, the entry before it is served.
- * - A group belongs to the sources whose `match` names it, otherwise to this registry if it has or had a release in
- *   it. Entries of other sources are claims: rejected and reported.
+ * - A group belongs to the sources whose `match` names it, otherwise to this registry if it has or had a release in it.
+ *   Entries of other sources are claims: rejected and reported.
  * - A new recipe is built once each of its sources was synced, so that no client gets a catalog without one of them.
  * - Entries have no release. Their digest is that of their normal form, which is stored once, as it is rendered.
+ *
+ * @module
  */
 
 import { readSourceAddress, type SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import { CopySweep } from './copy-sweep.js';
 import { MinimumAgeScheduler } from './minimum-age.js';

@@ -1,11 +1,16 @@
 /**
- * Web pages. HTML is rendered with components that are functions of what was read (hono/jsx), from the same store calls
- * as the API.
+ * Web pages of the registry, and what all of them share: addresses, layout, Markdown, and responses.
  *
- * Pages that show a definition are rendered once, in another thread (derive/derivation.ts). Other expensive parts are
- * cached by the digest of their input, such as the counts of a catalog. Lists are pages of the store, never whole
- * catalogs. Assets have URLs with their digest. No page runs a script or style that is not such a file, and nothing is
- * loaded from other sites. Everything is escaped except the output of the Markdown renderer, which treats HTML as text.
+ * HTML is rendered with components that are functions of what was read (hono/jsx), from the same store calls as the
+ * API.
+ *
+ * Pages that show a definition are rendered once, in another thread (workers/derive/derivation.ts). Other expensive
+ * parts are cached by the digest of their input, such as the counts of a catalog. Lists are pages of the store, never
+ * whole catalogs. Assets have URLs with their digest. No page runs a script or style that is not such a file, and
+ * nothing is loaded from other sites. Everything is escaped except the output of the Markdown renderer, which treats
+ * HTML as text.
+ *
+ * @module
  */
 
 import type { RouteConfig } from '@hono/zod-openapi';

@@ -1,7 +1,7 @@
-import { defined } from '@krmhub/schema/defined';
-import type { Metrics } from '../../metrics.js';
 /**
- * Building snapshots. The event log is the work list: a catalog records the last event that it includes.
+ * Builds snapshots of catalogs in the background, from the events since the last build.
+ *
+ * The event log is the work list: a catalog records the last event that it includes.
  *
  * - A build selects entries from release summaries, only for functions that later events touched; a policy also reads
  *   their definitions. A new recipe selects every function again. Releases that arrive during a build, or during the
@@ -14,13 +14,17 @@ import type { Metrics } from '../../metrics.js';
  *   no other catalog. A publish waits only for catalogs that list its function.
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
  *   contains. One transaction commits entries, snapshot, and signature.
+ *
+ * @module
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SearchStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
+import type { Metrics } from '../../metrics.js';
 import { RwLock } from '../../workers/locks/rw-lock.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';

@@ -1,3 +1,12 @@
+/**
+ * Snapshots in the dialects of other tools, each written on its first request.
+ *
+ * Writing the profile of a large snapshot takes long, so it is done once, in another thread, and stored as files. If a
+ * later version of the program renders the dialect differently, the profile is written again.
+ *
+ * @module
+ */
+
 import { type BlobStore, PROFILE_DIALECTS, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError, type Profile } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';

@@ -1,3 +1,13 @@
+/**
+ * Splits catalogs into compressed segments, and hashes their documents.
+ *
+ * The cost of a build follows the change: it compresses the segments that changed (gzip.ts), and continues the hashes
+ * from a checkpoint before the first change (checkpoint-hasher.ts). A read concatenates segments instead of compressing
+ * a document (catalog-documents.ts).
+ *
+ * @module
+ */
+
 import {
   type AddedSegment,
   type CatalogEntryRow,

@@ -1,9 +1,13 @@
 /**
- * Responses with the newest snapshot of a catalog, and with one of its entries. Each is decided once for a snapshot,
- * and both ways to read a catalog take it from here: the bare server in front of the framework (stored-responses.ts)
- * sends what is in memory, and the routes find the rest.
+ * Serves catalogs and single entries, from memory where possible.
+ *
+ * Each response with the newest snapshot of a catalog, and with one of its entries, is decided once for a snapshot.
+ * Both ways to read a catalog take it from here: the bare server in front of the framework (stored-responses.ts) sends
+ * what is in memory, and the routes find the rest.
  *
  * The ETag is the digest of the bytes, with a suffix for each content coding (segments/catalog-documents.ts).
+ *
+ * @module
  */
 
 import { fillPath } from '@krmhub/api/paths';

@@ -1,15 +1,19 @@
 /**
- * Signing snapshots. The registry has its own keys, files next to the database. A key signs from its start time until
- * that of the next key.
+ * Signs snapshots and profiles, and manages the keys of the registry.
+ *
+ * The registry has its own keys, files next to the database. A key signs from its start time until that of the next
+ * key.
  *
  * A build signs `snapshot.json`, every rendition, and the manifest by their digests, with catalog, serial, and expiry.
  * The bundle is committed with the snapshot, as a row and as a referrer in the repository of the catalog, so no
- * snapshot is without a signature. A client verifies the newest bundle with its pinned key first, then reads
- * everything else by the serial in it.
+ * snapshot is without a signature. A client verifies the newest bundle with its pinned key first, then reads everything
+ * else by the serial in it.
  *
  * renewal.ts signs a newest snapshot again when half of its time is over or its key was replaced; only the expiry
  * changes. sign-profile.ts adds the digest of a profile when it is written first. registry-keys.ts makes a key at the
  * first start only. If something was signed and no key is present, the registry does not start.
+ *
+ * @module
  */
 
 import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';

@@ -1,3 +1,12 @@
+/**
+ * Tokens, their rights, the rate limits of requests, and the log of requests.
+ *
+ * Reads are public, and ignore tokens. An operation needs a scope in a group, or in every group if it concerns the
+ * whole registry. The row of a token has only the hash of its secret.
+ *
+ * @module
+ */
+
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';

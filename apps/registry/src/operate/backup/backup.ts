@@ -1,3 +1,13 @@
+/**
+ * Backs up a registry, which may be running, and restores a data folder from a backup.
+ *
+ * The database is copied first, as of one moment. Blobs are durable before the rows that name them, so each row of the
+ * copy finds its blob. `backup.json` is written last, so a folder with it contains a complete backup. A restore moves
+ * the database into place last, so an interrupted one leaves no registry.
+ *
+ * @module
+ */
+
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,6 +1,10 @@
 /**
- * `krmhub fsck`. It reads one state of the database next to the registry that serves it, and the files as they are.
- * What a publish or a build has in flight is not named by that state yet, and is not damage.
+ * Checks everything in a data folder or a backup for damage (`krmhub fsck`), and changes nothing.
+ *
+ * It reads one state of the database next to the registry that serves it, and the files as they are. What a publish or
+ * a build has in flight is not named by that state yet, and is not damage.
+ *
+ * @module
  */
 
 import { KrmhubError } from '@krmhub/schema';

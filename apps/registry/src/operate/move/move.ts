@@ -1,8 +1,12 @@
 /**
- * `krmhub move`. Most files are copied while the registry serves everything. Then its database rejects changes, and the
- * other files and all rows are copied; reads continue. The rows come last, in one transaction: until then, the target
- * is marked and no registry starts there. A move that fails lets the source change again. After one that was killed,
- * the same command continues.
+ * Moves a registry to another data folder, database, or store of blobs (`krmhub move`).
+ *
+ * Most files are copied while the registry serves everything. Then its database rejects changes, and the other files
+ * and all rows are copied; reads continue. The rows come last, in one transaction: until then, the target is marked and
+ * no registry starts there. A move that fails lets the source change again. After one that was killed, the same command
+ * continues.
+ *
+ * @module
  */
 
 import { rm } from 'node:fs/promises';

@@ -1,15 +1,19 @@
 /**
- * Takedowns. Rows come first: one transaction replaces the release with a tombstone, ends its catalog entries, and
- * withdraws the snapshots with them (names and digests remain; bytes answer 410). It updates the search row and
- * invalidates every build that was planned before. If the newest snapshot is withdrawn, the catalog answers 503 until
- * the next build, which follows immediately.
+ * Takedowns: delete every byte of a release, also after a restore of an older backup.
+ *
+ * Rows come first: one transaction replaces the release with a tombstone, ends its catalog entries, and withdraws the
+ * snapshots with them (names and digests remain; bytes answer 410). It updates the search row and invalidates every
+ * build that was planned before. If the newest snapshot is withdrawn, the catalog answers 503 until the next build,
+ * which follows immediately.
  *
  * Then the bytes: the record next to the database (record.ts), unused blobs, profiles, and, after the builds, the
  * database file, which is rewritten. Until all is done, the tombstone is marked unfinished, and the next start
  * continues.
  *
- * Callers that store bytes before rows hold `bytesLock` for reading. Deleting bytes holds it for writing and pauses
- * the snapshot builder, so that no blob is deleted between a put and its commit.
+ * Callers that store bytes before rows hold `bytesLock` for reading. Deleting bytes holds it for writing and pauses the
+ * snapshot builder, so that no blob is deleted between a put and its commit.
+ *
+ * @module
  */
 
 import {

@@ -1,13 +1,17 @@
 /**
- * Bundles of releases. A bundle arrives with a publish, with `attach`, or as a referrer that a client pushes.
+ * Verifies signatures of releases, and applies the signing policies to them.
+ *
+ * A bundle arrives with a publish, with `attach`, or as a referrer that a client pushes.
  *
  * It is verified once: who signed, when, and that it covers this release by its name or its manifest. The result is
- * stored with the release (`ReleaseBundle`), and the bytes as a referrer in the repository of the function. Whether
- * the signer is trusted is evaluated on each read under the current policies (`judgeSignatures`), so a revocation
- * needs no migration.
+ * stored with the release (`ReleaseBundle`), and the bytes as a referrer in the repository of the function. Whether the
+ * signer is trusted is evaluated on each read under the current policies (`judgeSignatures`), so a revocation needs no
+ * migration.
  *
  * A key that no policy names is derived from the signature (`recoverPublicKey`): its fingerprint is pinned like every
  * other signer. A signature whose key cannot be derived is not evidence until a policy contains the key.
+ *
+ * @module
  */
 
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle, type TestSummary } from '@krmhub/catalog';

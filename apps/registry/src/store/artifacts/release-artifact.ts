@@ -1,3 +1,12 @@
+/**
+ * Releases and snapshots as OCI artifacts: manifests, repositories, and where the bytes of a blob are.
+ *
+ * A manifest follows from the content, so its digest is the same whenever it is made. The row of a blob says where its
+ * bytes are, such as in a release, so that no content is stored twice (stored-blob.ts).
+ *
+ * @module
+ */
+
 import type { ReleaseRecord, SnapshotRecord } from '@krmhub/catalog';
 import {
   ARTIFACT_MEDIA_TYPES,

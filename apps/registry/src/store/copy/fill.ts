@@ -1,3 +1,12 @@
+/**
+ * Copies the rows of a registry to another database, and compares the copy with the original.
+ *
+ * Backups, checks, and moves use it. The rows are read as of one moment and stored in one transaction, so a copy is
+ * complete or empty. tables.ts says which tables no copy has, and why: for example, search is made again from the rows.
+ *
+ * @module
+ */
+
 import type { SearchDocument } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';

@@ -1,6 +1,9 @@
 /**
- * The database: PostgreSQL 14 or later. Work is the same as in SQLite; search is an index file of each process, which
- * follows the database.
+ * The store of records in PostgreSQL 14 or later.
+ *
+ * Work is the same as in SQLite; search is an index file of each process, which follows the database.
+ *
+ * @module
  */
 
 import pg from 'pg';

@@ -1,12 +1,15 @@
 /**
- * Search. Each function has one row and one full-text document, made from its displayed release: the newest that is
- * not yanked.
+ * Search over functions: full text, filters, facet counts, and the order of results.
+ *
+ * Each function has one row and one full-text document, made from its displayed release: the newest that is not yanked.
  *
  * SQLite's full-text index finds words: kind first, then tags, description, group, and publisher. Filters, facet
  * counts, and order run over arrays in memory that hold, for each function, the number of its set of values
- * (search/facet-column.ts), so a search over everything is one loop. The event log and the serials of catalogs say
- * which functions to read again, so a search sees every committed write. The first page without a query is cached
- * until the next change.
+ * (facet-column.ts), so a search over everything is one loop. The event log and the serials of catalogs say which
+ * functions to read again, so a search sees every committed write. The first page without a query is cached until the
+ * next change.
+ *
+ * @module
  */
 
 import type {

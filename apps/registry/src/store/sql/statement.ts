@@ -1,3 +1,11 @@
+/**
+ * Statements and work of transactions, independent of the database that runs them.
+ *
+ * The records are written once for SQLite and PostgreSQL. Where the databases differ, a statement has the SQL of both.
+ *
+ * @module
+ */
+
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 
 /**

@@ -1,7 +1,11 @@
 /**
- * The database: SQLite in WAL mode, one process per file. Writes that arrive together share a transaction and a sync of
- * the log, which does not block the thread (log-sync.ts). A write that finds the database locked by another program
- * waits between turns of the event loop, so that reads continue.
+ * The store of records in SQLite: WAL mode, one process per file.
+ *
+ * Writes that arrive together share a transaction and a sync of the log, which does not block the thread (log-sync.ts).
+ * A write that finds the database locked by another program waits between turns of the event loop, so that reads
+ * continue.
+ *
+ * @module
  */
 
 import type { Log } from '../../log.js';

@@ -1,3 +1,9 @@
+/**
+ * Badges: SVG images with one fact about a function, for READMEs on other sites.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, type EntryReader, type FunctionRecord } from '@krmhub/catalog';

@@ -1,3 +1,12 @@
+/**
+ * Preview images of functions, which other sites show with a link.
+ *
+ * They are PNG files, because sites that show previews accept no SVG. The registry draws them itself, with glyphs from
+ * a file, so that it needs no browser and no font.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, type EntryReader } from '@krmhub/catalog';

@@ -1,3 +1,12 @@
+/**
+ * Pages of catalogs: functions, sources, history, trust, recipe, report, and comparison of snapshots.
+ *
+ * Large catalogs have 20,000 entries and more. So a page reads only its part of them, and counts are cached until the
+ * catalog changes.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
 import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';

@@ -1,3 +1,9 @@
+/**
+ * Files for browsers and crawlers: robots.txt, sitemaps, OpenSearch, and search suggestions.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
 import type { SearchStore } from '@krmhub/catalog';

@@ -1,3 +1,9 @@
+/**
+ * Failures as pages for browsers, and as problems for programs.
+ *
+ * @module
+ */
+
 import type { RegistryContext } from '../../http/context.js';
 import type { ProblemDeps } from '../../http/problem-response.js';
 import { failureResponse, problemResponse } from '../../http/problem-response.js';

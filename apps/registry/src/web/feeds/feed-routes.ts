@@ -1,3 +1,11 @@
+/**
+ * Atom feeds of releases: of the whole registry, and of one function.
+ *
+ * A feed is paged by positions that new entries do not move, so that its links stay correct.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import type { EventStore, FunctionStore } from '@krmhub/catalog';

@@ -1,3 +1,12 @@
+/**
+ * Pages of functions and their releases: overview, configuration, signatures, releases, source, and comparison.
+ *
+ * A request reads what a page depends on, without the definition (read-function.ts). The page is rendered from that
+ * input in another thread, unless it is cached (function-document.tsx).
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';

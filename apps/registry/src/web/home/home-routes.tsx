@@ -1,3 +1,9 @@
+/**
+ * The first page of a registry, and the page on how to install the command line.
+ *
+ * @module
+ */
+
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { CatalogReader, SearchStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';

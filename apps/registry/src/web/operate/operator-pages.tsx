@@ -1,19 +1,21 @@
-import type { Authority } from '../../http/auth/authorize.js';
-import type { Site } from '../site.js';
 /**
- * Operator pages under `/operate`. A session is a row of the database and a random number in a cookie; the row has the
- * hash of both cookie and token, and no rights. Each request checks the token as the API does, so a revocation ends the
- * session at once.
+ * Operator pages under `/operate`, for users who sign in with a token of the registry.
+ *
+ * A session is a row of the database and a random number in a cookie; the row has the hash of both cookie and token,
+ * and no rights. Each request checks the token as the API does, so a revocation ends the session at once.
  *
  * Sessions are not signed texts, because signing out could not end those. Their number has a limit (`maxSessions`).
- * Only these pages read the cookie, and they never read `Authorization`. A form must come from our own origin and carry the key of its session; the sign-in form, which has
- * no session yet, relies on the origin. Responses are private: `no-store`, no other origin, and uncompressed, because
- * they contain secrets.
+ * Only these pages read the cookie, and they never read `Authorization`. A form must come from our own origin and carry
+ * the key of its session; the sign-in form, which has no session yet, relies on the origin. Responses are private:
+ * `no-store`, no other origin, and uncompressed, because they contain secrets.
+ *
+ * @module
  */
 
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import { KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../../http/auth/authorize.js';
 import { authenticateHash, authenticateSecret, refuseLacking } from '../../http/auth/authorize.js';
 import { hashSecret } from '../../http/auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -21,6 +23,7 @@ import type { EndpointInput } from '../../http/endpoint.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
+import type { Site } from '../site.js';
 import { ForbiddenPage } from './forbidden-page.js';
 import { FORM_KEY } from './form-key.js';
 import { Frame } from './frame.js';

@@ -1,3 +1,9 @@
+/**
+ * Components that several pages use: text from publishers, labels, tabs, digests, times, and lists.
+ *
+ * @module
+ */
+
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { cutText, visibleText } from '../visible-text.js';
 

@@ -1,3 +1,9 @@
+/**
+ * Public pages of the signing policies: which signers this registry trusts.
+ *
+ * @module
+ */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import type { PolicyReader } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';

@@ -1,3 +1,9 @@
+/**
+ * The page of the HTTP API, rendered from its OpenAPI document.
+ *
+ * @module
+ */
+
 import { createRoute } from '@hono/zod-openapi';
 import type { RegistryApp } from '../../http/context.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';

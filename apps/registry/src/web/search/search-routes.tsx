@@ -1,3 +1,9 @@
+/**
+ * The search page: results, facets, and suggestions for a search without results.
+ *
+ * @module
+ */
+
 import { createRoute } from '@hono/zod-openapi';
 import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
 import type { FacetCount, SearchStore } from '@krmhub/catalog';

@@ -1,12 +1,16 @@
 /**
- * Derived documents: pages, JSON Schemas, profiles, and reports. They depend only on stored bytes that never change and
- * on a small input, such as the verdicts on a release. A definition can be almost a megabyte, and one client can ask
- * for its page all the time, so:
+ * Derived documents: pages, JSON Schemas, profiles, and reports.
+ *
+ * They depend only on stored bytes that never change and on a small input, such as the verdicts on a release. A
+ * definition can be almost a megabyte, and one client can ask for its page all the time, so:
  *
  * - The input determines the bytes, and these the ETag, so it is the same in every process. A client that has the
  *   document gets a 304, and a process that has rendered it once does not again.
- * - A document is rendered once, in a thread of its own (derive-thread.ts), and then cached with its compressed forms.
+ * - A document is rendered once, in a thread of its own (server/derive-thread.ts), and then cached with its compressed
+ *   forms.
  * - The main thread never parses a definition to answer a read. Details of functions contain it as it is stored.
+ *
+ * @module
  */
 
 import type { BlobStore, FunctionReader, SnapshotStore } from '@krmhub/catalog';

@@ -1,11 +1,15 @@
 /**
- * Threads. The main thread answers HTTP and writes. Worker threads with their own database connections search, build
- * snapshots, sync sources, move the log into the database, and rewrite the database after a takedown. One without a
- * connection hashes large catalogs.
+ * Runs work in worker threads, and work on hostile input in bounded processes.
+ *
+ * The main thread answers HTTP and writes. Worker threads with their own database connections search, build snapshots,
+ * sync sources, move the log into the database, and rewrite the database after a takedown. One without a connection
+ * hashes large catalogs.
  *
  * Messages carry calls, results, and notifications: a new snapshot is announced before any caller learns of it. If a
  * thread fails, its pending calls are rejected and it starts again. Hostile input is read in a bounded process instead
  * of a thread (bounded-process.ts), because V8 can end the whole process when the heap of one thread is full.
+ *
+ * @module
  */
 
 import type { Worker } from 'node:worker_threads';

@@ -1,3 +1,12 @@
+/**
+ * Locks, queues, and turns that order the work of one process.
+ *
+ * Other processes of the registry do not see them. Between processes, transactions find conflicts, and `BytesLock`
+ * guards stored bytes (processes/processes.ts).
+ *
+ * @module
+ */
+
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 

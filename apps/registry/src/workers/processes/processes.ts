@@ -1,7 +1,11 @@
 /**
- * The processes of a registry. With SQLite, there is one. With PostgreSQL, any number of them serve one database
- * (store/postgres/processes/): one of them leads, which means that it does the work that only one may do, such as
- * building snapshots; and a process that deletes bytes waits until none of them stores any.
+ * The processes of a registry: the leader, calls to it, and the events of the other processes.
+ *
+ * With SQLite, there is one. With PostgreSQL, any number of them serve one database (store/postgres/processes/): one of
+ * them leads, which means that it does the work that only one may do, such as building snapshots; and a process that
+ * deletes bytes waits until none of them stores any.
+ *
+ * @module
  */
 
 /** Work that only the leader does. */

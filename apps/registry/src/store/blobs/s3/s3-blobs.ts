@@ -1,7 +1,11 @@
 /**
- * Blobs as objects of an S3-compatible store, by digest. Blobs of moderate size are read through a cache on the local
- * disk, whose files stay readable while a blob is deleted; larger ones are streamed. The store verifies the SHA-256 of
- * what it stores, and does not replace an object; krmhub verifies what it reads.
+ * Blobs as objects of an S3-compatible store, by digest.
+ *
+ * Blobs of moderate size are read through a cache on the local disk, whose files stay readable while a blob is deleted;
+ * larger ones are streamed. The store verifies the SHA-256 of what it stores, and does not replace an object; krmhub
+ * verifies what it reads.
+ *
+ * @module
  */
 
 import { createHash } from 'node:crypto';

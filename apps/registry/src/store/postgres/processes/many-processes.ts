@@ -1,17 +1,17 @@
 /**
- * The processes of a registry on one database. Each has a row that it renews. All times are those of the database, so
- * that clocks of machines do not matter.
+ * The processes of a registry on one PostgreSQL database: their rows, leases, and exclusive work.
  *
+ * Each has a row that it renews. All times are those of the database, so that clocks of machines do not matter.
  * - A row that was not renewed in time is lost, and any process deletes it; earlier if its connection has ended. Each
- *   write transaction requires the row of its process (`require_process`), in the round trip that begins it. So a
- *   process that was paused cannot commit after the others went on without it. It joins again with another ID, once it
- *   stores no bytes any more.
+ *   write transaction requires the row of its process (`require_process`), in the round trip that begins it. So a paused
+ *   process cannot commit after the others went on without it. It joins with another ID, once it stores no bytes.
  * - Leases are rows that end with the row of their holder. The holder of `background` leads.
  * - The holder of `exclusive` waits until every other process stores no bytes: each records the number of the lease,
- *   and waits until it is gone. A process that joins later finds the lease, because both transactions have the write
- *   lock.
+ *   and waits until it is gone. A process that joins later finds it, because both transactions have the write lock.
  * - Objects in S3 cannot be part of a transaction: before one is deleted, `ensureCurrent` checks that this process
  *   renewed its row shortly before.
+ *
+ * @module
  */
 
 import { randomBytes } from 'node:crypto';

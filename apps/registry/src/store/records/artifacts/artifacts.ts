@@ -1,3 +1,9 @@
+/**
+ * Reads and writes the rows of OCI repositories: manifests, blobs, tags, and open uploads.
+ *
+ * @module
+ */
+
 import {
   isOciDigest,
   type ManifestDescriptor,

@@ -1,3 +1,9 @@
+/**
+ * Reads and appends events, and finds the functions that events changed.
+ *
+ * @module
+ */
+
 import type { Event, EventStore } from '@krmhub/catalog';
 import type { Digest, TakenDownSigner } from '@krmhub/schema';
 import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';

@@ -1,3 +1,9 @@
+/**
+ * Reads and writes functions, releases, signing policies, and small files of releases.
+ *
+ * @module
+ */
+
 import { setImmediate } from 'node:timers/promises';
 import type { FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';

@@ -1,3 +1,13 @@
+/**
+ * The tables of the database, as drizzle describes them.
+ *
+ * They are those of migrations/sqlite. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1; lists and objects
+ * are JSON text that preserves the order of keys, so that an author's schema stays readable. Drizzle cannot describe
+ * the full-text table `function_text` (FTS5, rowid = function.id).
+ *
+ * @module
+ */
+
 import type {
   CatalogDeletion,
   DeprecationRecord,
@@ -14,12 +24,6 @@ import type { OciDigest } from '@krmhub/oci';
 import type { Digest, Profile, Replacement, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
-
-/**
- * The tables of migrations/sqlite. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1; lists and objects
- * are JSON text that preserves the order of keys, so that an author's schema stays readable. Drizzle cannot describe
- * the full-text table `function_text` (FTS5, rowid = function.id).
- */
 
 /** A function with the metadata that search displays. */
 export const functions = sqliteTable(

@@ -1,3 +1,12 @@
+/**
+ * Reads and writes catalogs and their snapshots: recipes, entries, segments, profiles, and signatures.
+ *
+ * A catalog names an entry for a range of serials, so a new snapshot adds rows only for what changed, and every older
+ * one can be read from the same rows.
+ *
+ * @module
+ */
+
 import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';

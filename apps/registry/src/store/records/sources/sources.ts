@@ -1,3 +1,11 @@
+/**
+ * Reads and writes upstream sources and their entries.
+ *
+ * An entry that a source no longer has stays stored for a while, so that it keeps its age if it returns.
+ *
+ * @module
+ */
+
 import { setImmediate } from 'node:timers/promises';
 import type { SourceStore, UpstreamCandidates, UpstreamEntry, UpstreamEntryName } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';

@@ -1,3 +1,12 @@
+/**
+ * Takes releases down in the database: tombstones, and everything that is withdrawn with a release.
+ *
+ * One transaction changes all rows (commit-takedown.ts). `finishTakedowns` then erases from the disk what no row names
+ * any more.
+ *
+ * @module
+ */
+
 import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { and, asc, eq, like, lte, sql } from 'drizzle-orm';

@@ -1,3 +1,9 @@
+/**
+ * Reads and writes tokens, sessions of operators, and settings that the registry makes itself.
+ *
+ * @module
+ */
+
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';

@@ -1,6 +1,7 @@
 /**
- * A search index in a file of its own, for a registry whose database is not SQLite: each process has one. The file has
- * nothing that the database does not have, and can be deleted at any time.
+ * The search index of a process whose database is not SQLite: a file that follows the database.
+ *
+ * The file has nothing that the database does not have, and can be deleted at any time.
  *
  * The event log says which functions of the registry changed, and the serials of catalogs say which upstream functions
  * did. A step reads some of these names and writes what the registry says of them now, with the progress, in one
@@ -8,6 +9,8 @@
  *
  * A search first includes the changes that it can wait for: all events, and small changes of catalogs. A new file is
  * filled by `synchronizeSearch`; searches find what is there already.
+ *
+ * @module
  */
 
 import { setImmediate } from 'node:timers/promises';
