@@ -1,5 +1,5 @@
 /**
- * A client for OCI registries, and the manifests of the artifacts of krmhub.
+ * A client for OCI registries, the manifests of artifacts, and the contract of a manifest store.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Signs and verifies releases, snapshots, and upstream catalogs with sigstore bundles.
  *
- * Bundles are untrusted: verification never throws for an invalid bundle, and returns the checks up to the failed one.
+ * Bundles are untrusted: verification never throws for an invalid bundle, but says why it is invalid.
  *
  * @module
  */

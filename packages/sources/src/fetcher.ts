@@ -1,7 +1,8 @@
 /**
- * Fetches upstream catalogs, executables, and git trees under limits, from allowed addresses only.
+ * Fetches upstream catalogs, executables, and git trees within limits.
  *
- * It does not parse or verify what it fetches.
+ * It does not parse or verify what it fetches. Unless the user has a proxy, it connects only to addresses that
+ * `address-guard.ts` allows.
  *
  * @module
  */

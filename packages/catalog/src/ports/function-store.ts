@@ -1,9 +1,9 @@
 /**
  * Contracts of the stores of a registry, and the records in them.
  *
- * In every port, methods are atomic transactions, and durable when they resolve. They reject with a KrmhubError:
- * `unavailable` if the database is locked or gone, `storage-full` if the disk is full. Every implementation of a port
- * passes the suite of its name in test/contracts.
+ * A method that changes records is one atomic transaction, and durable when it resolves. Methods reject with a
+ * KrmhubError: `unavailable` if the database is locked or gone, `storage-full` if the disk is full. Every
+ * implementation of a port passes the suite of its name in test/contracts.
  *
  * @module
  */

@@ -1,8 +1,7 @@
 /**
  * Runs functions one after the other on the resources of a package.
  *
- * A resource that a function gives back unchanged keeps its bytes. A changed one gets back the comments and the order
- * of fields that the function lost.
+ * A changed resource gets back the comments and the order of fields that the function lost.
  *
  * @module
  */
