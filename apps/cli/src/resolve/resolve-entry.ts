@@ -1,6 +1,6 @@
 import { renderEntry } from '@krmhub/catalog/render/render';
 import { pinRuntime, type ServedImage } from '@krmhub/catalog/resolve/pin-runtime';
-import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
+import type { PinnedRuntime } from '@krmhub/catalog/runtimes/runtimes';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';

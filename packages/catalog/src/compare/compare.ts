@@ -13,7 +13,8 @@ import {
   type Path,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { canonicalContent, formatValue } from './content.js';
+import { formatValue } from '@krmhub/schema/diagnostics/format-value';
+import { canonicalContent } from './content.js';
 import { type Change, COMPATIBILITY_RULES, type Effect, type Report } from './rules.js';
 import { compareRuntimes } from './runtime.js';
 import { compareSchemas } from './schema.js';

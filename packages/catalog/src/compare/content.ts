@@ -12,14 +12,6 @@ export function canonicalContent(value: JsonValue | undefined): string {
   );
 }
 
-const MAX_VALUE_LENGTH = 60;
-
-/** Formats a value for a message. */
-export function formatValue(value: JsonValue | undefined): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH - 1)}…` : text;
-}
-
 /** Returns the items of `a` that are not in `b`, by content. */
 export function difference(a: readonly JsonValue[], b: readonly JsonValue[]): JsonValue[] {
   const known = new Set(b.map(canonicalContent));

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { formatValue } from '@krmhub/schema/diagnostics/format-value';
 import { isSet, keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/open-api';
-import { canonicalContent, difference, formatValue } from './content.js';
+import { canonicalContent, difference } from './content.js';
 import type { CompatibilityRule } from './rules.js';
 
 /** Receives a change of a schema. `keyword` is the changed keyword. */

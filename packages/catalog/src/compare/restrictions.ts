@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { formatValue } from '@krmhub/schema/diagnostics/format-value';
 import { isSet, keyword } from '@krmhub/schema/json-schema/open-api';
-import { canonicalContent, difference, formatValue } from './content.js';
+import { canonicalContent, difference } from './content.js';
 import { compareFlag, type KeywordComparison, keywordLists } from './keywords.js';
 
 /** Compares junctors, CEL rules, and list and map types of one schema. */

@@ -1,6 +1,8 @@
 import type { FunctionRuntime } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { PinnedContainer, PinnedExec, PinnedRuntime } from '../resolve/runtimes.js';
+import type { PinnedContainer } from '../runtimes/container.js';
+import type { PinnedExec } from '../runtimes/exec.js';
+import type { PinnedRuntime } from '../runtimes/runtimes.js';
 import { digestOf } from '../testing/locks.js';
 import { lockedRuntimeDifference } from './judge-runtime.js';
 

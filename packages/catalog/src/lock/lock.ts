@@ -7,7 +7,8 @@
 import type { Digest } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
 import { defined } from '@krmhub/schema/defined';
-import type { PinnedRuntime } from '../resolve/runtimes.js';
+import { MAX_PLATFORMS } from '../runtimes/lock-fields.js';
+import type { PinnedRuntime } from '../runtimes/runtimes.js';
 
 /** Name of the lock file, in the folder of the package that it locks. */
 export const LOCK_FILE = 'krmhub.lock';
@@ -25,7 +26,7 @@ export const LOCK_LIMITS = {
   /** Images of a lock file; the reason is that of functions. */
   maxImages: 2_000,
   /** Platforms of an image or executable. The largest real image indexes have about 20. */
-  maxPlatforms: 100,
+  maxPlatforms: MAX_PLATFORMS,
   /** Length of a text, such as a reference, in UTF-16 code units. */
   maxTextLength: 2_048,
 } as const;

@@ -8,12 +8,14 @@ import {
   type JsonValue,
   KIND_PATTERN,
   type Path,
+  RUNTIME_KINDS,
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
+import { readImagePlatforms } from '../runtimes/lock-fields.js';
 import { LOCK_CODES } from './codes.js';
 import {
   LOCK_API_VERSION,
@@ -24,7 +26,7 @@ import {
   type LockedFunction,
   type LockedImage,
 } from './lock.js';
-import { type LockFields, readImagePlatforms, readRuntime } from './read-runtime.js';
+import { type LockFields, readRuntime } from './read-runtime.js';
 
 /** Characters in a reference that could falsify a message or a table. */
 const CONTROL = /\p{C}/u;
@@ -134,7 +136,7 @@ function readCatalog(value: JsonValue, at: Path, fields: LockFields): LockedCata
 
 function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFunction | undefined {
   const required = ['catalog', 'apiVersion', 'kind', 'definition'];
-  const optional = ['serial', 'release', 'signedBy', 'notIn', 'container', 'exec', 'starlark'];
+  const optional = ['serial', 'release', 'signedBy', 'notIn', ...RUNTIME_KINDS];
   const item = fields.mapping(value, at, { required, optional });
   if (item === undefined) return undefined;
   const catalog =

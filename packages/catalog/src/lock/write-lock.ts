@@ -1,7 +1,8 @@
 import type { JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { toYaml } from '../render/to-yaml.js';
-import type { PinnedRuntime } from '../resolve/runtimes.js';
+import { platformsDocument } from '../runtimes/lock-fields.js';
+import { rulesOf } from '../runtimes/runtimes.js';
 import {
   LOCK_API_VERSION,
   LOCK_KIND,
@@ -42,44 +43,13 @@ function imageDocument({ image, tag, digest, platforms }: LockedImage): JsonObje
   return present({ image, tag, digest, platforms: platformsDocument(platforms) });
 }
 
-function platformsDocument(platforms: Record<string, string> = {}): JsonObject | undefined {
-  const names = Object.keys(platforms).sort();
-  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, platforms[name]!]));
-}
-
 function functionDocument(locked: LockedFunction): JsonObject {
   const { catalog, apiVersion, kind, serial, release, definition, signedBy, notIn = [], runtime } = locked;
   const before = notIn.length === 0 ? undefined : [...notIn].sort();
   return {
     ...present({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
-    ...runtimeDocument(runtime),
+    [runtime.type]: rulesOf(runtime).lockDocument(runtime),
   };
-}
-
-function runtimeDocument(runtime: PinnedRuntime): JsonObject {
-  if (runtime.type === 'container') {
-    const { image, network, storage, platforms } = runtime;
-    return {
-      container: present({
-        image,
-        // Only what is allowed is said: without them, the container has neither.
-        network: network || undefined,
-        storage: storage || undefined,
-        platforms: platformsDocument(platforms),
-      }),
-    };
-  }
-  if (runtime.type === 'exec') {
-    // Of several for one platform, the first is what runs.
-    const byName = new Map(runtime.platforms.toReversed().map((one) => [`${one.os}/${one.arch}`, one]));
-    const platforms = [...byName.keys()].sort().map((name) => {
-      const { os, arch, bin, uri, sha256 } = byName.get(name)!;
-      return { os, arch, bin, uri, sha256 };
-    });
-    return { exec: { platforms } };
-  }
-  const { reference, sha256 } = runtime;
-  return { starlark: present({ reference, sha256 }) };
 }
 
 /** Leaves out fields without a value. */

@@ -1,6 +1,7 @@
 import type { FunctionDefinition } from '@krmhub/schema';
 // Imports single modules, because separate processes load everything that is imported here.
 import { parseImageReference } from '@krmhub/schema/image-reference';
+import { eachRuntime } from '../runtimes/runtimes.js';
 
 /** Maximum number of repositories of one function. Most have one. */
 const MAX_REPOSITORIES = 50;
@@ -10,17 +11,17 @@ const MAX_REPOSITORIES = 50;
  * finds functions by them.
  */
 export function imageRepositories({ versions }: Pick<FunctionDefinition, 'versions'>): string[] {
-  const references = versions.flatMap(({ runtime: { container, exec, starlark } }) => [
-    ...(container === undefined ? [] : [container.image]),
-    ...(exec?.platforms ?? []).map(({ uri }) => uri).filter(isOci),
-    ...(starlark !== undefined && isOci(starlark) ? [starlark] : []),
-  ]);
+  const references = versions.flatMap(({ runtime }) =>
+    eachRuntime(runtime, (rules, declared, kind) =>
+      rules
+        .programs(declared)
+        .flatMap(({ reference }) =>
+          kind === 'container' || reference.startsWith('oci://') ? reference : [],
+        ),
+    ).flat(),
+  );
   const repositories = references.flatMap((reference) => imageRepository(reference) ?? []);
   return [...new Set(repositories)].slice(0, MAX_REPOSITORIES);
-}
-
-function isOci(uri: string): boolean {
-  return uri.startsWith('oci://');
 }
 
 /**

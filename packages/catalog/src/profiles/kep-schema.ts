@@ -6,6 +6,9 @@ import {
   type FunctionVersion,
   type JsonObject,
   permitsLicense,
+  RUNTIME_KINDS,
+  RUNTIMES,
+  type RuntimeKind,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { orderDefinition } from '../render/render.js';
@@ -30,6 +33,8 @@ export const kepSchema: ProfileDialect = {
 /** SPDX identifier of the only license in the schema. */
 const SPDX_LICENSE = 'Apache-2.0';
 const SCHEMA_LICENSE = 'Apache 2.0';
+/** The runtimes of the schema. */
+const SUPPORTED: Partial<Record<RuntimeKind, true>> = { container: true, exec: true };
 
 function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
   const versions = definition.versions.filter((version) => isSupported(version, lose));
@@ -48,10 +53,11 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
     return false;
   }
   const exec = verifiedPlatforms(runtime.exec);
+  const others = RUNTIME_KINDS.filter((kind) => !(kind in SUPPORTED) && runtime[kind] !== undefined);
   if (runtime.container === undefined && exec.length === 0) {
     const message =
       runtime.exec === undefined
-        ? 'omitted: the schema does not allow Starlark, its only runtime'
+        ? `omitted: the schema does not allow ${others[0] && RUNTIMES[others[0]].name}, its only runtime`
         : 'omitted: the schema requires sha256 for executables';
     lose({ version: name, message });
     return false;
@@ -70,8 +76,9 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
       message: `"${SCHEMA_LICENSE}" replaces ${license}: the schema allows no other license`,
     });
   }
-  if (runtime.starlark !== undefined) {
-    lose({ version: name, field: 'runtime.starlark', message: 'the schema does not support Starlark' });
+  for (const kind of others) {
+    const message = `the schema does not support ${RUNTIMES[kind].name}`;
+    lose({ version: name, field: `runtime.${kind}`, message });
   }
   reportConfigMap(version, lose);
   return true;

@@ -1,4 +1,10 @@
-import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import {
+  type FunctionDefinition,
+  type FunctionVersion,
+  type JsonObject,
+  RUNTIME_KINDS,
+  RUNTIMES,
+} from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isWritable } from '../render/to-yaml.js';
 import { parsePinnedImage } from './image.js';
@@ -78,12 +84,13 @@ function listItem(
   { name, runtime, usage }: FunctionVersion,
   lose: ReportLoss,
 ): { image: string; documentation: string; digest?: string } | undefined {
-  const { container, exec, starlark } = runtime;
+  const { container } = runtime;
+  const others = RUNTIME_KINDS.filter((kind) => kind !== 'container' && runtime[kind] !== undefined);
   const reference = container === undefined ? undefined : parsePinnedImage(container);
   if (container === undefined || reference === undefined) {
     const reason =
       container === undefined
-        ? `its only runtime is ${exec === undefined ? 'Starlark' : 'exec'}`
+        ? `its only runtime is ${others[0] && RUNTIMES[others[0]].name}`
         : `${container.image} is not an image reference`;
     lose({ version: name, message: `omitted: the list contains only images, and ${reason}` });
     return undefined;
@@ -103,8 +110,7 @@ function listItem(
   if (container.requireStorageMount === true) {
     loseField('container.requireStorageMount', 'the list has no field for required mounted storage');
   }
-  if (exec !== undefined) loseField('exec', 'the list contains only images');
-  if (starlark !== undefined) loseField('starlark', 'the list contains only images');
+  for (const kind of others) loseField(kind, 'the list contains only images');
   return digest === undefined
     ? { image: container.image, documentation: usage }
     : { image: path, documentation: usage, digest };

@@ -1,6 +1,7 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { orderDefinition } from '../render/render.js';
+import { unsupportedRuntimes } from '../runtimes/runtimes.js';
 import { pinnedImage } from './image.js';
 import {
   catalogWriter,
@@ -31,17 +32,15 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
 }
 
 function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
-  const { container, exec, starlark } = version.runtime;
-  const noExec = 'the prototype requires a local executable and does not download one';
-  const noStarlark = 'kustomize no longer runs Starlark';
+  const { container } = version.runtime;
+  const others = unsupportedRuntimes(version, 'kustomize');
   if (container === undefined) {
-    lose({ version: version.name, message: `omitted: ${exec === undefined ? noStarlark : noExec}` });
+    lose({ version: version.name, message: `omitted: ${others[0]?.message}` });
     return false;
   }
   const loseRuntime = (field: string, message: string) =>
     lose({ version: version.name, field: `runtime.${field}`, message });
-  if (exec !== undefined) loseRuntime('exec', noExec);
-  if (starlark !== undefined) loseRuntime('starlark', noStarlark);
+  for (const { kind, message } of others) loseRuntime(kind, message);
   if (container.requireStorageMount === true) {
     loseRuntime(
       'container.requireStorageMount',

@@ -1,5 +1,6 @@
 import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
 import { toYaml } from '../render/to-yaml.js';
+import { unsupportedRuntimes } from '../runtimes/runtimes.js';
 import { type ParsedImage, parsePinnedImage } from './image.js';
 import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
 
@@ -56,20 +57,17 @@ const API_VERSION = 'config.porch.kpt.dev/v1alpha1';
 const NAMESPACE = 'porch-fn-system';
 /** Maximum length of the name of an object in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
-const NO_EXEC = 'Porch runs only executables that its own image contains';
-const NO_STARLARK = 'Porch runs Starlark with its own function and does not download scripts';
 
 function functionConfigs(definition: FunctionDefinition, taken: Set<string>, lose: ReportLoss): JsonObject[] {
   const repositories = new Map<string, { image: ParsedImage; tags: Set<string> }>();
   for (const { name, runtime } of definition.versions) {
-    const { container, exec, starlark } = runtime;
+    const { container } = runtime;
+    const others = unsupportedRuntimes({ runtime }, 'porch');
     const image = container === undefined ? undefined : parsePinnedImage(container);
     if (container === undefined || image?.tag === undefined) {
       const reason =
         container === undefined
-          ? exec === undefined
-            ? NO_STARLARK
-            : NO_EXEC
+          ? others[0]?.message
           : `Porch requires an image tag, and ${container.image} has none`;
       lose({ version: name, message: `omitted: ${reason}` });
       continue;
@@ -85,8 +83,7 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
     if (container.requireStorageMount === true) {
       loseField('container.requireStorageMount', 'Porch has no field for required mounted storage');
     }
-    if (exec !== undefined) loseField('exec', NO_EXEC);
-    if (starlark !== undefined) loseField('starlark', NO_STARLARK);
+    for (const { kind, message } of others) loseField(kind, message);
     const key = fullRepository(image);
     const known = repositories.get(key) ?? { image, tags: new Set<string>() };
     known.tags.add(image.tag);

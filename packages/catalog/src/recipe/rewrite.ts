@@ -1,6 +1,6 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { mapRuntime } from '../runtimes/runtimes.js';
 import { shortened } from './evaluate-policy.js';
 import type { RewriteRule } from './recipe.js';
 
@@ -31,22 +31,10 @@ export function rewriteReferences(
 
 /** Returns an API version with all references rewritten. */
 export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionVersion): FunctionVersion {
-  const { container, exec, starlark } = version.runtime;
-  const rewritten = (reference: string) => rewriteReference(rules, reference);
-  return {
-    ...version,
-    runtime: {
-      ...version.runtime,
-      ...defined({
-        container: container === undefined ? undefined : { ...container, image: rewritten(container.image) },
-        exec:
-          exec === undefined
-            ? undefined
-            : { platforms: exec.platforms.map((one) => ({ ...one, uri: rewritten(one.uri) })) },
-        starlark: starlark === undefined ? undefined : rewritten(starlark),
-      }),
-    },
-  };
+  const rewritten = mapRuntime(version.runtime, (runtime, declared) =>
+    runtime.rewrite(declared, (reference) => rewriteReference(rules, reference)),
+  );
+  return { ...version, runtime: { ...version.runtime, ...rewritten } };
 }
 
 function referenceProblem(reference: string): string | undefined {

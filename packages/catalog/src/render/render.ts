@@ -19,6 +19,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KRM_API_VERSION } from '@krmhub/schema/definition';
 import { sha256 } from '@krmhub/schema/digest';
 import type { RenderedEntry } from '../ports/records.js';
+import { mapRuntime } from '../runtimes/runtimes.js';
 import { toYaml, toYamlItem } from './to-yaml.js';
 
 /** Indentation of an entry of `spec.krmFunctions`. */
@@ -158,23 +159,8 @@ function orderVersion(version: FunctionVersion): JsonObject {
   });
 }
 
-function orderRuntime({ container, exec, starlark }: FunctionRuntime): JsonObject {
-  return withoutUndefined({
-    container:
-      container &&
-      withoutUndefined({
-        image: container.image,
-        sha256: container.sha256,
-        requireNetwork: container.requireNetwork,
-        requireStorageMount: container.requireStorageMount,
-      }),
-    exec: exec && {
-      platforms: exec.platforms.map(({ bin, os, arch, uri, sha256 }) =>
-        withoutUndefined({ bin, os, arch, uri, sha256 }),
-      ),
-    },
-    starlark,
-  });
+function orderRuntime(runtime: FunctionRuntime): JsonObject {
+  return mapRuntime(runtime, (rules, declared) => rules.order(declared));
 }
 
 function withoutUndefined(fields: Record<string, JsonValue | undefined>): JsonObject {

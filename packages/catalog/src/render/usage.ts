@@ -1,25 +1,25 @@
 import {
   type ConfigExample,
   type ContainerRuntime,
-  type ExecRuntime,
   exampleConfig,
   type FunctionDefinition,
   type FunctionVersion,
   type JsonObject,
   kebabCase,
-  parseImageReference,
+  RUNTIMES,
+  type RuntimeKind,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { pinnedImage } from '../runtimes/container.js';
+import type { UsagePart } from '../runtimes/runtime.js';
+import { eachRuntime } from '../runtimes/runtimes.js';
 import { toYaml } from './to-yaml.js';
 
-/** Text and a snippet to copy. */
-export interface UsagePart {
-  text: string;
-  snippet?: string;
-}
+export { pinnedImage } from '../runtimes/container.js';
+export type { UsagePart } from '../runtimes/runtime.js';
 
 /** The topics of sections. A function has each topic at most once. */
-export type UsageTopic = 'config' | 'kustomize' | 'kpt' | 'container' | 'executables' | 'starlark';
+export type UsageTopic = 'config' | 'kustomize' | 'kpt' | (typeof RUNTIMES)[RuntimeKind]['topic'];
 
 export interface UsageSection {
   topic: UsageTopic;
@@ -41,7 +41,7 @@ export function functionUsage(
   version: FunctionVersion,
   schemaUrl: string | undefined,
 ): Usage {
-  const { container, exec, starlark } = version.runtime;
+  const { container } = version.runtime;
   const example = exampleConfig(definition, version.name);
   const file = `${configName(definition)}.yaml`;
   const image = container === undefined ? undefined : pinnedImage(container);
@@ -49,24 +49,12 @@ export function functionUsage(
   if (container !== undefined && image !== undefined) {
     sections.push(kustomizeSection(definition, container, file));
     sections.push(kptSection(definition, container, version, image, file));
-  } else if (container !== undefined) {
-    sections.push({
-      topic: 'container',
-      parts: [{ text: `Its image is not a valid image reference: ${container.image}` }],
-    });
   }
-  if (exec !== undefined) sections.push(execSection(exec, file));
-  if (starlark !== undefined) {
-    sections.push({
-      topic: 'starlark',
-      parts: [
-        {
-          text: 'The script, which krmhub fn, krmhub build, and krmhub plugins run:',
-          snippet: `${starlark}\n`,
-        },
-      ],
-    });
-  }
+  const others = eachRuntime(version.runtime, (rules, declared, kind) => ({
+    topic: RUNTIMES[kind].topic,
+    parts: rules.usage(declared, file),
+  }));
+  sections.push(...others.filter(({ parts }) => parts.length > 0));
   return { sections, example };
 }
 
@@ -74,20 +62,6 @@ export function functionUsage(
 function configName({ names }: FunctionDefinition): string {
   const name = kebabCase(names.kind);
   return /^[a-z][-a-z0-9]*$/.test(name) ? name : 'config';
-}
-
-/**
- * Returns the image by digest if it is known, without the tag, because podman rejects a reference with both. Undefined
- * for invalid references, which must not be in commands.
- */
-export function pinnedImage({ image, sha256 }: ContainerRuntime): string | undefined {
-  const reference = parseImageReference(image);
-  if (!reference.ok) return undefined;
-  const digest =
-    reference.digest ??
-    (sha256 !== undefined && /^[a-f0-9]{64}$/.test(sha256) ? `sha256:${sha256}` : undefined);
-  if (digest === undefined) return image;
-  return `${reference.host === undefined ? '' : `${reference.host}/`}${reference.repository}@${digest}`;
 }
 
 function configSection(
@@ -205,38 +179,7 @@ function kptSection(
   return { topic: 'kpt', parts };
 }
 
-function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
-  const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
-    text: `${os}/${arch}, runs ${bin}:`,
-    snippet: sha256 === undefined ? `${uri}\n` : `${uri}\nsha256:${sha256}\n`,
-  }));
-  const bins = [...new Set(platforms.map(({ bin }) => bin))];
-  if (bins.length === 1) {
-    parts.push({
-      text: 'Verify the digest of the download and unpack it. Then run with kpt:',
-      snippet: `kpt fn eval . --exec ${shellQuote(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
-    });
-  }
-  return { topic: 'executables', parts };
-}
-
-function relativeCommand(bin: string): string {
-  return bin.includes('/') ? bin : `./${bin}`;
-}
-
-function shellQuote(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** Describes the permissions of the function. */
-export function describePermissions({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
-  const reach: string[] = [];
-  if (container !== undefined) {
-    const network = container.requireNetwork === true ? 'requires network access' : 'no network access';
-    const storage = container.requireStorageMount === true ? 'requires mounted files' : 'only its input';
-    reach.push(`container: ${network}, ${storage}`);
-  }
-  if (exec !== undefined) reach.push('executable: all permissions of the user');
-  if (starlark !== undefined) reach.push('Starlark script: only its input');
-  return reach;
+export function describePermissions({ runtime }: FunctionVersion): string[] {
+  return eachRuntime(runtime, (rules, declared) => rules.permissions(declared));
 }

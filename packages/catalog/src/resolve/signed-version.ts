@@ -1,7 +1,6 @@
 import type { FunctionRuntime, FunctionVersion } from '@krmhub/schema';
 import { canonicalJson } from '@krmhub/schema/digest';
-import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
-import { readScriptReference } from '@krmhub/schema/script-reference';
+import { mapRuntime } from '../runtimes/runtimes.js';
 
 /**
  * Returns in which field an API version of a catalog entry differs from the one in the signed definition; undefined if
@@ -21,25 +20,8 @@ export function unsignedField(entry: FunctionVersion, signed: FunctionVersion): 
 }
 
 /** The runtime with every reference that a digest identifies replaced by that digest. */
-function withoutPlaces({ container, exec, starlark }: FunctionRuntime): unknown {
-  return {
-    container: container && {
-      ...container,
-      image: imageIdentity(container.image, container.sha256),
-      sha256: '',
-    },
-    exec: exec?.platforms.map((platform) => {
-      const digest = platform.sha256 ?? ociDigest(platform.uri);
-      return digest === undefined ? platform : { ...platform, uri: '', sha256: digest };
-    }),
-    starlark: starlark && (readScriptReference(starlark).digest ?? starlark),
-  };
-}
-
-function imageIdentity(image: string, sha256: string | undefined): string {
-  const reference = parseImageReference(image);
-  const inside = reference.ok ? reference.digest : undefined;
-  return inside ?? (sha256 === undefined ? image : `sha256:${sha256}`);
+function withoutPlaces(runtime: FunctionRuntime): unknown {
+  return mapRuntime(runtime, (rules, declared) => rules.withoutPlaces(declared));
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,4 @@
-import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import type { CompletedEntry, Digest, FunctionDefinition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 // Imports single modules, because separate processes read upstream catalogs and load everything that is imported here.
 import { runtimeKinds } from '@krmhub/schema/definition';
@@ -10,6 +10,7 @@ import type { RenderedEntry } from '../ports/records.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { renderEntry } from '../render/render.js';
 import { unpinnedReferences } from '../render/unpinned-references.js';
+import { declaredPrograms } from '../runtimes/runtimes.js';
 import type { Reading } from './reading.js';
 
 /** Limits on upstream catalogs, with their units. */
@@ -213,16 +214,8 @@ export function versionFacts({ versions }: Pick<FunctionDefinition, 'versions'>)
       license: version.license,
       network: version.runtime.container?.requireNetwork === true,
       storage: version.runtime.container?.requireStorageMount === true,
-      references: referencesOf(version),
+      references: declaredPrograms(version).map(({ reference }) => reference),
       unpinned: unpinnedReferences(version),
     }))
     .sort((a, b) => compareApiVersions(a.name, b.name));
-}
-
-function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
-  return [
-    ...(container === undefined ? [] : [container.image]),
-    ...(exec?.platforms.map(({ uri }) => uri) ?? []),
-    ...(starlark === undefined ? [] : [starlark]),
-  ];
 }

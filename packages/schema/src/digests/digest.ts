@@ -6,15 +6,9 @@
 
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import type { Digest } from './is-digest.js';
 
-/** `sha256:` and 64 lower-case hexadecimal digits. */
-export type Digest = `sha256:${string}`;
-
-export const DIGEST_PATTERN = /^sha256:[a-f0-9]{64}$/;
-
-export function isDigest(text: string): text is Digest {
-  return DIGEST_PATTERN.test(text);
-}
+export { DIGEST_PATTERN, type Digest, isDigest } from './is-digest.js';
 
 /** Returns the digest of bytes, or of text as UTF-8. */
 export function sha256(bytes: Uint8Array | string): Digest {

@@ -11,13 +11,16 @@ export const ARCHITECTURES = ['amd64', 'arm64'] as const;
 export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
 export type Architecture = (typeof ARCHITECTURES)[number];
 
-/** At least one of the runtimes is set. */
-export interface FunctionRuntime {
-  container?: ContainerRuntime;
-  exec?: ExecRuntime;
+/** What a definition has for each kind of runtime. */
+export interface RuntimeValues {
+  container: ContainerRuntime;
+  exec: ExecRuntime;
   /** An https, git or oci reference to the script (KEP-2906, "Proposal"), with its digest: see `ScriptReference`. */
-  starlark?: string;
+  starlark: string;
 }
+
+/** At least one of the runtimes is set. */
+export type FunctionRuntime = Partial<RuntimeValues>;
 
 export interface ContainerRuntime {
   image: string;
@@ -45,10 +48,9 @@ export interface ExecPlatform {
 export const RUNTIME_KINDS = ['container', 'exec', 'starlark'] as const;
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
-/** What a definition has for a kind of runtime. */
-export type RuntimeOf<Kind extends RuntimeKind> = NonNullable<FunctionRuntime[Kind]>;
-
 export interface RuntimeDescription {
+  /** In messages. */
+  name: string;
   /** Heading on pages. */
   title: string;
   /** The topic of its section in the instructions of a function. */
@@ -88,6 +90,7 @@ const platform: JsonObject = {
 
 export const RUNTIMES = {
   container: {
+    name: 'container',
     title: 'Container',
     topic: 'container',
     noun: 'image',
@@ -95,6 +98,7 @@ export const RUNTIMES = {
     schema: container,
   },
   exec: {
+    name: 'exec',
     title: 'Executables',
     topic: 'executables',
     noun: 'executable',
@@ -104,6 +108,7 @@ export const RUNTIMES = {
     }),
   },
   starlark: {
+    name: 'Starlark',
     title: 'Starlark script',
     topic: 'starlark',
     noun: 'script',

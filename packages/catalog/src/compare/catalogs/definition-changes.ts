@@ -4,11 +4,13 @@ import {
   type FunctionDefinition,
   type FunctionVersion,
   parseImageReference,
+  RUNTIME_KINDS,
   releaseFromPath,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { CatalogRuntime } from '../../runtimes/runtime.js';
+import { changedReferences } from '../../runtimes/runtimes.js';
 import type { Change, CompatibilityRule } from '../rules.js';
-import { pinnedDigest } from '../runtime.js';
 import type { FunctionChanges } from './changes.js';
 import type { CatalogChangeClass } from './classes.js';
 
@@ -128,8 +130,8 @@ function addMove(
       addReleaseChange('the image tag', old.tag, now.tag, details, changes);
       return;
     }
-    const [before, after] = [imageReference(was).digest, imageReference(is).digest];
-    changes.add('rebuilt', message, { ...details, before, after });
+    const { before, after } = referencesAt(at, was, is);
+    changes.add('rebuilt', message, { ...details, before: before?.digest, after: after?.digest });
     return;
   }
   const { before, after } = referencesAt(at, was, is);
@@ -184,38 +186,14 @@ function changedValues(
   return { before: references.before?.address, after: references.after?.address };
 }
 
-interface Reference {
-  address: string | undefined;
-  digest?: string | undefined;
-}
-
 /** Returns the object of a change: an image, the executable of a platform, or a script. */
 function referencesAt(
   at: Change['at'],
   was: FunctionVersion,
   is: FunctionVersion,
-): { before?: Reference; after?: Reference } {
+): ReturnType<CatalogRuntime<never, never>['changed']> {
   const runtime = at.indexOf('runtime');
-  const kind = at[runtime + 1];
-  if (kind === 'container') {
-    return { before: imageReference(was), after: imageReference(is) };
-  }
-  if (kind === 'starlark') {
-    return { before: reference(was.runtime.starlark), after: reference(is.runtime.starlark) };
-  }
-  const platform = is.runtime.exec?.platforms[Number(at[runtime + 3])];
-  // Of several executables for one platform, the last is compared.
-  const earlier = was.runtime.exec?.platforms.findLast(
-    ({ os, arch }) => os === platform?.os && arch === platform.arch,
-  );
-  if (platform === undefined || earlier === undefined) return {};
-  return { before: reference(earlier.uri, earlier.sha256), after: reference(platform.uri, platform.sha256) };
-}
-
-function imageReference({ runtime: { container } }: FunctionVersion): Reference {
-  return reference(container?.image, container?.sha256);
-}
-
-function reference(address: string | undefined, digest?: string): Reference {
-  return { address, digest: pinnedDigest(address, digest) };
+  const kind = RUNTIME_KINDS.find((one) => one === at[runtime + 1]);
+  if (kind === undefined) return {};
+  return changedReferences(was.runtime, is.runtime, kind, at.slice(runtime + 2));
 }

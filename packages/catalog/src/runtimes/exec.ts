@@ -1,0 +1,243 @@
+/** Executables: one file or archive per platform. */
+
+import { defined } from '@krmhub/schema/defined';
+import {
+  ARCHITECTURES,
+  type Architecture,
+  type ExecPlatform,
+  type ExecRuntime,
+  type JsonValue,
+  OPERATING_SYSTEMS,
+  type OperatingSystem,
+} from '@krmhub/schema/definition';
+import type { Path } from '@krmhub/schema/diagnostic';
+import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
+import { ociDigest } from '@krmhub/schema/image-reference';
+import { changedReference, compareAddresses, comparePins, pinnedDigest } from './compare-references.js';
+import { type LockFields, MAX_PLATFORMS, readAddress, readDigest, readMatch } from './lock-fields.js';
+import {
+  CATALOG_HINT,
+  type CatalogRuntime,
+  pinned,
+  type ReportChange,
+  type RuntimePlan,
+  refused,
+  type UsagePart,
+} from './runtime.js';
+
+export interface PinnedExec {
+  type: 'exec';
+  platforms: PinnedPlatform[];
+}
+
+export interface PinnedPlatform {
+  os: OperatingSystem;
+  arch: Architecture;
+  /** The executable, or its path in the archive. */
+  bin: string;
+  uri: string;
+  /**
+   * Digest of what `uri` gives; of the manifest, where `uri` is `oci://…@sha256:…` and the catalog has no digest
+   * besides.
+   */
+  sha256: Digest;
+}
+
+/** A file name or a path below the folder of an archive; what leaves it is refused when it is unpacked too. */
+const BIN = /^(?![/-])(?!.*(?:^|\/)\.\.(?:\/|$))[^\p{C}\\]+$/u;
+
+export const exec: CatalogRuntime<ExecRuntime, PinnedExec> = {
+  programs: ({ platforms }) =>
+    platforms.map((platform) => ({
+      reference: platform.uri,
+      ...defined({ beside: platform.sha256, inside: ociDigest(platform.uri) }),
+      platform: platformName(platform),
+    })),
+  rewrite: ({ platforms }, rewrite) => ({
+    platforms: platforms.map((one) => ({ ...one, uri: rewrite(one.uri) })),
+  }),
+  order: ({ platforms }) => ({
+    platforms: platforms.map(({ bin, os, arch, uri, sha256 }) => ({
+      bin,
+      os,
+      arch,
+      uri,
+      ...defined({ sha256 }),
+    })),
+  }),
+  withoutPlaces: ({ platforms }) =>
+    platforms.map((platform) => {
+      const digest = platform.sha256 ?? ociDigest(platform.uri);
+      return digest === undefined ? platform : { ...platform, uri: '', sha256: digest };
+    }),
+  takedownPins: ({ platforms }) => platforms.map(({ sha256 }) => `sha256:${sha256}`).filter(isDigest),
+  permissions: () => 'executable: all permissions of the user',
+  usage,
+  unsupported: {
+    kustomize: 'the prototype requires a local executable and does not download one',
+    porch: 'Porch runs only executables that its own image contains',
+  },
+  compare(before, after, at, report) {
+    if (before !== undefined) comparePlatforms(before.platforms, after.platforms, at, report);
+  },
+  changed(before, after, below) {
+    const platform = after?.platforms[Number(below[1])];
+    // Of several executables for one platform, the last is compared.
+    const earlier = before?.platforms.findLast(
+      ({ os, arch }) => os === platform?.os && arch === platform.arch,
+    );
+    if (platform === undefined || earlier === undefined) return {};
+    return {
+      before: changedReference(earlier.uri, earlier.sha256),
+      after: changedReference(platform.uri, platform.sha256),
+    };
+  },
+
+  pin: pinExec,
+  declare: ({ platforms }) => ({
+    platforms: platforms.map((one) => ({ ...one, sha256: one.sha256.slice('sha256:'.length) })),
+  }),
+  pinnedPrograms: ({ platforms }) =>
+    platforms.map((one) => ({ uri: one.uri, sha256: one.sha256, platform: platformName(one), bin: one.bin })),
+  isComplete: ({ platforms }) => Array.isArray(platforms),
+  readLock,
+  lockDocument({ platforms }) {
+    // Of several for one platform, the first is what runs.
+    const byName = new Map(platforms.toReversed().map((one) => [platformName(one), one]));
+    const names = [...byName.keys()].sort();
+    return {
+      platforms: names.map((name) => {
+        const { os, arch, bin, uri, sha256 } = byName.get(name)!;
+        return { os, arch, bin, uri, sha256 };
+      }),
+    };
+  },
+  difference: execDifference,
+};
+
+function platformName({ os, arch }: { os: string; arch: string }): string {
+  return `${os}/${arch}`;
+}
+
+function usage({ platforms }: ExecRuntime, file: string): UsagePart[] {
+  const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
+    text: `${os}/${arch}, runs ${bin}:`,
+    snippet: sha256 === undefined ? `${uri}\n` : `${uri}\nsha256:${sha256}\n`,
+  }));
+  const bins = [...new Set(platforms.map(({ bin }) => bin))];
+  if (bins.length === 1) {
+    parts.push({
+      text: 'Verify the digest of the download and unpack it. Then run with kpt:',
+      snippet: `kpt fn eval . --exec ${shellQuote(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
+    });
+  }
+  return parts;
+}
+
+function relativeCommand(bin: string): string {
+  return bin.includes('/') ? bin : `./${bin}`;
+}
+
+function shellQuote(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function comparePlatforms(
+  before: readonly ExecPlatform[],
+  after: readonly ExecPlatform[],
+  at: Path,
+  report: ReportChange,
+): void {
+  // If all executables are removed, only the removed runtime is reported.
+  if (before.length === 0 || after.length === 0) return;
+  const old = new Map(before.map((platform) => [platformName(platform), platform]));
+  const now = new Map(after.map((platform, index) => [platformName(platform), { platform, index }]));
+  for (const name of old.keys()) {
+    if (!now.has(name))
+      report('platform-removed', [...at, 'platforms'], `the executable for ${name} is removed`);
+  }
+  for (const [name, { platform, index }] of now) {
+    const place = [...at, 'platforms', index];
+    const was = old.get(name);
+    if (was === undefined) {
+      report('platform-added', place, `an executable for ${name} is added`);
+      continue;
+    }
+    const what = `the executable for ${name}`;
+    const digest = pinnedDigest(was.uri, was.sha256);
+    const newDigest = pinnedDigest(platform.uri, platform.sha256);
+    comparePins(what, digest, newDigest, [...place, 'uri'], report);
+    if (was.uri !== platform.uri) {
+      compareAddresses(what, was.uri, platform.uri, [...place, 'uri'], report);
+    } else if (
+      (digest !== undefined && newDigest !== undefined && digest !== newDigest) ||
+      was.bin !== platform.bin
+    ) {
+      report('download-changed', place, `the digest or path of ${what} changed; the URL is the same`);
+    }
+  }
+}
+
+function pinExec({ platforms }: ExecRuntime): RuntimePlan<PinnedExec> {
+  const found = platforms.map(({ os, arch, bin, uri, sha256 }) => {
+    const digest = `sha256:${sha256 ?? ociDigest(uri) ?? ''}`;
+    return { os, arch, bin, uri, ...defined({ sha256: isDigest(digest) ? digest : undefined }) };
+  });
+  const unpinned = found.find((one) => one.sha256 === undefined);
+  if (unpinned !== undefined) {
+    const reason = `the executable ${unpinned.uri} for ${unpinned.os}/${unpinned.arch} has no sha256`;
+    return refused('untrusted', reason, CATALOG_HINT);
+  }
+  return pinned({ type: 'exec', platforms: found.map((one) => ({ ...one, sha256: one.sha256! })) });
+}
+
+function readLock(value: JsonValue, at: Path, fields: LockFields): PinnedExec | undefined {
+  const item = fields.mapping(value, at, { required: ['platforms'] });
+  if (item?.platforms === undefined) return undefined;
+  const path = [...at, 'platforms'];
+  const list = fields.list(item.platforms, path, MAX_PLATFORMS);
+  if (list === undefined) return undefined;
+  if (list.length === 0) fields.report('lock/runtime', path, 'the list of platforms is empty');
+  const platforms = list.flatMap((one, index) => readExecPlatform(one, [...path, index], fields) ?? []);
+  const seen = new Set<string>();
+  for (const [index, { os, arch }] of platforms.entries()) {
+    const name = `${os}/${arch}`;
+    if (seen.has(name)) fields.report('lock/duplicate', [...path, index], `${name} appears twice`);
+    seen.add(name);
+  }
+  return { type: 'exec', platforms };
+}
+
+function readExecPlatform(value: JsonValue, at: Path, fields: LockFields): PinnedPlatform | undefined {
+  const required = ['os', 'arch', 'bin', 'uri', 'sha256'];
+  const item = fields.mapping(value, at, { required });
+  if (item === undefined || required.some((name) => item[name] === undefined)) return undefined;
+  const os = OPERATING_SYSTEMS.find((one) => one === item.os);
+  const arch = ARCHITECTURES.find((one) => one === item.arch);
+  if (os === undefined) fields.report('lock/runtime', [...at, 'os'], 'not a known operating system');
+  if (arch === undefined) fields.report('lock/runtime', [...at, 'arch'], 'not a known architecture');
+  const bin = readMatch(item.bin!, [...at, 'bin'], BIN, 'a path inside the archive', fields);
+  const uri = readAddress(item.uri!, [...at, 'uri'], fields);
+  const sha256 = readDigest(item.sha256!, [...at, 'sha256'], fields);
+  if (os === undefined || arch === undefined || bin === undefined) return undefined;
+  return uri === undefined || sha256 === undefined ? undefined : { os, arch, bin, uri, sha256 };
+}
+
+function execDifference(locked: PinnedExec, declared: PinnedExec, anyPlace: boolean): string | undefined {
+  const names = new Set([...locked.platforms, ...declared.platforms].map(platformName));
+  for (const name of names) {
+    // Of several for one platform, the first is what runs.
+    const now = locked.platforms.find((one) => platformName(one) === name);
+    const wanted = declared.platforms.find((one) => platformName(one) === name);
+    if (now === undefined) return `the executable for ${name} is missing`;
+    if (wanted === undefined) return `the definition has no executable for ${name}`;
+    if (now.sha256 !== wanted.sha256) {
+      return `the executable for ${name} has the digest ${now.sha256}, expected ${wanted.sha256}`;
+    }
+    if (now.bin !== wanted.bin) return `the executable for ${name} is ${now.bin}, expected ${wanted.bin}`;
+    if (!anyPlace && now.uri !== wanted.uri) {
+      return `the executable for ${name} is at ${now.uri}, expected ${wanted.uri}`;
+    }
+  }
+  return undefined;
+}
