@@ -7,7 +7,7 @@ import { parentLog } from '../workers/isolation/forward-log.js';
 import { type Parent, serveRole } from '../workers/isolation/serve-role.js';
 import { RwLock } from '../workers/locks/rw-lock.js';
 import { Refresher } from './refresher.js';
-import type { RefreshReports, RefreshRole, RefreshThreadInput } from './refresher-thread.js';
+import type { RefreshReports, RefreshThreadInput } from './refresher-thread.js';
 import { sourceFetcher } from './source-fetcher.js';
 import { UpstreamReader } from './upstream-reader.js';
 
@@ -15,9 +15,10 @@ await serveRole(open, { inBackground: true });
 
 async function open(
   { database, copiesFolder, fetchingFolder, trustedRoot, settings }: RefreshThreadInput,
-  { logLevel, report, countStatements }: Parent<RefreshReports>,
-): Promise<RefreshRole> {
+  { logLevel, report, countStatements, afterStop }: Parent<RefreshReports>,
+): Promise<Refresher> {
   const store = await openThreadStore(database, countStatements);
+  afterStop(() => store.close());
   const log = parentLog(logLevel);
   const refresher = new Refresher({
     store,
@@ -33,13 +34,5 @@ async function open(
     onChange: () => report('changed'),
   });
   refresher.start();
-  return {
-    wake: async () => refresher.wake(),
-    refreshNow: (source) => refresher.refreshNow(source),
-    waitFor: (catalog) => refresher.waitFor(catalog),
-    async stop() {
-      await refresher.stop();
-      await store.close();
-    },
-  };
+  return refresher;
 }

@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics.js';
 import type { DatabasePlace } from '../store/database-place.js';
 import { inThread } from '../workers/isolation/in-thread.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
+import type { Refresher } from './refresher.js';
 import type { FetchSettings } from './source-fetcher.js';
 
 export interface RefreshThreadInput {
@@ -16,11 +17,6 @@ export interface RefreshThreadInput {
   /** File with the trusted root of a sigstore instance; absent for the public one. */
   trustedRoot?: string;
   settings: FetchSettings;
-}
-
-/** What the thread does. */
-export interface RefreshRole extends Omit<CatalogRefresher, 'wake'> {
-  wake(): Promise<void>;
 }
 
 /** What the thread reports. */
@@ -42,7 +38,7 @@ export function refresherThread(
 ): CatalogRefresher {
   const { log, metrics, onChange, ...input } = options;
   let stopping: Promise<void> | undefined;
-  const thread = inThread<RefreshRole, RefreshReports>('refresh-thread', {
+  const thread = inThread<Refresher, RefreshReports>('refresh-thread', {
     input: (): RefreshThreadInput => input,
     log,
     countStatements: (statements) => metrics.countStatements('syncs', statements),
@@ -58,10 +54,7 @@ export function refresherThread(
     refreshNow: async (source) => running().call('refreshNow', source),
     waitFor: async (catalog) => running().call('waitFor', catalog),
     stop() {
-      stopping ??= (async () => {
-        if (thread.isStarted) await thread.call('stop').catch(() => undefined);
-        await thread.close();
-      })();
+      stopping ??= thread.stop();
       return stopping;
     },
   };

@@ -4,10 +4,11 @@ import { dataPaths } from '../../store/data-folder.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
 import type { Thread } from '../../workers/isolation/thread.js';
-import type { SnapshotRole, SnapshotThreadInput } from './snapshot-builder-thread.js';
+import type { SnapshotBuilder } from './snapshot-builder.js';
+import type { SnapshotThreadInput } from './snapshot-builder-thread.js';
 
 let registry: TestRegistry;
-let thread: Thread<SnapshotRole> | undefined;
+let thread: Thread<SnapshotBuilder> | undefined;
 afterEach(async () => {
   await thread?.call('stop');
   await thread?.close();
@@ -25,7 +26,10 @@ it('builds nothing until resume if it starts paused', async () => {
     snapshotValidDays: 30,
     paused: true,
   };
-  thread = inThread<SnapshotRole>('snapshot-thread', { input: () => input, log: pino({ level: 'silent' }) });
+  thread = inThread<SnapshotBuilder>('snapshot-thread', {
+    input: () => input,
+    log: pino({ level: 'silent' }),
+  });
   const started = thread;
   await started.call('wake');
   await new Promise((resolve) => setTimeout(resolve, 500));

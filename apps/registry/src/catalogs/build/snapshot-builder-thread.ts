@@ -8,6 +8,7 @@ import type { DatabasePlace } from '../../store/database-place.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
 import { BuildProgress } from './build-progress.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
+import type { SnapshotBuilder } from './snapshot-builder.js';
 
 export interface SnapshotThreadInput {
   database: DatabasePlace;
@@ -16,16 +17,6 @@ export interface SnapshotThreadInput {
   snapshotValidDays: number;
   /** Whether it starts paused. */
   paused: boolean;
-}
-
-/** What the thread does. */
-export interface SnapshotRole {
-  wake(): Promise<void>;
-  hurry(): Promise<void>;
-  buildNow(input: { name: string }): Promise<void>;
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** What the thread reports. */
@@ -53,7 +44,7 @@ export function startSnapshotBuilderThread(options: {
   let stopping: Promise<void> | undefined;
   // A thread that is restarted during a pause must not build.
   let paused = false;
-  const thread = inThread<SnapshotRole, SnapshotReports>('snapshot-thread', {
+  const thread = inThread<SnapshotBuilder, SnapshotReports>('snapshot-thread', {
     input: (): SnapshotThreadInput => ({ ...input, paused }),
     log,
     countStatements: (statements) => metrics.countStatements('builds', statements),
@@ -108,11 +99,7 @@ export function startSnapshotBuilderThread(options: {
       void thread.call('resume').catch(() => undefined);
     },
     stop() {
-      stopping ??= (async () => {
-        await thread.call('stop').catch(() => undefined);
-        await thread.close();
-        progress.stopWaiting();
-      })();
+      stopping ??= thread.stop().then(() => progress.stopWaiting());
       return stopping;
     },
   };

@@ -9,20 +9,22 @@ import { DocumentHasher } from '../segments/document-hasher.js';
 import { HasherThread } from '../segments/hasher-thread.js';
 import { RegistryKeys } from '../sign/registry-keys.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
-import type { SnapshotReports, SnapshotRole, SnapshotThreadInput } from './snapshot-builder-thread.js';
+import type { SnapshotReports, SnapshotThreadInput } from './snapshot-builder-thread.js';
 
 await serveRole(open, { inBackground: true });
 
 async function open(
   { database, keyFolder, snapshotValidDays, paused }: SnapshotThreadInput,
-  { logLevel, report, countStatements }: Parent<SnapshotReports>,
-): Promise<SnapshotRole> {
+  { logLevel, report, countStatements, afterStop }: Parent<SnapshotReports>,
+): Promise<SnapshotBuilder> {
   const store = await openThreadStore(database, countStatements);
+  afterStop(() => store.close());
   const clock = (): Date => new Date();
   const log = parentLog(logLevel);
   const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
   // Without a second processor, another thread would only add to the work.
   const thread = availableParallelism() > 1 ? new HasherThread({ log }) : undefined;
+  afterStop(async () => thread?.close());
   const large = thread && { functions: SERVER_LIMITS.largeCatalogFunctions, thread };
   const builder = new SnapshotBuilder({
     store,
@@ -41,16 +43,5 @@ async function open(
   });
   if (paused) await builder.pause();
   builder.start();
-  return {
-    wake: async () => builder.wake(),
-    hurry: async () => builder.hurry(),
-    buildNow: (built) => builder.buildNow(built),
-    pause: () => builder.pause(),
-    resume: async () => builder.resume(),
-    async stop() {
-      await builder.stop();
-      await thread?.close();
-      await store.close();
-    },
-  };
+  return builder;
 }

@@ -1,10 +1,10 @@
 /**
- * A role is an object of methods for one job, such as building snapshots. Each method takes one input and returns a
- * promise, so that callers need not know where the role runs: in this thread, in another one (in-thread.ts), or in the
- * process that leads (processes/on-leader.ts).
+ * A role is an object of methods for one job, such as building snapshots. Each method takes at most one input, so that
+ * callers need not know where the role runs: in this thread, in another one (in-thread.ts), or in the process that leads
+ * (processes/on-leader.ts). For callers elsewhere, each returns a promise.
  */
 
-export type Methods<Role> = { [Name in keyof Role]: (input: never) => Promise<unknown> };
+export type Methods<Role> = { [Name in keyof Role]: (input: never) => unknown };
 
 /** A role of which only the names of the methods are known, when they are called. */
 export type AnyRole = Record<string, (input?: unknown) => Promise<unknown>>;

@@ -29,36 +29,40 @@ export interface Parent<Notices extends Reports<Notices> = object> {
   logLevel: string;
   report<Name extends keyof Notices & string>(name: Name, ...notice: Parameters<Notices[Name]>): void;
   countStatements(statements: number): void;
+  /** Runs work after the method `stop` of the role; the last added first. */
+  afterStop(work: () => Promise<void>): void;
 }
 
 /**
  * Opens a role with the input from the parent thread, which may come after the start of this one, and runs its methods.
- * Returns the role. In the background, responses come before its work.
+ * In the background, responses come before its work.
  */
 export async function serveRole<Input, Role extends Methods<Role>, Notices extends Reports<Notices> = object>(
   open: (input: Input, parent: Parent<Notices>) => Role | Promise<Role>,
   { inBackground }: { inBackground: boolean },
-): Promise<Role> {
+): Promise<void> {
   const { input, logLevel } = await roleInput();
+  const stops: (() => Promise<void>)[] = [];
   // Only on Linux this is the priority of the thread, not of the process.
   if (inBackground && platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   const role = await open(input as Input, {
     logLevel,
     report,
     countStatements: (statements) => report('statements', statements),
+    afterStop: (work) => void stops.unshift(work),
   });
   parentPort?.on('message', async ({ id, method, input: given }: Call) => {
     let response: CallResult;
     try {
-      const work = (role as Record<string, (input: never) => Promise<unknown>>)[method];
+      const work = role[method as keyof Role];
       if (work === undefined) throw new Error(`this thread has no method ${method}`);
-      response = { id, result: await work(given as never) };
+      response = { id, result: await work.call(role, given as never) };
+      if (method === 'stop') for (const stop of stops.splice(0)) await stop();
     } catch (error) {
       response = { id, error: sentError(error) };
     }
     parentPort?.postMessage(response);
   });
-  return role;
 }
 
 /** Sends the parent thread a message that is not a response. */

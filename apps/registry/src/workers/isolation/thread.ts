@@ -81,6 +81,13 @@ export class Thread<Role extends Methods<Role> = AnyRole> {
     });
   }
 
+  /** Lets the role end its work with its method `stop`, if it has begun, and then terminates the thread. */
+  async stop(): Promise<void> {
+    const stopping = this as unknown as Thread<{ stop(): Promise<void> }>;
+    if (this.isStarted) await stopping.call('stop').catch(() => undefined);
+    await this.close();
+  }
+
   /** Terminates the thread and rejects its pending calls. */
   async close(): Promise<void> {
     this.#closing = true;
