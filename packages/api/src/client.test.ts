@@ -322,6 +322,15 @@ describe('redirects', () => {
     expect(seen).toEqual([]);
   });
 
+  it('to what is not on the web are named as they are', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(302, { location: 'file:///etc/passwd' }).end();
+    });
+    const error = await failure(new RegistryClient({ url }).search({}));
+    expect(error.message).toContain('redirects to file:///etc/passwd, which is not an http or https URL');
+    expect(error.hint).toContain('Check the URL of the registry');
+  });
+
   it('within the registry are followed up to a limit', async () => {
     const url = await serve((request, response) => {
       const next = { '/api/v1/functions': '/moved', '/loop/api/v1/functions': '/loop/api/v1/functions' }[

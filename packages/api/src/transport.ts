@@ -224,6 +224,12 @@ export class Transport {
     const to = location === undefined ? undefined : parseUrl(location, from);
     if (to === undefined)
       throw this.#unexpected(from, `the response is ${response.statusCode} without a valid Location header`);
+    if (to.protocol !== 'http:' && to.protocol !== 'https:') {
+      throw this.#unexpected(
+        from,
+        `it redirects to ${printable(to.href, 100)}, which is not an http or https URL`,
+      );
+    }
     if (to.origin !== this.#origin || (call.method ?? 'GET') !== 'GET') {
       throw new KrmhubError('unreachable', `${this.url} redirects to ${printable(to.origin + to.pathname)}`, {
         hint: `If you trust that address, use it with --registry ${printable(to.origin)}`,

@@ -33,12 +33,23 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: 'invalid-request',
     detail: 'the request has more than one Host header',
   },
+  OTHER_SPELLING: {
+    status: 400,
+    code: 'invalid-request',
+    detail: 'the path has a segment "." or "..", or a backslash: request the path without it',
+  },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     code: 'invalid-request',
     detail: `request timeout: send the headers within ${SERVER_LIMITS.headersMilliseconds / 1_000} seconds and the request within ${SERVER_LIMITS.requestMilliseconds / 1_000}`,
   },
 };
+
+/**
+ * A path that the routes would read as another one (RFC 3986, 5.2.4; URLs of browsers take a backslash for a slash).
+ * A proxy that blocks or purges paths may not know that.
+ */
+const OTHER_SPELLING = /^[^?#]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?#]|$))/i;
 
 /**
  * Passes the server's requests to `listener`. Responds to malformed requests with a problem and closes their
@@ -51,8 +62,9 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
     const { socket } = request;
     const before = latest.get(socket);
     latest.set(socket, response);
-    if (hasSeveralHosts(request)) {
-      const refuse = () => socket.end(responseText('SEVERAL_HOSTS'));
+    const problem = findProblem(request);
+    if (problem !== undefined) {
+      const refuse = () => socket.end(responseText(problem));
       if (before === undefined || before.writableFinished) refuse();
       else before.once('finish', refuse);
       return;
@@ -90,6 +102,12 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
     else if (response.headersSent) socket.destroy();
     else refuse();
   });
+}
+
+/** Returns what Node.js accepts in a request, but krmhub does not. */
+function findProblem(request: IncomingMessage): string | undefined {
+  if (hasSeveralHosts(request)) return 'SEVERAL_HOSTS';
+  return OTHER_SPELLING.test(request.url ?? '') ? 'OTHER_SPELLING' : undefined;
 }
 
 /** Reports whether a request has more than one Host header, of which proxies may read another one (RFC 9112, 3.2). */

@@ -166,6 +166,36 @@ describe('a running registry', () => {
     },
   );
 
+  it.each([
+    '/x/../metrics',
+    '/healthz/.',
+    '/..',
+    '/./healthz?a',
+    '/.%2e/healthz',
+    '/x/%2E%2e/healthz',
+    '/catalogs/default/snapshots/1/../2/catalog.yaml',
+    '/catalogs/default/./catalog.yaml#x',
+    '/x\\..\\healthz',
+    '/catalogs\\default/catalog.yaml',
+    'http://x/../healthz',
+  ])('rejects another spelling of a path: %s', async (target) => {
+    const { received, status } = await raw(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect([status, received]).toEqual([400, expect.stringContaining('the path has a segment')]);
+  });
+
+  it.each([
+    '/healthz?../..',
+    '/healthz?a=/../b\\c',
+    '/.well-known/x',
+    '/..x',
+    '/x..',
+    '/...',
+    '/%2e%2e%2fhealthz',
+  ])('accepts a path that has only one spelling: %s', async (target) => {
+    const { received } = await raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(received).not.toContain('the path has a segment');
+  });
+
   it('rejects oversized headers', async () => {
     expect((await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)).status).toBe(
       431,
