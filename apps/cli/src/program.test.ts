@@ -22,6 +22,7 @@ it.each([
   [['help', 'nothing'], 'nothing', '', ''],
   [['help', 'catalog', 'nothing'], 'nothing', '', ' catalog'],
   [['fn', 'evla', '-h'], 'evla', '(Did you mean eval?)\n', ' fn'],
+  [['plugins', 'uninstall', '--all'], 'uninstall', '(Did you mean remove?)\n', ' plugins'],
 ])('names an unknown command instead of printing help: %j', async (args, name, suggestion, group) => {
   const io = await runTest(args);
   expect([io.exitCode, io.out(), io.err()]).toEqual([

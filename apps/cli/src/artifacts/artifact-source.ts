@@ -15,7 +15,7 @@ import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { plural } from '../io/text.js';
+import { plural, shellWord } from '../io/text.js';
 
 /** A file to push. */
 export interface SourceLayer {
@@ -61,7 +61,7 @@ export async function documentLayer(
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, new Map([[source.name, source.bytes]]));
     throw new KrmhubError('invalid-document', `cannot push ${name}: ${plural(errors.length, 'error')}`, {
-      hint: `Fix the errors above, then check: krmhub lint ${name}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(name)}`,
     });
   }
   const { printWarnings } = await import('../io/warnings.js');
@@ -101,7 +101,7 @@ async function lintedScript(io: Io, name: string): Promise<Uint8Array> {
   await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
   if (!hasErrors(diagnostics)) return bytes;
   throw new KrmhubError('invalid-document', `cannot push ${name}: the script has errors`, {
-    hint: `Fix the errors above, then check: krmhub lint ${name}`,
+    hint: `Fix the errors above, then check: krmhub lint ${shellWord(name)}`,
   });
 }
 

@@ -12,7 +12,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { catalogAddresses } from './catalog-addresses.js';
 import { printRecipeDiagnostics } from './recipes/print-recipe-diagnostics.js';
@@ -29,7 +29,7 @@ export async function applyRecipe(
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     throw new KrmhubError('invalid-document', `cannot apply ${name}: ${plural(errors, 'error')}`, {
-      hint: `Fix the errors above, then check: krmhub lint ${file}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(file)}`,
     });
   }
   const client = await connect(io, options.registry);

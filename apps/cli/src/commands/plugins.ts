@@ -37,6 +37,15 @@ Examples:
   registerList(plugins, io);
   registerUpdate(plugins, io);
   registerRemove(plugins, io);
+  // Its most similar name is install.
+  plugins
+    .command('uninstall', { hidden: true })
+    .argument('[names...]')
+    .allowUnknownOption()
+    .action(() => {
+      const message = "error: unknown command 'uninstall'\n(Did you mean remove?)";
+      plugins.error(message, { code: 'commander.unknownCommand' });
+    });
 }
 
 function withFolder(command: Command): Command {

@@ -44,6 +44,16 @@ async function put(name: string, text: string | Uint8Array): Promise<string> {
   return name;
 }
 
+it('quotes the names of files in hints for a shell', async () => {
+  const wrong = await definition('quoted.example.com', (text) => text.replace('names:', 'nams:'));
+  await put("it's wrong.yaml", wrong);
+  const io = await run(["it's wrong.yaml", '--release', '1.0.0']);
+  expect([io.exitCode, io.err()]).toEqual([
+    1,
+    expect.stringContaining(`check: krmhub lint 'it'\\''s wrong.yaml'`),
+  ]);
+});
+
 it('prints errors of the registry, and each warning once', async () => {
   const group = 'cased.example.com';
   await put('case.yaml', await definition(group));

@@ -348,6 +348,18 @@ describe('what the user types', () => {
     expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining(message)]);
   });
 
+  it('is not a definition: the hint publishes it, or quotes its file for a shell', async () => {
+    await writeFile(
+      path.join(opened.folder, 'one&two.yaml'),
+      await readFile(
+        path.join(import.meta.dirname, '../../../../test/fixtures/functions/set-labels/2.0.0.yaml'),
+      ),
+    );
+    const io = await resolve('SetMine', '-c', 'one&two.yaml');
+    expect(io.err()).toContain('hint: Publish the function, and use a catalog of the registry.');
+    expect(io.err()).toMatch(/: krmhub convert '[^']*\/one&two\.yaml' --to catalog$/m);
+  });
+
   it('is not found without any catalog', async () => {
     const io = await resolve('SetLabels');
     expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is set')]);

@@ -5,7 +5,7 @@ import { readDialect } from '@krmhub/schema/dialects/read-dialect';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { escapeControls, plural } from '../io/text.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
 import { type LocalScript, readLocalScripts, withoutReferences } from '../scripts/local-scripts.js';
 
 /** A function as its author has it. */
@@ -52,7 +52,7 @@ export async function parseFunction(
     throw new KrmhubError(
       'invalid-document',
       escapeControls(`cannot test ${file}: ${plural(errors.length, 'error')}`),
-      { hint: escapeControls(`Fix the errors above, then check: krmhub lint ${file}`) },
+      { hint: escapeControls(`Fix the errors above, then check: krmhub lint ${shellWord(file)}`) },
     );
   }
   const [document] = readYaml(bytes, { file }).documents;

@@ -5,6 +5,7 @@ import { KPTFILE, type Kptfile, packageFolders, readPlainKptfile } from '@krmhub
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';
+import { shellWord } from '../io/text.js';
 import type { FnSettings } from './settings.js';
 
 /**
@@ -43,7 +44,7 @@ export async function readPackageFiles(
 export async function readKptfiles(name: string, { files, folder }: Package): Promise<Map<string, Kptfile>> {
   if (!files.has(KPTFILE)) {
     throw new KrmhubError('not-found', `No Kptfile found at "${folder}"`, {
-      hint: `Use the folder of a kpt package. To run one function on any folder: krmhub fn eval ${name}`,
+      hint: `Use the folder of a kpt package. To run one function on any folder: krmhub fn eval ${shellWord(name)}`,
     });
   }
   const kptfiles = new Map<string, Kptfile>();

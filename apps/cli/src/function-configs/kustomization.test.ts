@@ -1,8 +1,11 @@
+import { chmodSync, chownSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 import { LAYER_LIMITS } from './limits.js';
 
 let pack: TestPackage;
+const NOBODY = 65_534;
 afterEach(() => pack.remove());
 
 async function read(files: Record<string, string>, target = 'app') {
@@ -290,6 +293,11 @@ describe('a problem of a kustomization', () => {
       'yaml/merge-key app/kustomization.yaml:2:1 merge keys (<<) are not allowed',
     ],
     [
+      'a key twice, of which kustomize takes the last',
+      { 'app/kustomization.yaml': 'transformers: [a.yaml]\ntransformers: []\n' },
+      'yaml/duplicate-key app/kustomization.yaml:2:1 duplicate key "transformers", first used at 1:1',
+    ],
+    [
       'an empty kustomization',
       { 'app/kustomization.yaml': '# nothing\n' },
       /layer\/not-found .* the file is empty/,
@@ -351,6 +359,28 @@ describe('a problem of a kustomization', () => {
     expect(problems).toHaveLength(1);
     if (typeof problem === 'string') expect(problems[0]).toBe(problem);
     else expect(problems[0]).toMatch(problem);
+  });
+
+  it('is a base that the user may not read', async () => {
+    pack = await testPackage({
+      'app/kustomization.yaml': 'resources: [base]',
+      'app/base/kustomization.yaml': '',
+    });
+    const base = path.join(pack.folder, 'app/base');
+    // Root may read everything.
+    const isRoot = process.getuid?.() === 0;
+    for (const folder of [base, path.dirname(base), pack.folder])
+      if (isRoot) chownSync(folder, NOBODY, NOBODY);
+    chmodSync(base, 0);
+    if (isRoot) process.seteuid?.(NOBODY);
+    try {
+      expect((await pack.inspect()).problems).toEqual([
+        'layer/not-found app/kustomization.yaml:1:13 cannot read app/base: permission denied',
+      ]);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(base, 0o700);
+    }
   });
 
   it.each([

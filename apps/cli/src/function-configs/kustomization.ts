@@ -8,6 +8,7 @@ import {
   readLayerFile,
 } from './kustomization-file.js';
 import { catalogReferences, emptyLayer, type LayerContext } from './layer-context.js';
+import { findLocal } from './layer-reader.js';
 import type { Layer, LayerUse } from './layers.js';
 import { readEntries } from './read-entries.js';
 import { readTarget } from './read-target.js';
@@ -116,6 +117,17 @@ export async function readFolder(
   const files = await existingFiles(folder, KUSTOMIZATION_FILES);
   const compositions = await existingFiles(folder, COMPOSITION_FILES);
   const [file, ...others] = [...files, ...compositions];
+  const local = file === undefined ? await findLocal(folder, KUSTOMIZATION_FILES[0]) : undefined;
+  if (local?.type === 'missing' && local.isDenied === true) {
+    const hint = 'Let your user read the folder and its files.';
+    reader.report(
+      'layer/not-found',
+      `cannot read ${reader.displayName(folder)}: ${local.reason}`,
+      place,
+      hint,
+    );
+    return undefined;
+  }
   if (file === undefined || others.length > 0) {
     const found = file === undefined ? 'no kustomization' : 'several kustomizations or Compositions';
     reader.report('layer/no-kustomization', `${reader.displayName(folder)} has ${found}`, place);

@@ -20,7 +20,7 @@ export interface ProblemPlace {
 
 export type LocalPath =
   | { type: 'file' | 'folder'; path: string }
-  | { type: 'missing'; reason: string }
+  | { type: 'missing'; reason: string; isDenied?: boolean }
   /** A file that is not in or below the folder, with links resolved. */
   | { type: 'outside'; path: string };
 
@@ -138,7 +138,8 @@ export async function findLocal(folder: string, text: string): Promise<LocalPath
     if (!status.isFile()) return { type: 'missing', reason: 'not a regular file' };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    return { type: 'missing', reason: REASONS[String(code)] ?? 'cannot be read' };
+    const reason = REASONS[String(code)] ?? 'cannot be read';
+    return { type: 'missing', reason, isDenied: code === 'EACCES' };
   }
   return isInOrBelow(found, folder) ? { type: 'file', path: found } : { type: 'outside', path: found };
 }

@@ -7,7 +7,7 @@ import { STDIN_NAME } from '../files/read-file.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
-import { plural } from '../io/text.js';
+import { plural, shellWord } from '../io/text.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
 export interface DiffOptions {
@@ -104,7 +104,7 @@ async function loadFile(
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
     throw new KrmhubError('invalid-document', `cannot compare ${name}: ${plural(errors.length, 'error')}`, {
-      hint: `Fix the errors above, then check: krmhub lint ${name}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(name)}`,
     });
   }
   const [only] = definitions;
@@ -113,7 +113,7 @@ async function loadFile(
       'usage',
       `cannot compare ${name}: it contains ${plural(definitions.length, 'definition')}, expected one`,
       {
-        hint: `Split it into files: krmhub convert ${name} --out FOLDER`,
+        hint: `Split it into files: krmhub convert ${shellWord(name)} --out FOLDER`,
       },
     );
   }

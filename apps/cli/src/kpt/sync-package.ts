@@ -20,7 +20,7 @@ import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
 import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import type { Cache } from '../resolve/cache/cache.js';
@@ -238,7 +238,7 @@ async function printPlans(
     await printLine(io, `${plural(functions.length, 'function is', 'functions are')} up to date`);
   } else if (isCheck) {
     await printLine(io, `${plural(stale.length, 'function is', 'functions are')} out of date`);
-    await printLine(io, escapeControls(`  hint: Run: krmhub kpt sync ${folder}`));
+    await printLine(io, escapeControls(`  hint: Run: krmhub kpt sync ${shellWord(folder)}`));
   } else {
     await printLine(
       io,

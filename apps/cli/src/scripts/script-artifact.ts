@@ -17,7 +17,7 @@ import { type Diagnostic, hasErrors, KrmhubError, readYaml } from '@krmhub/schem
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
 import { creationTime } from '../upload/creation-time.js';
 import { type BuiltManifest, builtManifest, uploadArtifact } from '../upload/upload-artifact.js';
 import { type LocalScript, readLocalScripts } from './local-scripts.js';
@@ -116,7 +116,7 @@ async function refuseErrors(io: Io, scripts: readonly LocalScript[]): Promise<vo
     'invalid-document',
     `cannot use the script ${file}: ${plural(errors.length, 'error')}`,
     {
-      hint: `Fix the errors above, then check: krmhub lint ${file}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(file)}`,
     },
   );
 }

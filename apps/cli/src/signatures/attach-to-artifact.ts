@@ -3,7 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, shellWord } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { type FunctionReference, parseFunctionReference } from '../registry/function-reference.js';
 import {
@@ -62,7 +62,7 @@ export async function attachToArtifact(
 function parseArguments(file: string, artifact: string): FunctionReference & { group: string } {
   if (!isReleaseName(artifact) && isReleaseName(file)) {
     throw new KrmhubError('usage', `${JSON.stringify(artifact)} is not a release, but ${file} is`, {
-      hint: `Swap the arguments: krmhub attach ${artifact} ${file}`,
+      hint: `Swap the arguments: krmhub attach ${shellWord(artifact)} ${file}`,
     });
   }
   const { group, kind, release } = parseFunctionReference(artifact);

@@ -19,7 +19,7 @@ import { assignReleases, readDefinitions, type Submission } from '../documents/r
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { plural } from '../io/text.js';
+import { plural, shellWord } from '../io/text.js';
 import { misplacedReason } from './trust/judge-release.js';
 import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject.js';
 
@@ -47,14 +47,14 @@ export async function releaseFileStatement(
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
     throw new KrmhubError('invalid-document', `cannot sign ${name}: ${plural(errors.length, 'error')}`, {
-      hint: `Fix the errors above, then check: krmhub lint ${name}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(name)}`,
     });
   }
   const submissions = assignReleases(definitions, release);
   const [submission] = submissions;
   if (submission === undefined || submissions.length > 1 || !submission.exact) {
     throw new KrmhubError('usage', `cannot sign ${name} as a release: it is not a single definition`, {
-      hint: `Split a catalog into definitions: krmhub convert ${name} --out FOLDER`,
+      hint: `Split a catalog into definitions: krmhub convert ${shellWord(name)} --out FOLDER`,
     });
   }
   return submissionStatement(submission, readme === undefined ? undefined : await readReadme(io, readme));
@@ -76,7 +76,7 @@ async function refuseLocalScript(
     'invalid-document',
     `cannot sign ${name} as a release: the release gets the reference and the digest of its script`,
     {
-      hint: `Sign the release when you publish it: krmhub publish ${name} --release ${release} --key FILE.key`,
+      hint: `Sign the release when you publish it: krmhub publish ${shellWord(name)} --release ${release} --key FILE.key`,
     },
   );
 }

@@ -270,7 +270,11 @@ functionConfig:
       (text: string) => text.replaceAll("index: '1'", "index: 'one'"),
       'unable to parse',
     ],
-    ['no resources', () => 'kind: ResourceList\nitems: []\n', 'would delete all 3 resources'],
+    [
+      'no resources',
+      () => 'kind: ResourceList\nitems: []\n',
+      'would delete all 3 resources: its output is empty',
+    ],
     [
       'a document that is not a resource',
       () => `${HEAD}- kind: A\n`,
@@ -282,6 +286,19 @@ functionConfig:
     const { failed, resources: after } = await runChain(before, [step(edit), step((text) => text)]);
     expect(failed?.error?.message).toContain(message);
     expect(after).toBe(before);
+  });
+
+  it('says which error a function reported that wrote no resources', async () => {
+    const empty = step(() => 'kind: ResourceList\nitems: []\n');
+    const results: RunResult['results'] = [
+      { message: 'a note', severity: 'info' },
+      { message: 'no owner\nsecond line', severity: 'error' },
+    ];
+    const run: Step['run'] = async (...given) => ({ ...(await empty.run(...given)), results });
+    const { failed } = await runChain(resources(), [{ ...empty, run }]);
+    expect(failed?.error?.message).toBe(
+      'function edit would delete all 3 resources: it reported an error: no owner',
+    );
   });
 
   it('takes an absolute path for one in the package of a render, as kpt does', async () => {

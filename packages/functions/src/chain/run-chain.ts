@@ -86,7 +86,8 @@ async function runStep(
           });
       counts.output = output.resources.length;
       requireResources(output.resources, 'output');
-      if (step.type === 'mutator') requireOutput(step, output.resources, selected);
+      if (step.type === 'mutator')
+        requireOutput(step, { output: output.resources, selected, results: run.results });
       checkPlaces(output.resources);
       // What a validator changes is dropped.
       if (step.type === 'mutator') {
@@ -147,15 +148,22 @@ function exited({ name }: Step, run: RunResult): FunctionFailure {
   return new FunctionFailure(`function ${name} exited with ${run.exitCode}`, run);
 }
 
-function requireOutput(step: Step, output: readonly Resource[], selected: readonly Resource[]): void {
+function requireOutput(
+  step: Step,
+  {
+    output,
+    selected,
+    results,
+  }: { output: readonly Resource[]; selected: readonly Resource[]; results: RunResult['results'] },
+): void {
   if (output.length === 0 && selected.length > 0 && step.allowEmpty !== true) {
     const what = selected.length === 1 ? 'the resource' : `all ${selected.length} resources`;
-    throw new KrmhubError(
-      'function-failed',
-      `function ${step.name} would delete ${what}: its output is empty`,
-      {
-        hint: 'If the function is meant to do that, use `--allow-empty`.',
-      },
-    );
+    // Libraries of functions write no resources with an error, and may exit with 0.
+    const reported = results.find(({ severity }) => severity === 'error');
+    const [line] = reported?.message.split('\n') ?? [];
+    const why = line === undefined ? 'its output is empty' : `it reported an error: ${line}`;
+    throw new KrmhubError('function-failed', `function ${step.name} would delete ${what}: ${why}`, {
+      hint: 'If the function is meant to do that, use `--allow-empty`.',
+    });
   }
 }

@@ -12,6 +12,13 @@ it.each([
     'ulimit -Ha',
   ],
   ['Error: crun: executable file `fn` not found in $PATH: No such file or directory', 'podman info'],
+  ['Error: statfs /nope: no such file or directory', 'each source must exist'],
+  [
+    'docker: Error response from daemon: invalid mount config for type "bind": bind source path does not exist: /nope.',
+    'each source must exist',
+  ],
+  ['Error: example.com/fn:1: image not known', 'podman pull'],
+  ['docker: Error response from daemon: No such image: example.com/fn:1', '--image-pull-policy IfNotPresent'],
   ['Error: initializing source docker://example.com/fn: pinging container registry example.com', 'registry'],
 ])('hints at the registry only if the registry failed: %s', (stderr, hint) => {
   const engine = { engine: 'podman' } as Parameters<typeof engineFailure>[0];

@@ -8,6 +8,10 @@ const ENGINE_FAILED = 125;
 const NOT_STARTED = [126, 127];
 const OF_RUNTIME = /\b(?:OCI runtime|OCI permission denied|runc|crun|containerd)\b/;
 const OF_LIMITS = /rlimit|ulimit/i;
+/** Of podman, and of docker. */
+const OF_MOUNT = /^statfs |invalid mount|bind source path|mount (?:type|option)|filesystem type/i;
+/** Of an image that the engine may not download. */
+const NO_IMAGE = /image not known|no such image/i;
 const NOT_RUNNING =
   /cannot connect to (?:the docker daemon|podman)|is the docker daemon running|error during connect|cannot access containerd|connection refused.*containerd|unable to connect to podman/i;
 /** Of podman, of docker, and of containerd. */
@@ -67,6 +71,10 @@ function hintFor(engine: EngineName, reason: string): string {
   }
   if (OF_RUNTIME.test(reason)) {
     return `Check the entrypoint and the platform of the image, and the engine: ${engine} info`;
+  }
+  if (OF_MOUNT.test(reason)) return 'Check the mounts: each source must exist on this machine.';
+  if (NO_IMAGE.test(reason)) {
+    return `Download the image with \`${engine} pull\`, or permit it: --image-pull-policy IfNotPresent`;
   }
   return 'Check that the registry of the image is reachable, and that you are logged in.';
 }

@@ -100,7 +100,8 @@ function readResult(item: Mapping): FunctionResult {
     const { currentValue, proposedValue = field.suggestedValue } = field;
     result.field = {
       ...texts(field, ['path']),
-      ...defined({ currentValue, proposedValue }),
+      // As kpt: a value that is null is none.
+      ...defined({ currentValue: currentValue ?? undefined, proposedValue: proposedValue ?? undefined }),
     };
   }
   if (isMapping(file)) {

@@ -95,6 +95,27 @@ describe('output that is a ResourceList', () => {
     });
   });
 
+  it('has results without values that are null and indexes that are text; large integers are rounded', () => {
+    const results = `
+- {message: a, field: {path: p, currentValue: null, proposedValue: {a: null}}}
+- {message: b, file: {path: f.yaml, index: "2"}}
+- {message: c, field: {path: p, currentValue: 9007199254740993}}
+`;
+    expect(read(`${HEAD}items: []\nresults:${results}`)).toEqual({
+      type: 'resource-list',
+      results: {
+        ok: true,
+        results: [
+          { message: 'a', field: { path: 'p', proposedValue: { a: null } } },
+          { message: 'b', file: { path: 'f.yaml' } },
+          { message: 'c', field: { path: 'p', currentValue: 9_007_199_254_740_992 } },
+        ],
+      },
+    });
+    const output = Buffer.from(`${HEAD}items: []\nresults:${results}`);
+    expect(resultsText(output)).toContain('currentValue: 9007199254740993');
+  });
+
   it('has results with values that parsers read differently, as libraries for YAML 1.2 write them', () => {
     const results = `
 - {message: y, resourceRef: {kind: ConfigMap, name: off, namespace: n}, tags: {y: yes, 1: a}}

@@ -127,19 +127,21 @@ describe('readPackage', () => {
     const folder = packageFolder({
       'a.yaml': configMap('a'),
       'sub/template.yaml': 'apiVersion: v1\nkind: {{ kind }}\n',
+      'twice.yaml': `${configMap('b')}kind: Secret\n`,
       'unclosed.yaml': 'a: [\n',
     });
     const one = 'cannot read sub/template.yaml:2:7: a key is a map or a list, expected a string';
     writeFileSync(path.join(folder, 'bytes.yaml'), Buffer.from([0x61, 0xff]));
     await expect(readPackage(folder)).rejects.toMatchObject({
       code: 'invalid-document',
-      message: `cannot read 3 files:
+      message: `cannot read 4 files:
   cannot read bytes.yaml:1:2: it is not UTF-8 text
   ${one}
+  cannot read twice.yaml:${configMap('b').split('\n').length}:1: the key "kind" occurs twice
   cannot read unclosed.yaml:2:1: did not find expected node content`,
       hint: expect.stringContaining('--skip-unreadable'),
     });
-    for (const name of ['bytes.yaml', 'unclosed.yaml']) rmSync(path.join(folder, name));
+    for (const name of ['bytes.yaml', 'twice.yaml', 'unclosed.yaml']) rmSync(path.join(folder, name));
     await expect(readPackage(folder)).rejects.toMatchObject({ message: one });
     await expect(readPackage(path.join(folder, 'none'))).rejects.toMatchObject({ code: 'not-found' });
   });

@@ -8,7 +8,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { plural } from '../../io/text.js';
+import { plural, shellWord } from '../../io/text.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
 import { catalogUrl, PinnedCatalogReader, reportUnverified } from '../../trust/registry-snapshot.js';
@@ -73,7 +73,10 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
     io,
     `wrote the inputs of ${name}, snapshot ${serial}, with ${plural(functions, 'function')} to ${options.out}`,
   );
-  await printLine(io, `to build it, run: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
+  await printLine(
+    io,
+    `to build it, run: krmhub catalog build --inputs ${shellWord(options.out)} --out catalog.yaml`,
+  );
 }
 
 interface Parts {

@@ -28,7 +28,7 @@ import { checkOutput } from '../../io/check-output.js';
 import { type Io, write } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls, plural } from '../../io/text.js';
+import { escapeControls, plural, shellWord } from '../../io/text.js';
 import { isComplete, warnEmpty } from '../catalog-report.js';
 import { printRecipeDiagnostics } from '../recipes/print-recipe-diagnostics.js';
 import { readRecipeFile } from '../recipes/read-recipe-file.js';
@@ -83,7 +83,7 @@ async function loadRecipe(io: Io, file: string): Promise<Recipe> {
   if (recipe !== undefined) return recipe;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   throw new KrmhubError('invalid-document', `cannot build ${name}: ${plural(errors, 'error')}`, {
-    hint: `Fix the errors above, then check: krmhub lint ${file}`,
+    hint: `Fix the errors above, then check: krmhub lint ${shellWord(file)}`,
   });
 }
 

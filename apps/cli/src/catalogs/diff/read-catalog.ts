@@ -12,6 +12,7 @@ import {
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
+import { shellWord } from '../../io/text.js';
 import { requireNoLimits } from '../../trust/require-snapshot.js';
 
 /** Diagnostics that do not concern functions. */
@@ -50,7 +51,7 @@ export function parseFunctions(bytes: Uint8Array, file: string): FunctionDefinit
   const more = errors.length > MAX_PROBLEMS ? ` (${errors.length - MAX_PROBLEMS} more problems)` : '';
   throw new KrmhubError('invalid-document', `cannot compare ${file}: it is not a valid catalog${more}`, {
     diagnostics: errors.slice(0, MAX_PROBLEMS),
-    hint: `List every problem: krmhub lint ${file}`,
+    hint: `List every problem: krmhub lint ${shellWord(file)}`,
   });
 }
 

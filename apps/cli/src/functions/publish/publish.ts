@@ -24,7 +24,7 @@ import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls, plural } from '../../io/text.js';
+import { escapeControls, plural, shellWord } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
 import { registryUrl } from '../../registry/registry-url.js';
@@ -116,8 +116,8 @@ async function readSubmissions(
       `cannot publish: ${plural(errors.length, 'error')} in ${where}`,
       {
         hint: errors.every(({ code }) => INCOMPLETE.has(code))
-          ? `Add the missing fields, or complete the files and review the result: krmhub convert ${files.join(' ')} --out FOLDER`
-          : `Fix the errors above, then check: krmhub lint ${files.join(' ')}`,
+          ? `Add the missing fields, or complete the files and review the result: krmhub convert ${files.map(shellWord).join(' ')} --out FOLDER`
+          : `Fix the errors above, then check: krmhub lint ${files.map(shellWord).join(' ')}`,
       },
     );
   }

@@ -1,5 +1,6 @@
 import { FunctionFailure, type FunctionResult, type RunResult } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
+import { shellWord } from '../../io/text.js';
 import type { CallResult, FunctionCall } from './function-calls.js';
 import { aboutFunction } from './plan-functions.js';
 import { type PlannedFunction, placeText } from './planned-function.js';
@@ -49,7 +50,7 @@ export class PlannedCalls {
         'untrusted',
         `cannot build ${this.#name}: kustomize tried to run ${what}, which is not in a functionConfig`,
         {
-          hint: `List the functions: krmhub explain ${this.#name}`,
+          hint: `List the functions: krmhub explain ${shellWord(this.#name)}`,
         },
       );
     }

@@ -12,6 +12,7 @@ import type { EntryForm } from '@krmhub/catalog/resolve/entries/split-entries';
 import type { FunctionName } from '@krmhub/schema/definition';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { shellWord } from '../../io/text.js';
 import { VERSION } from '../../io/version.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
@@ -186,7 +187,7 @@ async function normalized(bytes: Uint8Array, name: string): Promise<Uint8Array> 
   if ('bytes' in read) return read.bytes;
   throw new KrmhubError('invalid-document', `${name} is not a catalog: ${read.problem}`, {
     hint: read.problem.includes('KRMFunctionDefinition')
-      ? `Publish the function, and use a catalog of the registry, or convert the file: krmhub convert ${name} --to catalog`
-      : `List all problems: krmhub lint ${name}`,
+      ? `Publish the function, and use a catalog of the registry. A definition without local files can also be converted: krmhub convert ${shellWord(name)} --to catalog`
+      : `List all problems: krmhub lint ${shellWord(name)}`,
   });
 }

@@ -16,7 +16,7 @@ import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { requireConfirmation } from '../../io/confirm.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
-import { escapeControls, plural } from '../../io/text.js';
+import { escapeControls, plural, shellWord } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
 
 export interface PolicyOptions {
@@ -43,7 +43,7 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
   if (policies === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     throw new KrmhubError('invalid-document', `cannot apply ${name}: ${plural(errors, 'error')}`, {
-      hint: `Fix the errors above, then check: krmhub lint ${file}`,
+      hint: `Fix the errors above, then check: krmhub lint ${shellWord(file)}`,
     });
   }
   const client = await connect(io, options.registry);
