@@ -412,9 +412,11 @@ functions:
 
   it('frozen is not found if it is not locked, or if there is no lock file', async () => {
     const missing = await resolve('SetNames', '-c', opened.catalogUrl(), '--frozen');
-    expect([missing.exitCode, missing.err()]).toEqual([
+    expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
+    const named = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'no.lock', '--frozen');
+    expect([named.exitCode, named.err()]).toEqual([
       3,
-      expect.stringMatching(/the lock file .* does not exist/),
+      expect.stringContaining('the lock file no.lock does not exist'),
     ]);
     await lockOf('SetLabels');
     const frozen = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock', '--frozen');
