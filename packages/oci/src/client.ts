@@ -22,7 +22,7 @@ import {
   readManifest,
 } from './manifest.js';
 import { followPages, listNames, MAX_NAME_PAGE_BYTES, NAME_LISTS, type NameList } from './name-list.js';
-import { formatReference, manifestReference, type Reference } from './reference.js';
+import { formatReference, manifestReference, type Reference, type RepositoryReference } from './reference.js';
 import { PUBLISHED_HEADER } from './server/route.js';
 
 /** The exact bytes of a manifest, and the parsed manifest. */
@@ -142,13 +142,13 @@ export class OciClient {
     return this.#has(reference, `manifests/${manifestReference(reference)}`, { Accept: ACCEPTED });
   }
 
-  hasBlob(place: Pick<Reference, 'registry' | 'repository'>, digest: OciDigest): Promise<boolean> {
+  hasBlob(place: RepositoryReference, digest: OciDigest): Promise<boolean> {
     return this.#has(place, `blobs/${digest}`);
   }
 
   /** Streams a blob. The stream fails at its end if the digest does not match: do not use the bytes before. */
   async blob(
-    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    { registry, repository }: RepositoryReference,
     { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
   ): Promise<AsyncIterable<Uint8Array>> {
     const response = await this.#connectionTo(registry).send(repository, `blobs/${digest}`, {
@@ -161,7 +161,7 @@ export class OciClient {
 
   /** Pushes a blob, unless it exists, or the registry can mount it from its repository `mountFrom`. */
   pushBlob(
-    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    { registry, repository }: RepositoryReference,
     digest: OciDigest,
     content: Content,
     mountFrom?: string,
@@ -201,10 +201,7 @@ export class OciClient {
   }
 
   /** Lists the referrers of a manifest, with the referrers API or else the referrers tag schema. */
-  async referrers(
-    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
-    digest: OciDigest,
-  ): Promise<Descriptor[]> {
+  async referrers({ registry, repository }: RepositoryReference, digest: OciDigest): Promise<Descriptor[]> {
     const listed = await this.withRetries(async () => {
       const found: Descriptor[] = [];
       const connection = this.#connectionTo(registry);
@@ -244,7 +241,7 @@ export class OciClient {
 
   /** Adds a referrer to the referrers tag. Call it if `putManifest` returns `indexed: false`. */
   async addToReferrersTag(
-    place: Pick<Reference, 'registry' | 'repository'>,
+    place: RepositoryReference,
     subject: OciDigest,
     referrer: Descriptor,
   ): Promise<void> {
@@ -262,7 +259,7 @@ export class OciClient {
   }
 
   async #readReferrersTag(
-    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    { registry, repository }: RepositoryReference,
     digest: OciDigest,
   ): Promise<ImageIndex | undefined> {
     try {
@@ -275,7 +272,7 @@ export class OciClient {
   }
 
   /** Lists the tags of a repository. Rejects with `not-found` if the repository does not exist. */
-  async tags({ registry, repository }: Pick<Reference, 'registry' | 'repository'>): Promise<string[]> {
+  async tags({ registry, repository }: RepositoryReference): Promise<string[]> {
     return (await this.#names('tags', registry, repository))!;
   }
 
@@ -303,7 +300,7 @@ export class OciClient {
   }
 
   #has(
-    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    { registry, repository }: RepositoryReference,
     target: string,
     headers: Record<string, string> = {},
   ): Promise<boolean> {

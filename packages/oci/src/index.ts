@@ -17,7 +17,14 @@ export * from './flux-artifact.js';
 export * from './manifest.js';
 export * from './manifest-store.js';
 export * from './readme-images.js';
-export { formatReference, isRepository, isTag, parseReference, type Reference } from './reference.js';
+export {
+  formatReference,
+  isRepository,
+  isTag,
+  parseReference,
+  type Reference,
+  type RepositoryReference,
+} from './reference.js';
 export { type ReferrerBundleLimits, readReferrerBundles } from './referrer-bundles.js';
 export * from './referrer-manifest.js';
 export { runInParallel } from './run-in-parallel.js';

@@ -3,11 +3,15 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { isOciDigest, type OciDigest } from './digest.js';
 
-/** An OCI reference: `HOST[:PORT]/REPOSITORY[:TAG][@DIGEST]`, with a tag, a digest or both. */
-export interface Reference {
+/** A repository of a registry. */
+export interface RepositoryReference {
   /** Host and port. */
   registry: string;
   repository: string;
+}
+
+/** An OCI reference: `HOST[:PORT]/REPOSITORY[:TAG][@DIGEST]`, with a tag, a digest or both. */
+export interface Reference extends RepositoryReference {
   tag?: string;
   digest?: OciDigest;
 }

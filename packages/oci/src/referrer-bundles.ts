@@ -5,7 +5,7 @@ import type { OciClient } from './client.js';
 import { readLimited } from './connection.js';
 import type { OciDigest } from './digest.js';
 import { type Descriptor, isManifestType } from './manifest.js';
-import type { Reference } from './reference.js';
+import type { RepositoryReference } from './reference.js';
 
 /** Limits, because anyone who can push can add any number of referrers. */
 export interface ReferrerBundleLimits {
@@ -20,7 +20,7 @@ const BROKEN = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too
 /** Reads the bundles that refer to a manifest, unverified. Referrers with the artifact type of bundles come first. */
 export async function readReferrerBundles(
   client: OciClient,
-  { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+  { registry, repository }: RepositoryReference,
   digest: OciDigest,
   limits: ReferrerBundleLimits,
 ): Promise<Uint8Array[]> {
@@ -41,7 +41,7 @@ export async function readReferrerBundles(
 
 async function readBundle(
   client: OciClient,
-  place: Pick<Reference, 'registry' | 'repository'>,
+  place: RepositoryReference,
   referrer: OciDigest,
   subject: OciDigest,
   maxBytes: number,

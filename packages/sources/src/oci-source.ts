@@ -9,7 +9,7 @@ import {
   mainLayer,
   OciClient,
   parseReference,
-  type Reference,
+  type RepositoryReference,
   readLimited,
   readReferrerBundles,
   TooManyRedirects,
@@ -28,7 +28,7 @@ import { seconds } from './deadline.js';
 import { type FailureOptions, findFailure, SourceFailure, tooLargeFailure } from './failure.js';
 import { guardedAgents } from './http/guarded-agents.js';
 
-type Place = Pick<Reference, 'registry' | 'repository'>;
+type Place = RepositoryReference;
 
 /** Fetches a catalog artifact and its bundles (referrers) from an OCI registry. Rejects with SourceFailures only. */
 export async function fetchOci(

@@ -145,7 +145,7 @@ async function writeDocument(
   io: Io,
   catalog: string,
   document: Document,
-  { out, output }: Pick<PullOptions, 'out' | 'output'>,
+  { out, output }: PullOptions,
 ): Promise<void> {
   if (out === '-') {
     await writeData(io.stdout, document.bytes);

@@ -14,7 +14,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
-import type { Io } from '../io/io.js';
+import type { Io, WorkingFolder } from '../io/io.js';
 import { lineDiff } from '../io/line-diff.js';
 import { plural } from '../io/text.js';
 import type { OpenedFunction } from './open-function.js';
@@ -166,7 +166,7 @@ function resultsText(results: readonly FunctionResult[]): string {
 }
 
 async function writeExpected(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   folder: string,
   actual: ReadonlyMap<string, string>,
   results: readonly FunctionResult[],

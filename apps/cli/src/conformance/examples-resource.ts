@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { TestedResource } from '@krmhub/signing/test-result';
 import { readFolder } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import { fileDigests } from '../signatures/signing-target.js';
 
 /**
  * Returns the examples in a folder with the digest of the list of their files, as `sha256sum` writes it: for each file
  * a line of its digest and its path, in the order of the paths. Links are not part of it.
  */
-export async function examplesResource(io: Pick<Io, 'cwd'>, folder: string): Promise<TestedResource[]> {
+export async function examplesResource(io: WorkingFolder, folder: string): Promise<TestedResource[]> {
   const root = path.join(folder, 'examples');
   if (!existsSync(path.resolve(io.cwd, root))) return [];
   const names = (await listFiles(io, root)).map((file) =>
@@ -25,7 +25,7 @@ export async function examplesResource(io: Pick<Io, 'cwd'>, folder: string): Pro
   return [{ name: 'examples', digest: { sha256: list.digest('hex') } }];
 }
 
-async function listFiles(io: Pick<Io, 'cwd'>, folder: string): Promise<string[]> {
+async function listFiles(io: WorkingFolder, folder: string): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readFolder(io, folder)) {
     const name = path.join(folder, entry.name);

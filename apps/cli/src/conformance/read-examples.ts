@@ -9,7 +9,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo, readFolder } from '../files/read-file.js';
 import { readConfigFile } from '../fn/read-config-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 
 /** What an example of a function has, besides what the function should do. */
 export interface Example {
@@ -36,14 +36,14 @@ export const FAILURE_FILE = 'expected-failure.txt';
 const CONFIG_FILE = 'fn-config.yaml';
 
 /** Lists the folders of `examples`, in the order of their names. */
-export async function listExamples(io: Pick<Io, 'cwd'>, folder: string): Promise<string[]> {
+export async function listExamples(io: WorkingFolder, folder: string): Promise<string[]> {
   const examples = path.join(folder, 'examples');
   if (!existsSync(path.resolve(io.cwd, examples))) return [];
   return (await readFolder(io, examples)).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 }
 
 /** Reads an example. Throws `not-found` without input, and `invalid-document`. */
-export async function readExample(io: Pick<Io, 'cwd'>, root: string, name: string): Promise<Example> {
+export async function readExample(io: WorkingFolder, root: string, name: string): Promise<Example> {
   const folder = path.join(root, 'examples', name);
   const input = path.join(folder, 'input');
   if (!isFolder(io, input)) {
@@ -56,7 +56,7 @@ export async function readExample(io: Pick<Io, 'cwd'>, root: string, name: strin
   return { name, folder, input: await readPackage(path.resolve(io.cwd, input)), ...functionConfig };
 }
 
-export async function readExpectation(io: Pick<Io, 'cwd'>, { folder }: Example): Promise<Expectation> {
+export async function readExpectation(io: WorkingFolder, { folder }: Example): Promise<Expectation> {
   const [expected, results, failure] = [EXPECTED, RESULTS_FILE, FAILURE_FILE].map((name) =>
     path.join(folder, name),
   ) as [string, string, string];
@@ -83,7 +83,7 @@ function readExpectedResults(file: string, text: string): FunctionResult[] {
   throw new KrmhubError('invalid-document', `cannot read ${file}: ${read.reason}`);
 }
 
-async function readText(io: Pick<Io, 'cwd'>, file: string): Promise<string | undefined> {
+async function readText(io: WorkingFolder, file: string): Promise<string | undefined> {
   if (!existsSync(path.resolve(io.cwd, file))) return undefined;
   const bytes = await readFileUpTo(io, file);
   if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes) {
@@ -92,6 +92,6 @@ async function readText(io: Pick<Io, 'cwd'>, file: string): Promise<string | und
   return new TextDecoder().decode(bytes);
 }
 
-function isFolder(io: Pick<Io, 'cwd'>, name: string): boolean {
+function isFolder(io: WorkingFolder, name: string): boolean {
   return lstatSync(path.resolve(io.cwd, name), { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { diskError, readFileUpTo, readFolder, readStdin, STDIN_NAME } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { Io, StandardInput, WorkingFolder } from '../io/io.js';
 
 /** A file that the user named, or that is in a folder that the user named. */
 export interface DocumentFile {
@@ -97,7 +97,7 @@ export async function* readDocumentFiles(io: Io, names: readonly string[]): Asyn
 }
 
 /** What reading files needs. Artifacts need all of `Io`: their registry, and the keys that the user pinned. */
-type DocumentIo = Pick<Io, 'stdin' | 'cwd'> & Partial<Io>;
+type DocumentIo = StandardInput & WorkingFolder & Partial<Io>;
 
 /** Reads a file that was found. */
 export async function readDocumentFile(

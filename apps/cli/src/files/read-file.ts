@@ -9,13 +9,13 @@ import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import type { Io } from '../io/io.js';
+import type { StandardInput, WorkingFolder } from '../io/io.js';
 
 export const STDIN_NAME = '<stdin>';
 
 /** Reads a file, up to one byte over the limit, so that the caller can detect a file that is too large. */
 export async function readFileUpTo(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   name: string,
   maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes,
 ): Promise<Uint8Array> {
@@ -38,7 +38,7 @@ export async function readFileUpTo(
 }
 
 /** Lists a folder in the order of the names. */
-export async function readFolder(io: Pick<Io, 'cwd'>, name: string): Promise<Dirent[]> {
+export async function readFolder(io: WorkingFolder, name: string): Promise<Dirent[]> {
   try {
     const entries = await readdir(path.resolve(io.cwd, name), { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -48,7 +48,7 @@ export async function readFolder(io: Pick<Io, 'cwd'>, name: string): Promise<Dir
 }
 
 /** Reads stdin, up to one byte over the limit. */
-export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promise<Uint8Array> {
+export async function readStdin(io: StandardInput, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of io.stdin) {

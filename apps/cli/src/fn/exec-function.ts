@@ -5,7 +5,7 @@ import { splitCommandLine } from '@krmhub/functions/plan';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Io } from '../io/io.js';
+import type { Environment, WorkingFolder } from '../io/io.js';
 import { MissingPermission } from '../run/permissions.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
@@ -21,13 +21,13 @@ export interface ExecFunction {
 }
 
 /** Returns the executable of a command line, as kpt runs it: in the current folder. */
-export function commandLineFunction(io: Pick<Io, 'cwd'>, line: string): ExecFunction {
+export function commandLineFunction(io: WorkingFolder, line: string): ExecFunction {
   return { words: splitCommandLine(line), name: line, folder: io.cwd };
 }
 
 /** Returns a function that is an executable of this machine. It gets the environment of the user, as in kpt. */
 export function execFunction(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   { words: [program, ...args], name, folder }: ExecFunction,
   limits: RunLimits,
 ): Runnable {
@@ -60,7 +60,7 @@ export function requirePackageExec(
   );
 }
 
-async function findExecutable({ env }: Pick<Io, 'env'>, name: string, folder: string): Promise<string> {
+async function findExecutable({ env }: Environment, name: string, folder: string): Promise<string> {
   if (name.includes('/')) return path.resolve(folder, name);
   const found = await findProgram(name, env);
   if (found !== undefined) return found;

@@ -8,7 +8,7 @@ import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Io } from '../io/io.js';
+import type { Environment, Io } from '../io/io.js';
 import { escapeControls, shellWord } from '../io/text.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
@@ -289,7 +289,7 @@ export class Functions {
 }
 
 /** The engine that kpt would use. */
-function kptEngine({ env }: Pick<Io, 'env'>): EngineName | undefined {
+function kptEngine({ env }: Environment): EngineName | undefined {
   const { KPT_FN_RUNTIME: name } = env;
   if (name === undefined || name === '') return undefined;
   const engine = ENGINE_NAMES.find((known) => known === name);

@@ -1,7 +1,7 @@
 import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 import type { Runnable } from './runnable.js';
 import type { ImageSettings } from './settings.js';
 
@@ -25,7 +25,7 @@ export interface ImageContext {
 
 /** Returns a function that is an image, with or without a digest. The engine is looked for when it runs. */
 export function imageFunction(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   { name, image, network, mounts, pull, asCurrentUser, env }: ImageFunction,
   { engine, limits, onExact = () => undefined }: ImageContext,
 ): Runnable {

@@ -3,10 +3,10 @@ import { decodeText, type Resource, readResources, resourceProblem } from '@krmh
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 
 /** Reads the functionConfig of `--fn-config`. Throws what kpt says: `not-found`, or `invalid-document`. */
-export async function readConfigFile(io: Pick<Io, 'cwd'>, name: string): Promise<Resource> {
+export async function readConfigFile(io: WorkingFolder, name: string): Promise<Resource> {
   let bytes: Uint8Array;
   try {
     bytes = await readFileUpTo(io, name);

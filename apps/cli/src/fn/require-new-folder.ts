@@ -1,11 +1,11 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import type { OutputTarget } from './settings.js';
 
 /** Throws `conflict` if the folder of an output exists, before anything runs. */
-export async function requireNewFolder(io: Pick<Io, 'cwd'>, target: OutputTarget): Promise<void> {
+export async function requireNewFolder(io: WorkingFolder, target: OutputTarget): Promise<void> {
   if (target.type !== 'folder') return;
   const { folder } = target;
   const found = await lstat(path.resolve(io.cwd, folder)).catch(() => undefined);

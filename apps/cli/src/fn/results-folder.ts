@@ -4,12 +4,12 @@ import { functionResultList } from '@krmhub/functions/plan';
 import { field, fromJson, readDocument, writeDocument } from '@krmhub/schema/resource-yaml';
 import { diskError } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import type { RanFunction } from './progress.js';
 
 /** Writes `results.yaml` of kpt into a folder. Returns its path as the user would write it. */
 export async function writeResults(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   folder: string,
   ran: readonly RanFunction[],
 ): Promise<string> {
@@ -24,7 +24,7 @@ export async function writeResults(
  * 2020). Each text is YAML with the field `results`.
  */
 export async function writeNumberedResults(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   folder: string,
   written: readonly (string | undefined)[],
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function writeNumberedResults(
   }
 }
 
-async function writeText(io: Pick<Io, 'cwd'>, folder: string, name: string, text: string): Promise<void> {
+async function writeText(io: WorkingFolder, folder: string, name: string, text: string): Promise<void> {
   try {
     await mkdir(path.resolve(io.cwd, folder), { recursive: true });
   } catch (error) {

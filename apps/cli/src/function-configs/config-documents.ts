@@ -63,7 +63,7 @@ export interface ConfigValue {
  * The resources of a document as kustomize has them: a kind that ends in `List` and has `items` is replaced by its
  * items (kustomize, `inlineAnyEmbeddedLists`).
  */
-export function configValues({ value }: Pick<YamlDocument, 'value'>): ConfigValue[] {
+export function configValues({ value }: YamlDocument): ConfigValue[] {
   return expand({ value, path: [] });
 }
 

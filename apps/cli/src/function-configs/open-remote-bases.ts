@@ -8,7 +8,7 @@ import { field } from '@krmhub/schema/json/access';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readYaml } from '@krmhub/schema/yaml';
 import type { SourceFetcher } from '@krmhub/sources';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 import type { FetchedRemote, ReadLayersOptions } from './layers.js';
 import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './repository-url.js';
 
@@ -28,7 +28,7 @@ const REPOSITORY_MARK = /\.git(?:[/?]|$)|_git\/|^[^?]*[^:]\/\/|[?&](?:ref|versio
 
 /** Opens the remote bases of one run. Without a network (`offline`), every remote base is an error. */
 export async function openRemoteBases(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   { offline = false, temporaryFolder = tmpdir() }: { offline?: boolean; temporaryFolder?: string } = {},
 ): Promise<RemoteBases> {
   const fetched = new Map<string, Promise<FetchedRemote>>();

@@ -65,12 +65,7 @@ async function printReleases(io: Io, releases: readonly ReleaseSummary[]): Promi
   );
 }
 
-function summary({
-  group,
-  kind,
-  releases,
-  catalogs,
-}: Pick<FunctionDetail, 'group' | 'kind' | 'releases' | 'catalogs'>): string {
+function summary({ group, kind, releases, catalogs }: FunctionDetail): string {
   if (releases.length > 0) return `${group}/${kind}: ${plural(releases.length, 'release')}`;
   return `${group}/${kind}: no release in this registry; upstream entries in ${catalogs.join(', ')} do not contain the release`;
 }

@@ -56,10 +56,7 @@ export async function checkSupplied(
 }
 
 /** Returns a hint if definitions were refused because nothing says how to run their function. */
-export function suppliedHint(
-  errors: readonly Pick<Diagnostic, 'code' | 'path'>[],
-  { image }: SuppliedValues,
-): string | undefined {
+export function suppliedHint(errors: readonly Diagnostic[], { image }: SuppliedValues): string | undefined {
   const isLacking = errors.some(
     ({ code, path }) => code === 'shape/missing-field' && /\.(?:runtime|container\.image)$/.test(path),
   );

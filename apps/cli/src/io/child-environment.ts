@@ -1,4 +1,4 @@
-import type { Io } from './io.js';
+import type { Environment } from './io.js';
 
 /** Variables of krmhub that are no secret, and that a `krmhub` needs that a child starts. */
 const PASSED = new Set(['KRMHUB_CACHE', 'KRMHUB_CONFIG', 'KRMHUB_TRUST', 'KRMHUB_TRUSTED_ROOT']);
@@ -15,7 +15,7 @@ export function isOwnVariable(name: string): boolean {
  * Returns the environment of a child that gets that of the user: kustomize, git, a container engine, a credential
  * helper, or a program that the user allowed. The tokens and passwords of krmhub are not in it.
  */
-export function childEnvironment({ env }: Pick<Io, 'env'>): Record<string, string> {
+export function childEnvironment({ env }: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => {
       const [name, value] = entry;

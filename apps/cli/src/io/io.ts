@@ -38,13 +38,36 @@ export interface SnapshotLimits {
 /** What `-o` accepts besides `table`. */
 export type DataFormat = 'json' | 'yaml';
 
-/** The environment of a command, except files and the network. */
-export interface Io {
+/** The environment variables of a command. */
+export interface Environment {
+  env: Record<string, string | undefined>;
+}
+
+/** The folder that relative paths of a command start from. */
+export interface WorkingFolder {
+  cwd: string;
+}
+
+/** The standard input of a command. */
+export interface StandardInput {
   stdin: Input;
+}
+
+/** What a command tells of its work. */
+export interface Trace {
+  /** Set by `--verbose`: prints what the command does, on stderr. A text never has a secret. */
+  trace?(text: string): void;
+}
+
+/** The time of a command. */
+export interface Clock {
+  now(): Date;
+}
+
+/** The environment of a command, except files and the network. */
+export interface Io extends Environment, WorkingFolder, StandardInput, Trace, Clock {
   stdout: Output;
   stderr: Output;
-  env: Record<string, string | undefined>;
-  cwd: string;
   /** Set by `--no-color`. */
   noColor?: boolean;
   /** Set by `-o json` and `-o yaml`: an error goes to stdout, too, unless stdout already has output. */
@@ -53,11 +76,8 @@ export interface Io {
   snapshotLimits?: SnapshotLimits;
   /** Set by `--request-timeout`, in milliseconds: how long to wait for data of a server. */
   requestTimeout?: number;
-  /** Set by `--verbose`: prints what the command does, on stderr. A text never has a secret. */
-  trace?(text: string): void;
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
-  now(): Date;
   /** Sets the permissions that new files and folders of this process lack. */
   setUmask(mask: number): void;
   /** Returns the id of the process that started this one, or of the one that adopted it after that has ended. */

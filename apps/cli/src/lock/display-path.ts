@@ -2,16 +2,16 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { displayName } from '../function-configs/layer-reader.js';
 import type { ListedFunction } from '../function-configs/layers.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 
 /** A path in messages: relative to the working directory, if it is below it. */
-export function displayPath({ cwd }: Pick<Io, 'cwd'>, file: string): string {
+export function displayPath({ cwd }: WorkingFolder, file: string): string {
   return displayName(realpathSync(cwd), path.resolve(cwd, file));
 }
 
 /** The file and the folder of a functionConfig in messages: addresses, for those of a remote base. */
 export function displayListed(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   { file, address, layer, layerAddress }: Pick<ListedFunction, 'file' | 'address' | 'layer' | 'layerAddress'>,
 ): { file: string; layer: string } {
   return { file: address ?? displayPath(io, file), layer: layerAddress ?? displayPath(io, layer) };

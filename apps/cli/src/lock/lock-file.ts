@@ -4,7 +4,7 @@ import type { Lock } from '@krmhub/catalog';
 import { LOCK_FILE, LOCK_LIMITS } from '@krmhub/catalog/lock/lock';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import { shellWord } from '../io/text.js';
 import { displayPath } from './display-path.js';
 
@@ -17,7 +17,7 @@ export interface StoredLock {
 export const EMPTY_LOCK: Lock = { catalogs: [], functions: [] };
 
 /** Returns the path of the lock file: `--lock`, else krmhub.lock in the folder of the package. */
-export function lockPath(io: Pick<Io, 'cwd'>, folder: string, file: string | undefined): string {
+export function lockPath(io: WorkingFolder, folder: string, file: string | undefined): string {
   return file === undefined ? path.join(folder, LOCK_FILE) : path.resolve(io.cwd, file);
 }
 
@@ -31,7 +31,7 @@ export interface LockCommandOptions {
 }
 
 /** Returns the command that locks a package, for hints. */
-export function lockCommand(io: Pick<Io, 'cwd'>, { folder, lock, imagePrefix }: LockCommandOptions): string {
+export function lockCommand(io: WorkingFolder, { folder, lock, imagePrefix }: LockCommandOptions): string {
   const full = path.resolve(io.cwd, folder);
   const isOwn = lockPath(io, full, lock) === lockPath(io, full, undefined);
   const option = isOwn ? '' : ` --lock ${shellWord(lock!)}`;
@@ -40,7 +40,7 @@ export function lockCommand(io: Pick<Io, 'cwd'>, { folder, lock, imagePrefix }: 
 }
 
 /** Returns the folder of a package, without links: the path itself, or the folder of the file. Throws `not-found`. */
-export async function packageFolder(io: Pick<Io, 'cwd'>, target: string): Promise<string> {
+export async function packageFolder(io: WorkingFolder, target: string): Promise<string> {
   try {
     const full = await realpath(path.resolve(io.cwd, target));
     return (await stat(full)).isDirectory() ? full : path.dirname(full);
@@ -51,7 +51,7 @@ export async function packageFolder(io: Pick<Io, 'cwd'>, target: string): Promis
 
 /** Reads a lock file; undefined if there is none. Throws `invalid-document` with every problem. */
 export async function readLockFile(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   file: string,
   command: string,
 ): Promise<StoredLock | undefined> {

@@ -7,14 +7,14 @@ import type {
   LockedImage,
   LockReference,
 } from '@krmhub/catalog';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 import { parseCatalog } from '../resolve/references/parse-catalog.js';
 
 /**
  * Returns the name of a catalog in a lock file: the same for every spelling of its reference. A file is relative to the
  * folder of the lock file, so that a checkout can be anywhere. Throws `usage` for an invalid reference.
  */
-export function lockName(io: Pick<Io, 'env'>, reference: LockReference, folder: string): string {
+export function lockName(io: Environment, reference: LockReference, folder: string): string {
   const { address, identity } = parseCatalog(io, reference);
   if (address.type !== 'file') return identity.replace(/\?ref=$/, '');
   const relative = path.relative(folder, address.path).split(path.sep).join('/');
@@ -23,7 +23,7 @@ export function lockName(io: Pick<Io, 'env'>, reference: LockReference, folder: 
 
 /** The functions and images of a lock file in `folder`. Those in `except` and `exceptImage` count as not locked. */
 export function lockedFunctions(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   lock: Lock,
   options: {
     folder: string;

@@ -67,10 +67,7 @@ function sizeText({ functions, catalogs, images, unlocked }: LockReport): string
   return unlocked === 0 ? locked : `${locked}; ${plural(unlocked, 'program')} of the package not locked`;
 }
 
-async function printChanges(
-  io: Io,
-  { changes, imageChanges }: Pick<LockReport, 'changes' | 'imageChanges'>,
-): Promise<void> {
+async function printChanges(io: Io, { changes, imageChanges }: LockReport): Promise<void> {
   const width = terminalWidth(io.stdout);
   const lines: string[] = [];
   for (const change of changes) {

@@ -1,11 +1,11 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import { type Layer, type ListedFunction, listFunctions } from '../function-configs/layers.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import type { CatalogReference, FunctionRequest, ResolverOptions } from '../resolve/resolution.js';
 
 /** The catalogs that a resolver searches for a request, in order. */
 export function searchOrder(
-  { cwd }: Pick<Io, 'cwd'>,
+  { cwd }: WorkingFolder,
   { official, catalogs }: Pick<ResolverOptions, 'official' | 'catalogs'>,
   request: Pick<FunctionRequest, 'catalogs'>,
 ): CatalogReference[] {

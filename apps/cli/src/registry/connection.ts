@@ -10,7 +10,7 @@ import type { Agent } from 'node:http';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
 import { defined } from '@krmhub/schema/defined';
-import type { Io } from '../io/io.js';
+import type { Environment, Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { isLoopback } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
@@ -69,13 +69,13 @@ async function connection(
 }
 
 /** Returns the proxy agent for a URL. */
-export async function proxyAgentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
+export async function proxyAgentFor(io: Environment, url: URL): Promise<Agent | undefined> {
   return (await proxyFor(io, url))?.agent;
 }
 
 /** Returns the proxy for a URL. Loads its library only if a proxy is configured. Local URLs use no proxy. */
 export async function proxyFor(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   url: URL,
 ): Promise<{ url: string; agent: Agent } | undefined> {
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));

@@ -3,7 +3,7 @@ import { homedir, platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { Io } from '../io/io.js';
+import type { Environment, Io, Trace } from '../io/io.js';
 import { allowsPlainHttp } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
@@ -16,7 +16,7 @@ interface Credentials {
 export const MAX_TOKEN_LENGTH = 4_096;
 
 /** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
-export function configurationFolder(io: Pick<Io, 'env'>): string {
+export function configurationFolder(io: Environment): string {
   const configured = io.env.XDG_CONFIG_HOME;
   const home = io.env.HOME ?? homedir();
   // The specification ignores relative paths.
@@ -25,7 +25,7 @@ export function configurationFolder(io: Pick<Io, 'env'>): string {
   return path.join(base, 'krmhub');
 }
 
-export function credentialsFile(io: Pick<Io, 'env'>): string {
+export function credentialsFile(io: Environment): string {
   return path.join(configurationFolder(io), 'credentials.json');
 }
 
@@ -33,7 +33,7 @@ export function credentialsFile(io: Pick<Io, 'env'>): string {
  * Returns the token for a registry: KRMHUB_TOKEN, which belongs to the origin of KRMHUB_REGISTRY or the default, else
  * the one of `login`. Undefined if there is none.
  */
-export async function tokenFor(io: Pick<Io, 'env' | 'trace'>, url: URL): Promise<string | undefined> {
+export async function tokenFor(io: Environment & Trace, url: URL): Promise<string | undefined> {
   const given = environmentToken(io);
   const isGiven = given?.origin === url.origin;
   const token = isGiven ? checkToken(given.token) : await savedToken(io, url);
@@ -47,7 +47,7 @@ export async function tokenFor(io: Pick<Io, 'env' | 'trace'>, url: URL): Promise
  * belongs to another registry, or if the connection has no TLS.
  */
 export async function requiredToken(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   url: URL,
   given?: string,
 ): Promise<string | undefined> {
@@ -68,9 +68,7 @@ export async function requiredToken(
 }
 
 /** Returns KRMHUB_TOKEN with the origin that it belongs to, which is undefined for an invalid KRMHUB_REGISTRY. */
-export function environmentToken(
-  io: Pick<Io, 'env'>,
-): { token: string; origin: string | undefined } | undefined {
+export function environmentToken(io: Environment): { token: string; origin: string | undefined } | undefined {
   const { KRMHUB_TOKEN: token = '' } = io.env;
   return token === '' ? undefined : { token, origin: parseUrl(registryUrl(io, undefined))?.origin };
 }
@@ -83,7 +81,7 @@ export function unencrypted(host: string): KrmhubError {
 }
 
 /** Returns the saved token of a registry. */
-export async function savedToken(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
+export async function savedToken(io: Environment, url: URL): Promise<string | undefined> {
   const { tokens } = await readCredentials(io);
   return Object.hasOwn(tokens, url.origin) ? tokens[url.origin]!.token : undefined;
 }
@@ -120,7 +118,7 @@ export function checkToken(text: string): string {
   return token;
 }
 
-async function readCredentials(io: Pick<Io, 'env'>): Promise<Credentials> {
+async function readCredentials(io: Environment): Promise<Credentials> {
   const file = credentialsFile(io);
   let text: string;
   try {

@@ -7,7 +7,7 @@ import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Io } from '../io/io.js';
+import type { Environment, Trace } from '../io/io.js';
 
 /** The parts of the credentials file of docker, oras, crane and podman that krmhub reads. */
 interface DockerConfig {
@@ -26,7 +26,7 @@ const TOKEN_USER = '<token>';
 
 /** Returns the credentials for a registry, by host and port; undefined if there are none. */
 export async function dockerCredentials(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   registry: string,
 ): Promise<Credentials | undefined> {
   const { file, config } = await readConfig(io);
@@ -59,7 +59,7 @@ export async function dockerCredentials(
   return { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/, '') };
 }
 
-async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: DockerConfig }> {
+async function readConfig(io: Environment): Promise<{ file: string; config: DockerConfig }> {
   const folder = io.env.DOCKER_CONFIG;
   const file = path.join(
     folder === undefined || folder === '' ? path.join(io.env.HOME ?? homedir(), '.docker') : folder,
@@ -88,7 +88,7 @@ async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: 
 
 /** Runs the credential helper `docker-credential-NAME` (docker-credential-helpers). */
 async function credentialsFromHelper(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   name: string,
   server: string,
   file: string,
@@ -123,7 +123,7 @@ async function credentialsFromHelper(
 }
 
 function run(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   program: string,
   input: string,
 ): Promise<{ code: number | null; output: string }> {

@@ -1,7 +1,7 @@
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { Io } from '../io/io.js';
+import type { Environment, Trace } from '../io/io.js';
 import { tokenFor } from './credentials.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { isLoopback } from './plain-http.js';
@@ -16,7 +16,7 @@ const USER = 'krmhub';
  * if there is one.
  */
 export async function ociCredentials(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   registry: string,
   configured?: string,
 ): Promise<Credentials | undefined> {
@@ -30,7 +30,7 @@ export async function ociCredentials(
 
 /** Returns the token of a krmhub registry as credentials. */
 export async function krmhubCredentials(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   url: URL,
 ): Promise<{ username: string; password: string } | undefined> {
   const token = await tokenFor(io, url);
@@ -39,7 +39,7 @@ export async function krmhubCredentials(
 
 /** Adds the token services that may get the credentials of a registry. */
 export function withTokenServices<T extends Credentials>(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   registry: string,
   credentials: T,
 ): T {
@@ -48,7 +48,7 @@ export function withTokenServices<T extends Credentials>(
 }
 
 /** Returns the token services in KRMHUB_TOKEN_SERVICES that may get the credentials for a registry. */
-function tokenServices({ env }: Pick<Io, 'env'>, registry: string): string[] {
+function tokenServices({ env }: Environment, registry: string): string[] {
   const pairs = (env.KRMHUB_TOKEN_SERVICES ?? '').split(',').filter((pair) => pair.trim() !== '');
   return pairs.flatMap((pair) => {
     const [host = '', origin = '', ...others] = pair.trim().split('=');

@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 
 /**
  * Reports whether credentials may go to a host (and port) without TLS: this machine, and the hosts in `plainHttp` and
  * KRMHUB_PLAIN_HTTP.
  */
 export function allowsPlainHttp(
-  { env }: Pick<Io, 'env'>,
+  { env }: Environment,
   host: string,
   plainHttp: readonly string[] = [],
 ): boolean {
@@ -16,7 +16,7 @@ export function allowsPlainHttp(
 }
 
 /** Returns the hosts in KRMHUB_PLAIN_HTTP. */
-export function plainHttpHosts({ env }: Pick<Io, 'env'>): string[] {
+export function plainHttpHosts({ env }: Environment): string[] {
   return (env.KRMHUB_PLAIN_HTTP ?? '').split(',').flatMap((host) => host.trim() || []);
 }
 

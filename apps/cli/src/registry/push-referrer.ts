@@ -5,7 +5,7 @@ import {
   type ManifestRecord,
   type OciClient,
   type OciDigest,
-  type Reference,
+  type RepositoryReference,
   toContent,
 } from '@krmhub/oci';
 
@@ -15,7 +15,7 @@ import {
  */
 export async function pushReferrer(
   client: OciClient,
-  { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+  { registry, repository }: RepositoryReference,
   { bytes, subject, references: _, ...descriptor }: ManifestRecord & { subject: OciDigest },
   blobs: readonly Uint8Array[],
 ): Promise<OciDigest> {

@@ -4,7 +4,7 @@ import type { Release } from '@krmhub/api/model';
 import { functionRepository } from '@krmhub/oci/function-repository';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
-import type { Io } from '../io/io.js';
+import type { Io, WorkingFolder } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { parseFunctionReference } from './function-reference.js';
@@ -80,7 +80,7 @@ export function newestRelease({
   });
 }
 
-async function exists(io: Pick<Io, 'cwd'>, name: string): Promise<boolean> {
+async function exists(io: WorkingFolder, name: string): Promise<boolean> {
   return stat(path.resolve(io.cwd, name)).then(
     () => true,
     () => false,

@@ -1,5 +1,5 @@
 import type { SourceCredentials } from '@krmhub/sources';
-import type { Io } from '../io/io.js';
+import type { Environment, Trace } from '../io/io.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { krmhubCredentials, withTokenServices } from './oci-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
@@ -10,7 +10,7 @@ import { allowsPlainHttp } from './plain-http.js';
  * token only if it asks for it, because reading a catalog needs none.
  */
 export async function sourceCredentials(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   origin: string,
 ): Promise<SourceCredentials | undefined> {
   const { protocol, host } = new URL(origin);

@@ -6,7 +6,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { ociDigest } from '@krmhub/schema/image-reference';
-import type { Io } from '../io/io.js';
+import type { Environment, Io, WorkingFolder } from '../io/io.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { escapeControls } from '../io/text.js';
@@ -122,14 +122,14 @@ function executableAddress(name: string, uri: string): SourceAddress {
 }
 
 /** A catalog of the Internet must not lead into the network of the user. A file is as good as what the user types. */
-function namedBy(io: Pick<Io, 'env' | 'cwd'>, catalog: string | undefined): { namedBy?: string } {
+function namedBy(io: Environment & WorkingFolder, catalog: string | undefined): { namedBy?: string } {
   if (catalog === undefined) return {};
   const url = catalogHost(parseCatalog(io, { text: catalog, folder: io.cwd }).address);
   return url === undefined ? {} : { namedBy: url };
 }
 
 /** The folder of a catalog that is a file; undefined for others, which must not name files of this machine. */
-function catalogFolder(io: Pick<Io, 'cwd'>, catalog: string | undefined): string | undefined {
+function catalogFolder(io: WorkingFolder, catalog: string | undefined): string | undefined {
   if (catalog === undefined) return undefined;
   const read = path.isAbsolute(catalog) ? undefined : readSourceAddress(catalog);
   const file =

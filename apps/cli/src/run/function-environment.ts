@@ -1,4 +1,4 @@
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 
 /** Of the user's environment, what an executable needs to find programs and to print text. Never tokens. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE'];
@@ -6,7 +6,7 @@ const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ', 'LAN
 const PASSED_PLUGIN = ['KUSTOMIZE_PLUGIN_CONFIG_ROOT'];
 
 /** Returns the environment of an executable function. kustomize and kpt pass all of theirs. */
-export function functionEnvironment({ env }: Pick<Io, 'env'>): Record<string, string> {
+export function functionEnvironment({ env }: Environment): Record<string, string> {
   return Object.fromEntries(
     [...PASSED, ...PASSED_PLUGIN].flatMap((name) => {
       const value = env[name];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { Environment, WorkingFolder } from '../io/io.js';
 import { cacheFolder } from '../resolve/cache/cache.js';
 import type { InstalledExecutable } from './runner.js';
 
@@ -11,13 +11,13 @@ import type { InstalledExecutable } from './runner.js';
  * Unpacked executables in the cache, each in a private folder named by its digest, for plugins. `runExecutable`
  * verifies the digest of the copy that it runs, so a file that was changed here never runs.
  */
-function folderOf(io: Pick<Io, 'env' | 'cwd'>, digest: Digest): string {
+function folderOf(io: Environment & WorkingFolder, digest: Digest): string {
   return path.join(cacheFolder(io), 'executables', digest.slice('sha256:'.length));
 }
 
 /** Returns a stored executable; undefined if it is not in the cache. */
 export async function storedExecutable(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   { digest, bin }: InstalledExecutable,
 ): Promise<{ file: string; sha256: Digest } | undefined> {
   const file = path.join(folderOf(io, digest), path.basename(bin));
@@ -27,7 +27,7 @@ export async function storedExecutable(
 
 /** Stores an installed executable. Safe for parallel processes: the first one wins. */
 export async function storeExecutable(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   file: string,
   { digest, bin }: InstalledExecutable,
 ): Promise<void> {
@@ -50,7 +50,7 @@ export async function storeExecutable(
 
 /** Removes a stored executable. It may be gone already. */
 export async function removeExecutable(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   { digest }: InstalledExecutable,
 ): Promise<void> {
   await rm(folderOf(io, digest), { recursive: true, force: true }).catch(() => undefined);

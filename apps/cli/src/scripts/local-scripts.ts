@@ -13,7 +13,7 @@ import { FUNCTION_LIMITS } from '@krmhub/functions';
 import { type Diagnostic, formatPath, type JsonValue, KrmhubError, readYaml } from '@krmhub/schema';
 import { field, isObject } from '@krmhub/schema/json/access';
 import { readFileUpTo } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { StandardInput, WorkingFolder } from '../io/io.js';
 
 /** A script that a definition names by its path, for its author: a registry takes only what everyone can fetch. */
 export interface LocalScript {
@@ -35,7 +35,7 @@ const KIND = 'KRMFunctionDefinition';
  * user.
  */
 export async function readLocalScripts(
-  io: Pick<Io, 'cwd' | 'stdin'>,
+  io: StandardInput & WorkingFolder,
   name: string,
   bytes: Uint8Array,
 ): Promise<LocalScript[]> {
@@ -68,7 +68,7 @@ function findReferences(document: JsonValue): Pick<LocalScript, 'path' | 'refere
 }
 
 async function readScript(
-  io: Pick<Io, 'cwd' | 'stdin'>,
+  io: StandardInput & WorkingFolder,
   folder: string,
   { path: at, reference }: Pick<LocalScript, 'path' | 'reference'>,
 ): Promise<LocalScript> {

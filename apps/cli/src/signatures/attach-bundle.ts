@@ -5,14 +5,14 @@ import {
   type Descriptor,
   type OciClient,
   type OciDigest,
-  type Reference,
+  type RepositoryReference,
 } from '@krmhub/oci';
 import { pushReferrer } from '../registry/push-referrer.js';
 
 /** Pushes a bundle as a referrer of an artifact, as cosign does. Returns the digest of its manifest. */
 export async function attachBundle(
   client: OciClient,
-  target: Pick<Reference, 'registry' | 'repository'>,
+  target: RepositoryReference,
   options: {
     subject: Pick<Descriptor, 'mediaType' | 'digest' | 'size'>;
     bundle: Uint8Array;

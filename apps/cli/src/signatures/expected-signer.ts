@@ -2,7 +2,7 @@ import { compilePattern, describeSigner, issuerDangers, patternDangers } from '@
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Signer } from '@krmhub/signing';
 import { readFileUpTo } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { Io, WorkingFolder } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 
@@ -52,7 +52,7 @@ export async function expectedSigner(
   return expectedIdentity(issuer, identityPattern, matches);
 }
 
-async function expectedKey(io: Pick<Io, 'cwd'>, name: string): Promise<ExpectedSigner> {
+async function expectedKey(io: WorkingFolder, name: string): Promise<ExpectedSigner> {
   const text = new TextDecoder().decode(await readFileUpTo(io, name, MAX_KEY_LENGTH));
   const expected = readPublicKey(text, name);
   return {

@@ -4,7 +4,7 @@ import {
   isManifestType,
   type OciClient,
   type OciDigest,
-  type Reference,
+  type RepositoryReference,
   referrersTag,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
@@ -12,7 +12,7 @@ import { isBundleMediaType, SIGNING_LIMITS, verifyBundle, verifyLegacySignature 
 import { LEGACY_LAYER } from '@krmhub/signing/legacy-signature';
 import { type FoundBundle, unreadableBundle } from './found-bundle.js';
 
-type Repository = Pick<Reference, 'registry' | 'repository'>;
+type Repository = RepositoryReference;
 
 /** Limits, because a client that can push can add any number of referrers and legacy signatures. */
 const MAX_REFERRERS = 64;

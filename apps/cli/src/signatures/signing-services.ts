@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SigningServices } from '@krmhub/signing/keyless';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 import { isLoopback } from '../registry/plain-http.js';
 
 export interface ServiceOptions {
@@ -23,7 +23,7 @@ const PUBLIC_SERVICES = {
  * Returns the signing services: all of the public instance, or all of another one. A mix would publish in a public log
  * what a private instance signs. Throws `usage`.
  */
-export function signingServices({ env }: Pick<Io, 'env'>, options: ServiceOptions): SigningServices {
+export function signingServices({ env }: Environment, options: ServiceOptions): SigningServices {
   const fulcioUrl = parseServiceUrl('--fulcio-url', options.fulcioUrl ?? env.KRMHUB_FULCIO_URL);
   const rekorUrl = parseServiceUrl('--rekor-url', options.rekorUrl ?? env.KRMHUB_REKOR_URL);
   const timestampUrl = parseServiceUrl('--timestamp-url', options.timestampUrl ?? env.KRMHUB_TIMESTAMP_URL);

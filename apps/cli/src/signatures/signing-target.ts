@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseReference, type Reference } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { diskError } from '../files/read-file.js';
-import type { Io } from '../io/io.js';
+import type { WorkingFolder } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 
 /** The object to sign or verify: a file, an OCI artifact, or only a digest. */
@@ -15,7 +15,7 @@ export type SigningTarget =
   | { kind: 'digest'; digest: Digest };
 
 /** Finds the target that a name means; an existing file takes precedence. Throws `not-found` or `usage`. */
-export async function findTarget(io: Pick<Io, 'cwd'>, name: string): Promise<SigningTarget> {
+export async function findTarget(io: WorkingFolder, name: string): Promise<SigningTarget> {
   const full = path.resolve(io.cwd, name);
   const status = await stat(full).catch((error: NodeJS.ErrnoException) => {
     if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(error.code ?? '')) return undefined;

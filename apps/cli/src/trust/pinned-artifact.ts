@@ -3,6 +3,7 @@ import {
   type OciClient,
   type OciDigest,
   type Reference,
+  type RepositoryReference,
   readReferrerBundles,
 } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
@@ -13,7 +14,7 @@ import { type CatalogPin, findPin } from './pinned-catalogs.js';
 import { acceptSnapshot, type PinnedSnapshot, requireSnapshot } from './require-snapshot.js';
 
 /** Returns the URL by which a repository is pinned. */
-export function repositoryUrl({ registry, repository }: Pick<Reference, 'registry' | 'repository'>): string {
+export function repositoryUrl({ registry, repository }: RepositoryReference): string {
   return `https://${registry}/${repository}`;
 }
 

@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { Clock, Environment, Io } from '../io/io.js';
 import { printLine, printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import {
@@ -29,7 +29,7 @@ export interface PinnedSnapshot {
  */
 export async function requireSnapshot(
   io: Pick<Io, 'env' | 'now' | 'snapshotLimits'>,
-  pin: Pick<CatalogPin, 'keys' | 'limits'>,
+  pin: CatalogPin,
   expected: ExpectedSnapshot,
   bundles: readonly Uint8Array[],
   problemOf: (signed: SignedSnapshot) => string | undefined = () => undefined,
@@ -65,7 +65,7 @@ export async function requireSnapshot(
 export async function acceptSnapshot(
   io: Io,
   url: string,
-  pin: Pick<CatalogPin, 'entry' | 'name'>,
+  pin: CatalogPin,
   signed: SignedSnapshot,
 ): Promise<PinnedSnapshot> {
   const accepted = await recordSnapshot(io, url, signed);
@@ -88,7 +88,7 @@ export async function acceptQuietly(
 }
 
 async function recordSnapshot(
-  io: Pick<Io, 'env' | 'now'>,
+  io: Clock & Environment,
   url: string,
   { claim: { catalog, serial }, digests, signer: { fingerprint } }: SignedSnapshot,
 ): Promise<PinnedSnapshot> {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { Clock, Environment } from '../io/io.js';
 import { configurationFolder } from '../registry/credentials.js';
 
 /**
@@ -23,7 +23,7 @@ interface SeenFile {
   catalogs: SeenCatalogs;
 }
 
-export function seenCatalogsFile(io: Pick<Io, 'env'>): string {
+export function seenCatalogsFile(io: Environment): string {
   return path.join(configurationFolder(io), 'seen-catalogs.json');
 }
 
@@ -34,13 +34,13 @@ export function seenKey(fingerprint: string, catalog: string): string {
 /**
  * Returns the verified snapshots. Rejects with `unavailable` if the file cannot be read, to keep rollback protection.
  */
-export async function seenCatalogs(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
+export async function seenCatalogs(io: Environment): Promise<SeenCatalogs> {
   return (await readSeen(io)).catalogs;
 }
 
 /** Stores a snapshot under its `seenKey`, unless a higher one is stored. */
 export async function rememberSnapshot(
-  io: Pick<Io, 'env' | 'now'>,
+  io: Clock & Environment,
   key: string,
   snapshot: Omit<SeenSnapshot, 'at'>,
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function rememberSnapshot(
 }
 
 async function remember(
-  io: Pick<Io, 'env' | 'now'>,
+  io: Clock & Environment,
   key: string,
   snapshot: Omit<SeenSnapshot, 'at'>,
 ): Promise<void> {
@@ -77,7 +77,7 @@ function isKnown(catalogs: SeenCatalogs, key: string, { serial }: Pick<SeenSnaps
   return Object.hasOwn(catalogs, key) && catalogs[key]!.serial >= serial;
 }
 
-async function readSeen(io: Pick<Io, 'env'>): Promise<SeenFile> {
+async function readSeen(io: Environment): Promise<SeenFile> {
   const file = seenCatalogsFile(io);
   let text: string;
   try {

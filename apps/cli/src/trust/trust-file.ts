@@ -8,14 +8,14 @@ import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import { withLock } from '../files/with-lock.js';
 import { writeFileAtomically } from '../files/write-file.js';
-import type { Io } from '../io/io.js';
+import type { Environment, WorkingFolder } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { configurationFolder } from '../registry/credentials.js';
 
 const NO_TRUST: Trust = { policies: [], catalogs: [], catalogTrust: [] };
 const UNREADABLE_HINT = 'Restore the file, or make it readable for the current user.';
 
-type TrustLocation = Pick<Io, 'env' | 'cwd'>;
+type TrustLocation = Environment & WorkingFolder;
 
 export interface TrustStore {
   file: string;

@@ -1,12 +1,12 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import type { Environment } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 
 /**
  * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the
  * same digest.
  */
-export function creationTime(io: Pick<Io, 'env'>): string {
+export function creationTime(io: Environment): string {
   const epoch = io.env.SOURCE_DATE_EPOCH ?? '';
   if (epoch !== '' && !/^\d{1,11}$/.test(epoch)) {
     throw new KrmhubError(

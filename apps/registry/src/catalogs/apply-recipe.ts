@@ -12,7 +12,7 @@ import type { CatalogReader, SnapshotStore } from '@krmhub/catalog';
 import { type Recipe, readRecipe } from '@krmhub/catalog';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
-import type { CatalogBuilder } from './build/catalog-builder.js';
+import type { WakeableBuilder } from './build/catalog-builder.js';
 
 export interface StoreRecipeDeps {
   store: CatalogReader & Pick<SnapshotStore, 'applyRecipe'>;
@@ -22,7 +22,7 @@ export interface StoreRecipeDeps {
 export interface ApplyRecipeDeps extends StoreRecipeDeps {
   /** Syncs the sources of recipes. */
   refresher: { wake(): void };
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
 }
 
 /** The catalog that every registry has. Its recipe is built in. */

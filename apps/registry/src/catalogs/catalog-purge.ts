@@ -7,10 +7,10 @@ import type { ProfileDocuments } from './profiles/profile-documents.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
 
 export interface CatalogPurgeDeps {
-  bytesLock: Pick<BytesLock, 'exclusively'>;
-  store: Pick<SnapshotStore, 'catalogsToPurge' | 'startPurge' | 'purgeRows' | 'collectEntries'>;
-  documents: Pick<CatalogDocuments, 'clear'>;
-  profileDocuments: Pick<ProfileDocuments, 'deleteUnused'>;
+  bytesLock: BytesLock;
+  store: SnapshotStore;
+  documents: CatalogDocuments;
+  profileDocuments: ProfileDocuments;
   clock: () => Date;
   log: Log;
 }

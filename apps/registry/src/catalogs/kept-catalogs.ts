@@ -11,8 +11,8 @@ const RETRY_MS = 5_000;
 
 interface Deps {
   store: Pick<SnapshotStore, 'catalogs'>;
-  newestSnapshots: Pick<NewestSnapshots, 'get'>;
-  documents: Pick<CatalogDocuments, 'find'>;
+  newestSnapshots: NewestSnapshots;
+  documents: CatalogDocuments;
   /** Bytes to read at most, of all catalogs. */
   maxBytes: number;
   log: Log;

@@ -20,7 +20,7 @@ const SERVICE = 'krmhub';
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
 
 export interface AccessDeps extends Authority {
-  keys: Pick<RegistryKeys, 'all' | 'signing'>;
+  keys: RegistryKeys;
   config: PublicAddress;
 }
 

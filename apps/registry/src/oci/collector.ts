@@ -9,9 +9,9 @@ import type { BytesLock } from '../workers/processes/processes.js';
 import type { UploadSessions } from './upload-sessions.js';
 
 interface CollectorDeps {
-  store: ManifestReader & Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs'>;
+  store: ManifestReader & ManifestStore;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
-  uploads: Pick<UploadSessions, 'expire'>;
+  uploads: UploadSessions;
   bytesLock: BytesLock;
   clock: () => Date;
   log: Log;

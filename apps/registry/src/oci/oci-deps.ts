@@ -18,7 +18,7 @@ export type OciRegistryDeps = PublishDeps &
   Authority & {
     store: ManifestStore & FunctionReader & CatalogReader;
     uploads: UploadSessions;
-    collector: Pick<Collector, 'removeSoon'>;
+    collector: Collector;
     /** Serializes the changes of a function. */
     functionLocks: KeyedMutex;
     config: PublicAddress;

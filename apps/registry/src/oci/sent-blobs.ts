@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import type { OpenableBlobs, OpenBlob } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
@@ -15,10 +15,10 @@ import { OCI_TEMPLATES } from './templates.js';
 
 interface Deps {
   store: ManifestReader;
-  artifacts: Pick<BlobStore, 'open' | 'locate'>;
-  metrics: Pick<Metrics, 'request'>;
+  artifacts: OpenableBlobs;
+  metrics: Metrics;
   log: Log;
-  requestLog: Pick<RequestLog, 'write'>;
+  requestLog: RequestLog;
   config: PublicAddress & TrustedProxySettings;
 }
 

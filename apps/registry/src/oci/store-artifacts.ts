@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BlobStore, CatalogReader, FunctionReader } from '@krmhub/catalog';
+import type { CatalogReader, FunctionReader, ReadableBlobs } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import type { Log } from '../log.js';
 import type { ArtifactStore } from '../store/artifacts/artifact-store.js';
@@ -9,12 +9,8 @@ import type { DocumentSource } from '../store/artifacts/stored-blob.js';
 import type { SettingStore } from '../store/setting-store.js';
 
 interface Deps {
-  store: FunctionReader &
-    CatalogReader &
-    Pick<ArtifactStore, 'releasesWithoutArtifact' | 'putArtifact'> &
-    ManifestReader &
-    SettingStore;
-  blobs: Pick<BlobStore, 'read'>;
+  store: FunctionReader & CatalogReader & ArtifactStore & ManifestReader & SettingStore;
+  blobs: ReadableBlobs;
   documents: DocumentSource;
   log: Log;
 }

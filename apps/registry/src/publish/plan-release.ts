@@ -14,7 +14,7 @@ import type { Submission } from './submission.js';
 
 export interface PlanDeps {
   store: FunctionReader;
-  planner: Pick<Planner, 'plan'>;
+  planner: Planner;
   clock: () => Date;
 }
 

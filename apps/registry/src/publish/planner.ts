@@ -14,12 +14,10 @@ import type { PlanResult } from './plan-process.js';
  */
 export class Planner {
   readonly #warmProcess: WarmProcess;
-  readonly #turns: Pick<Turns, 'run'>;
+  readonly #turns: Turns;
   #waiting = 0;
 
-  constructor(
-    options: { module?: string; milliseconds?: number; megabytes?: number; turns?: Pick<Turns, 'run'> } = {},
-  ) {
+  constructor(options: { module?: string; milliseconds?: number; megabytes?: number; turns?: Turns } = {}) {
     this.#turns = options.turns ?? new Turns();
     const { milliseconds = SERVER_LIMITS.planMilliseconds, megabytes = SERVER_LIMITS.maxPlanMegabytes } =
       options;

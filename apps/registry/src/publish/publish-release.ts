@@ -20,7 +20,7 @@
 import type { PublishResult } from '@krmhub/api/model';
 import type { PolicyReader, ReleaseRecord } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
-import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { releaseSummary } from '../http/presentation.js';
 import type { Metrics } from '../metrics.js';
 import type { Artifact } from '../store/artifacts/artifact-store.js';
@@ -32,7 +32,7 @@ import { type JudgeDeps, judgeSubmission } from './trust/judge-submission.js';
 
 export interface PublishDeps extends PlanDeps, JudgeDeps, StoreDeps {
   store: PlanDeps['store'] & StoreDeps['store'] & PolicyReader;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
   metrics: Pick<Metrics, 'publish'>;
 }
 

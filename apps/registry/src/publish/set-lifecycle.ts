@@ -13,7 +13,7 @@ import {
 } from '@krmhub/catalog';
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -30,7 +30,7 @@ const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> =
 export interface LifecycleDeps {
   store: FindStore & Pick<FunctionStore, 'commitFunction'>;
   functionLocks: KeyedMutex;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
   clock: () => Date;
 }
 

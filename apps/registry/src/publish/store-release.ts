@@ -5,7 +5,7 @@ import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.
 import type { BytesLock } from '../workers/processes/processes.js';
 
 export interface StoreDeps {
-  store: Pick<ArtifactStore, 'commitFunction'>;
+  store: ArtifactStore;
   /** Definitions and READMEs that are no rows. */
   blobs: Pick<BlobStore, 'put'>;
   /** Size up to which definitions and READMEs are rows, in bytes. */
@@ -13,7 +13,7 @@ export interface StoreDeps {
   /** Blobs of repositories, bundles among them. */
   artifacts: Pick<BlobStore, 'put'>;
   /** Locked for reading while bytes are stored and their rows are not. */
-  bytesLock: Pick<BytesLock, 'read'>;
+  bytesLock: BytesLock;
 }
 
 export interface StoredRelease {

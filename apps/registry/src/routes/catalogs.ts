@@ -33,7 +33,7 @@ type CatalogDeps = Authority &
   ApplyRecipeDeps &
   DeleteCatalogDeps & {
     store: CatalogReader & SourceReader & EventStore;
-    refresher: Pick<CatalogRefresher, 'waitFor'>;
+    refresher: CatalogRefresher;
     snapshotBuilder: Pick<CatalogBuilder, 'buildNow' | 'wake' | 'waitFor' | 'pause' | 'resume'>;
     config: PublicAddress;
   };
@@ -108,10 +108,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
 }
 
 /** Waits until every source of a catalog was synced once. Rejects with `unavailable` if that takes too long. */
-async function waitUntilSynced(
-  { store, refresher }: Pick<CatalogDeps, 'store' | 'refresher'>,
-  name: string,
-): Promise<void> {
+async function waitUntilSynced({ store, refresher }: CatalogDeps, name: string): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
   const milliseconds = SERVER_LIMITS.sourceWaitMilliseconds;
   if (!unasked || (await refresher.waitFor({ catalog: name, milliseconds }))) return;

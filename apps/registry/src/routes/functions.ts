@@ -16,8 +16,8 @@ import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import { readDefinition, type StoredDefinition } from '../workers/derive/stored-definition.js';
 
 interface FunctionDeps {
-  store: FunctionStore & SnapshotStore & Pick<SearchStore, 'search'>;
-  trust: Pick<SigningTrust, 'policies'>;
+  store: FunctionStore & SnapshotStore & SearchStore;
+  trust: SigningTrust;
   derived: DerivedDocuments;
 }
 

@@ -17,7 +17,7 @@ import type { SigningTrust } from '../publish/trust/signing-trust.js';
 type LifecycleDeps = Authority &
   SetLifecycleDeps & {
     store: Authority['store'] & SetLifecycleDeps['store'];
-    trust: Pick<SigningTrust, 'policies'>;
+    trust: SigningTrust;
   };
 
 /** The reasons of actions that need none. */

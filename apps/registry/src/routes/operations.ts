@@ -10,7 +10,7 @@ import type { Metrics } from '../metrics.js';
 
 interface OperationDeps {
   readiness: (exclude?: readonly Readiness['checks'][number]['name'][]) => Promise<Readiness>;
-  metrics: Pick<Metrics, 'render' | 'contentType'>;
+  metrics: Metrics;
   config: PublicAddress;
 }
 

@@ -10,7 +10,7 @@ import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
-  BlobStore,
+  BlobBytes,
   CatalogReader,
   CatalogRecord,
   EventStore,
@@ -21,7 +21,7 @@ import type {
 } from '@krmhub/catalog';
 import { isCandidate } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
-import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
@@ -50,9 +50,9 @@ type ReleaseDeps = PublishDeps &
   AttachDeps &
   Authority & {
     store: FunctionReader & SnapshotStore & EventStore;
-    blobs: Pick<BlobStore, 'get'>;
+    blobs: BlobBytes;
     functionLocks: KeyedMutex;
-    snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
+    snapshotBuilder: AwaitableBuilder;
     config: PublicAddress;
   };
 

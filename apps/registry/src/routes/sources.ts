@@ -1,6 +1,6 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobStore, SourceStore } from '@krmhub/catalog';
+import type { BlobBytes, SourceStore } from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
@@ -22,7 +22,7 @@ type SourceDeps = Authority &
     store: SourceStore;
     derived: DerivedDocuments;
     /** Copies of the upstream catalogs. */
-    sourceCopies: Pick<BlobStore, 'get'>;
+    sourceCopies: BlobBytes;
   };
 
 export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {

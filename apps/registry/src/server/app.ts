@@ -108,11 +108,7 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   if (c.get('isStream') === true) void c.res.body;
 }
 
-function record(
-  c: RegistryContext,
-  { requestLog, metrics }: Pick<OpenRegistry, 'requestLog' | 'metrics'>,
-  seconds: number,
-): void {
+function record(c: RegistryContext, { requestLog, metrics }: OpenRegistry, seconds: number): void {
   const { method } = c.req;
   const { status } = c.res;
   const route = c.get('route');

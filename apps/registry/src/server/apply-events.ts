@@ -1,5 +1,5 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
@@ -31,8 +31,8 @@ export interface ApplyEventsDeps {
   documents: CatalogDocuments;
   derived: DerivedDocuments;
   profileDocuments: ProfileDocuments;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
-  refresher: Pick<CatalogRefresher, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
+  refresher: CatalogRefresher;
   searchSoon?(): void;
   log: Log;
 }
@@ -43,7 +43,7 @@ export interface ApplyEventsDeps {
  */
 export async function startFollowing(
   following: Following,
-  deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'>; led: Led },
+  deps: ApplyEventsDeps & { processes: Processes; led: Led },
 ): Promise<KeptCatalogs> {
   const kept = new KeptCatalogs({ ...deps, maxBytes: SERVER_LIMITS.maxDocumentCacheBytes / 2 });
   const applyEvents = eventApplier(deps);

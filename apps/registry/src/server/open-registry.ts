@@ -371,7 +371,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
 }
 
 /** Returns the blobs with deletes that check first whether the other processes count on this one. */
-function deletedWhileCurrent(blobs: BlobStore, processes: Pick<Processes, 'ensureCurrent'>): BlobStore {
+function deletedWhileCurrent(blobs: BlobStore, processes: Processes): BlobStore {
   return {
     ...blobs,
     async delete(digest) {

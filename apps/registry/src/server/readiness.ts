@@ -1,7 +1,7 @@
 import type { Readiness } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import type { BuilderStatus, CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { BuilderStatus, ObservableBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { bounded } from '../workers/locks/bounded.js';
@@ -10,7 +10,7 @@ interface ReadinessDeps {
   store: { check(): Promise<void> };
   blobs: Pick<BlobStore, 'check'>;
   artifacts: Pick<BlobStore, 'check'>;
-  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  snapshotBuilder: ObservableBuilder;
   /** Catalogs without a snapshot, undefined until the first read. Absent if one process has the database. */
   missingCatalogs?: () => readonly string[] | undefined;
   /** Absent if search is part of the database. */

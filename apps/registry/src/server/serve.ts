@@ -61,10 +61,7 @@ export interface RunningRegistry {
  * and with an AbortError if the signal is aborted while it waits.
  */
 export async function startRegistry(
-  options: { config: Config; signal?: AbortSignal; version?: string } & Pick<
-    OpenOptions,
-    'log' | 'clock' | 'unwrittenLogLines' | 'inThread'
-  >,
+  options: { config: Config; signal?: AbortSignal; version?: string } & OpenOptions,
 ): Promise<RunningRegistry> {
   const { config, signal, version = 'unknown', ...given } = options;
   const openFiles = await openFileLimit();
@@ -220,7 +217,7 @@ function limitBody(request: IncomingMessage): void {
   request.once('close', clear);
 }
 
-async function listen(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
+async function listen(server: Server, { host, port }: Config): Promise<void> {
   server.listen(port, host);
   try {
     await once(server, 'listening');

@@ -3,7 +3,7 @@
  * and those of an S3-compatible store, are blobs.
  */
 
-import type { BlobStore } from '@krmhub/catalog';
+import type { ReadableBlobs } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { openBytes, piecesOf } from './release-files.js';
 
@@ -11,11 +11,11 @@ import { openBytes, piecesOf } from './release-files.js';
  * Returns the blobs with reads that find rows too. Who knows from a row of the repository where the bytes are reads
  * only there; others read mostly blobs.
  */
-export function rowsLast<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+export function rowsLast<Blobs extends Partial<ReadableBlobs>>(
   { rowBytes }: Pick<ManifestStore, 'rowBytes'>,
   blobs: Blobs,
 ): Blobs {
-  const reads: Pick<BlobStore, 'get' | 'read' | 'open'> = {
+  const reads: ReadableBlobs = {
     get: async (digest) => (await blobs.get?.(digest)) ?? rowBytes(digest),
     async read(digest) {
       const found = await blobs.read?.(digest);

@@ -4,16 +4,16 @@
  * of a registry with an S3-compatible store are blobs.
  */
 
-import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import type { OpenBlob, ReadableBlobs } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { RegistryStore } from './registry-store.js';
 
 /** Returns the blobs with reads that find rows first. Everything else is of the blobs only. */
-export function rowsFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+export function rowsFirst<Blobs extends Partial<ReadableBlobs>>(
   { fileBytes }: Pick<RegistryStore, 'fileBytes'>,
   blobs: Blobs,
 ): Blobs {
-  const reads: Pick<BlobStore, 'get' | 'read' | 'open'> = {
+  const reads: ReadableBlobs = {
     get: async (digest) => (await fileBytes(digest)) ?? blobs.get?.(digest),
     async read(digest) {
       const bytes = await fileBytes(digest);
@@ -31,7 +31,7 @@ export function rowsFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' |
  * As `rowsFirst`, and an intact blob of an older version is read in place of a damaged row. Only `rowsFirst` finds such
  * a row.
  */
-export function intactFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+export function intactFirst<Blobs extends Partial<ReadableBlobs>>(
   { fileBytes }: Pick<RegistryStore, 'fileBytes'>,
   blobs: Blobs,
 ): Blobs {

@@ -41,7 +41,7 @@ import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
-  store: SourceStore & CatalogReader & Pick<SnapshotStore, 'storeEntries'> & PolicyReader;
+  store: SourceStore & CatalogReader & SnapshotStore & PolicyReader;
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */

@@ -31,7 +31,7 @@ import { type RefreshDeps, type RefreshResult, refreshSource } from './refresh-s
 import type { UpstreamReader } from './upstream-reader.js';
 
 export interface RefresherDeps extends RefreshDeps {
-  reader: Pick<UpstreamReader, 'read' | 'warm' | 'close'>;
+  reader: UpstreamReader;
   log: Log;
   metrics: Pick<Metrics, 'refresh'>;
   /** Called when catalogs must be built: something changed, or a catalog no longer waits for a source. */
@@ -285,7 +285,7 @@ export class Refresher implements CatalogRefresher {
 }
 
 /** Reports whether a source was never synced. A catalog with such a source is not built. */
-function isUnrequested({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean {
+function isUnrequested({ checkedAt }: SourceRecord): boolean {
   return checkedAt === undefined;
 }
 

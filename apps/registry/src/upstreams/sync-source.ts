@@ -1,14 +1,14 @@
 import type { CatalogReader, EventStore, SourceReader, SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
   store: CatalogReader & SourceReader & EventStore;
-  refresher: Pick<CatalogRefresher, 'refreshNow'>;
-  snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
+  refresher: CatalogRefresher;
+  snapshotBuilder: AwaitableBuilder;
 }
 
 /**

@@ -1,33 +1,45 @@
 import type { Digest } from '@krmhub/schema';
 
-/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
-export interface BlobStore {
-  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
-  put(bytes: Uint8Array): Promise<Digest>;
+/** Reads blobs into memory. */
+export interface BlobBytes {
   /**
    * Returns the bytes; undefined for an unknown blob. Rejects with `internal` if the bytes do not match the digest.
    */
   get(digest: Digest): Promise<Uint8Array | undefined>;
-  /** Starts to write a blob that is not completely in memory. */
-  write(): Promise<BlobWriter>;
-  /**
-   * Returns the bytes as a stream, and their size; undefined for an unknown blob. Opens the blob on first read. The
-   * last piece arrives only if all bytes match the digest; otherwise, the stream fails with `internal`.
-   */
-  read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
+}
+
+/** Reads parts of blobs. */
+export interface OpenableBlobs {
   /**
    * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect a read that
    * has started, unless the connection to a store of large blobs breaks. The bytes are not verified.
    */
   open(digest: Digest): Promise<OpenBlob | undefined>;
+  /** Returns a URL from which clients can read a blob for some minutes. Absent if they read it from the registry. */
+  locate?(digest: Digest): Promise<string>;
+}
+
+/** Reads blobs. */
+export interface ReadableBlobs extends BlobBytes, OpenableBlobs {
+  /**
+   * Returns the bytes as a stream, and their size; undefined for an unknown blob. Opens the blob on first read. The
+   * last piece arrives only if all bytes match the digest; otherwise, the stream fails with `internal`.
+   */
+  read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
+}
+
+/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
+export interface BlobStore extends ReadableBlobs {
+  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
+  put(bytes: Uint8Array): Promise<Digest>;
+  /** Starts to write a blob that is not completely in memory. */
+  write(): Promise<BlobWriter>;
   /** Deletes a blob. Deleting an unknown blob is not an error. */
   delete(digest: Digest): Promise<void>;
   /** Returns every blob, unordered. */
   list(): AsyncIterable<Digest>;
   /** Rejects if the store is not writable. */
   check(): Promise<void>;
-  /** Returns a URL from which clients can read a blob for some minutes. Absent if they read it from the registry. */
-  locate?(digest: Digest): Promise<string>;
   /**
    * Deletes the copies on this machine, of which another process may have deleted the blobs. Absent if there are none.
    */

@@ -64,10 +64,7 @@ export function planResolve(request: ResolveRequest, catalogs: readonly Searched
 }
 
 /** Splits `GROUP/VERSION`. The core API group is empty; no function has it. */
-export function functionOf({
-  apiVersion,
-  kind,
-}: Pick<ResolveRequest, 'apiVersion' | 'kind'>): FunctionName & {
+export function functionOf({ apiVersion, kind }: ResolveRequest): FunctionName & {
   version: string;
 } {
   const slash = apiVersion.lastIndexOf('/');

@@ -9,10 +9,7 @@ export interface EncodedInput extends Pick<StepInput, 'items' | 'isLarge'> {
 }
 
 /** Returns the input of a function. */
-export function encodeInput(
-  resources: readonly Resource[],
-  options: Pick<EncodeOptions, 'functionConfig' | 'apiVersion'>,
-): EncodedInput {
+export function encodeInput(resources: readonly Resource[], options: EncodeOptions): EncodedInput {
   let size = 0;
   for (const { body } of resources) size += body.compactText().length;
   const isLarge = size > MAX_TEXT_WITH_MODELS;

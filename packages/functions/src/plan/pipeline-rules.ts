@@ -119,11 +119,7 @@ function configProblem(
 }
 
 /** The field that a KRM resource must have and this one lacks. */
-export function missingField({
-  apiVersion,
-  kind,
-  name,
-}: Pick<ConfigCandidate, 'apiVersion' | 'kind' | 'name'>): string | undefined {
+export function missingField({ apiVersion, kind, name }: ConfigCandidate): string | undefined {
   if (apiVersion === '') return 'apiVersion';
   if (kind === '') return 'kind';
   return name === '' ? 'metadata.name' : undefined;

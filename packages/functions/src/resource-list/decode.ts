@@ -36,7 +36,7 @@ export function decodeResourceList(text: string): DecodedList {
   };
 }
 
-export function resultsOf({ results }: Pick<ResourceListNode, 'results'>): FunctionResult[] {
+export function resultsOf({ results }: ResourceListNode): FunctionResult[] {
   if (results === undefined) return [];
   const read = readResults(toJson(results));
   if (read.ok) return read.results;

@@ -22,7 +22,7 @@ const LOGICAL = new Set(['_&&_', '_||_', '!_', '@not_strictly_false']);
  */
 export function resultTypes(
   { exprKind }: Expr,
-  env: Pick<CelEnv, 'funcs'>,
+  env: CelEnv,
   known: ReadonlyMap<string, Types> = new Map(),
 ): Types | undefined {
   switch (exprKind.case) {

@@ -4,7 +4,7 @@ import type { YamlDocument } from './read-yaml.js';
 /** Returns a function that reads integers as they are written: a number cannot have all of 64 bits. */
 export function exactIntegers(
   bytes: Uint8Array,
-  { locate }: Pick<YamlDocument, 'locate'>,
+  { locate }: YamlDocument,
 ): (path: Path) => bigint | undefined {
   return (path) => {
     const range = locate(path);

@@ -18,7 +18,7 @@ export function guardedAgents({
   guard,
   limits: { connectMilliseconds },
   options: { proxy },
-}: Pick<SourceContext, 'guard' | 'limits' | 'options'>): GuardedAgents {
+}: SourceContext): GuardedAgents {
   const options = { keepAlive: false, lookup: guard.lookup };
 
   class GuardedHttp extends HttpAgent {

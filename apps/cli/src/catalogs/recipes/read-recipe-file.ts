@@ -31,7 +31,7 @@ import {
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
-import type { Io } from '../../io/io.js';
+import type { StandardInput, WorkingFolder } from '../../io/io.js';
 
 /** A recipe with the keys of its key files. */
 export interface RecipeFile {
@@ -45,7 +45,7 @@ export interface RecipeFile {
 }
 
 /** Reads a recipe from a file or stdin (`-`), and its key files. */
-export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string): Promise<RecipeFile> {
+export async function readRecipeFile(io: StandardInput & WorkingFolder, file: string): Promise<RecipeFile> {
   if (file !== '-') {
     const bytes = await readFileUpTo(io, file, RECIPE_LIMITS.maxBytes);
     return readRecipeBytes(bytes, file, path.dirname(path.resolve(io.cwd, file)));

@@ -18,7 +18,7 @@ import {
 } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { WorkingFolder } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import { planAll } from '../../run/permissions.js';
 import type { FnSession } from '../fn-session.js';
@@ -28,7 +28,7 @@ import { ancestors, type PlannedPackage, type PlanResult } from './planned-packa
 
 /** Reads and checks the pipelines of a package, and makes its functions ready to run. */
 export async function planRender(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   name: string,
   files: Package,
   session: FnSession,
@@ -87,7 +87,7 @@ function requireInputs(root: PackageNode, packages: ReadonlyMap<string, PlannedP
   requireResources(all, 'input');
 }
 
-async function readPackages(io: Pick<Io, 'cwd'>, name: string, files: Package): Promise<PlannedPackage[]> {
+async function readPackages(io: WorkingFolder, name: string, files: Package): Promise<PlannedPackage[]> {
   const kptfiles = await readKptfiles(name, files);
   const folders = new Set(kptfiles.keys());
   const own = new Map<string, Resource[]>([...folders].map((folder) => [folder, []]));

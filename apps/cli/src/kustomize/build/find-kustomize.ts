@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment, WorkingFolder } from '../../io/io.js';
 
 /** The program that builds: `kustomize build` or `kubectl kustomize`. */
 export interface Kustomize {
@@ -13,7 +13,7 @@ export interface Kustomize {
 
 /** Finds the given program, by its path or name, else kustomize or kubectl on PATH. Throws `not-found`. */
 export async function findKustomize(
-  { env, cwd }: Pick<Io, 'env' | 'cwd'>,
+  { env, cwd }: Environment & WorkingFolder,
   given?: string,
 ): Promise<Kustomize> {
   if (given?.includes('/') === true) return { file: path.resolve(cwd, given), command: [commandOf(given)] };

@@ -3,7 +3,7 @@ import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Layer, type ListedFunction, listFunctions } from '../../function-configs/layers.js';
-import type { Io } from '../../io/io.js';
+import type { Io, WorkingFolder } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { checkListed } from '../../lock/config-check.js';
@@ -85,10 +85,7 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
 }
 
 /** The runtime with the digest of its image, if that has one, or the lock. Throws if there has to be one. */
-function pinned(
-  runtime: InlineRuntime,
-  { lock, requireDigest, lockCommand }: Pick<PlanContext, 'lock' | 'requireDigest' | 'lockCommand'>,
-): InlineRuntime {
+function pinned(runtime: InlineRuntime, { lock, requireDigest, lockCommand }: PlanContext): InlineRuntime {
   if (runtime.type !== 'container') return runtime;
   const found = requiredDigest(runtime.image, lock, requireDigest, lockCommand);
   return found === undefined ? runtime : { ...runtime, image: imageAt(runtime.image, found.digest) };
@@ -140,7 +137,7 @@ function validating({ field }: ListedFunction, run: PlannedFunction['run']): Pla
   };
 }
 
-function placeOf(io: Pick<Io, 'cwd'>, listed: ListedFunction): ConfigPlace {
+function placeOf(io: WorkingFolder, listed: ListedFunction): ConfigPlace {
   const { line, request } = listed;
   return {
     position: `${displayListed(io, listed).file}:${line}`,

@@ -5,7 +5,7 @@ import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../../io/child-environment.js';
-import type { Io } from '../../io/io.js';
+import type { Environment, Io } from '../../io/io.js';
 import type { PlannedFunction } from './planned-function.js';
 
 /** What runtimes need that functionConfigs name themselves. */
@@ -58,7 +58,7 @@ export function inlineRun(
 }
 
 /** As Go finds a program: a path is relative to the working directory, a name is on PATH. */
-async function executable({ env }: Pick<Io, 'env'>, name: string, folder: string): Promise<string> {
+async function executable({ env }: Environment, name: string, folder: string): Promise<string> {
   if (name.includes('/')) return path.resolve(folder, name);
   const found = await findProgram(name, env);
   if (found !== undefined) return found;

@@ -15,7 +15,7 @@ const RUNTIME_PATHS: readonly YamlPath[] = [
 /** Adds the runtime to a functionConfig, and the name that kustomize requires (KEP-2299 has this default). */
 export function setRuntime(
   file: YamlFile,
-  { listed, annotation, keepsAnnotation }: Pick<PlannedFunction, 'listed' | 'annotation' | 'keepsAnnotation'>,
+  { listed, annotation, keepsAnnotation }: PlannedFunction,
   { document, path: at }: { document: number; path: YamlPath } = listed,
 ): void {
   const { request } = listed;

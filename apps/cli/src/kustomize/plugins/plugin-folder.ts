@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isApiVersionName, isGroup, isKind } from '@krmhub/schema/gvk';
-import type { Io } from '../../io/io.js';
+import type { Environment, WorkingFolder } from '../../io/io.js';
 
 /** A function as kustomize looks for it. */
 export interface PluginName {
@@ -16,7 +16,7 @@ export interface PluginName {
  * Returns the folder in which kustomize and kubectl look for plugins: KUSTOMIZE_PLUGIN_HOME, or else the first of these
  * that exists. Only that one is searched, so a new folder must not hide the plugins in an existing one.
  */
-export async function findPluginFolder(io: Pick<Io, 'env' | 'cwd'>, given?: string): Promise<string> {
+export async function findPluginFolder(io: Environment & WorkingFolder, given?: string): Promise<string> {
   const { KUSTOMIZE_PLUGIN_HOME: named = '', XDG_CONFIG_HOME: configuration = '', HOME } = io.env;
   if (given !== undefined) return path.resolve(io.cwd, given);
   if (named !== '') return path.resolve(io.cwd, named);

@@ -1,6 +1,6 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
 import { isDigest } from '@krmhub/schema/digest';
-import type { Io } from '../../io/io.js';
+import type { Environment, Io, WorkingFolder } from '../../io/io.js';
 import {
   catalogRegistries,
   type PinnedCode,
@@ -22,7 +22,7 @@ export function runtimeCode(runtime: PinnedRuntime): PinnedCode[] {
 
 /** Returns the registries that can have taken down what a plugin runs. */
 export function pluginRegistries(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   { pins, catalogs, official }: PluginRecord,
 ): string[] {
   return catalogRegistries(

@@ -47,10 +47,7 @@ export function runtimeText({ runtime, executable }: PluginPin): string {
   return executable === undefined ? 'an executable' : `${executable.bin}@${executable.digest}`;
 }
 
-export function permissionText({
-  permissions,
-  pins: [pin],
-}: Pick<PluginRecord, 'permissions' | 'pins'>): string {
+export function permissionText({ permissions, pins: [pin] }: PluginRecord): string {
   const { runtime } = pin;
   if (runtime.type === 'exec') return 'exec';
   // A script has its input only.

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
-import type { Io } from '../../io/io.js';
+import type { Clock, Environment, Io, Trace, WorkingFolder } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import { CACHE_LIMITS, type CacheLimits } from './limits.js';
 import type { RecordKind } from './record-kinds.js';
@@ -198,14 +198,14 @@ export class Cache {
  * it is needed. Throws `unavailable` for a folder that other users can write to: they could have this user run
  * something.
  */
-export async function openCache(io: Pick<Io, 'env' | 'now' | 'cwd' | 'trace'>): Promise<Cache> {
+export async function openCache(io: Clock & Environment & Trace & WorkingFolder): Promise<Cache> {
   const folder = cacheFolder(io);
   await checkOwner(folder);
   io.trace?.(`cache: ${folder}`);
   return new Cache(folder, io.now, CACHE_LIMITS, io.trace);
 }
 
-export function cacheFolder({ env, cwd }: Pick<Io, 'env' | 'cwd'>): string {
+export function cacheFolder({ env, cwd }: Environment & WorkingFolder): string {
   const own = env.KRMHUB_CACHE ?? '';
   if (own !== '') return path.resolve(cwd, own);
   const base = env.XDG_CACHE_HOME ?? '';

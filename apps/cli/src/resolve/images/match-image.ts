@@ -8,7 +8,7 @@ import type { ImageMatch } from '../resolution.js';
 import { imageRepository } from './named-image.js';
 
 /** Opens a catalog that is searched for an image. */
-export type OpenSearched = () => Promise<{ catalog: string; reader: Pick<CatalogReader, 'list'> }>;
+export type OpenSearched = () => Promise<{ catalog: string; reader: CatalogReader }>;
 
 /** As `Resolver.matchImage`, in catalogs that are opened one after the other. */
 export async function matchImage(

@@ -11,7 +11,7 @@ import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseImageReference } from '@krmhub/schema/image-reference';
-import type { Io } from '../../io/io.js';
+import type { Environment } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { NamedDigest, ResolvedInline } from '../resolution.js';
 import type { ImageRegistries } from './served-image.js';
@@ -83,7 +83,7 @@ export function imageRepository(image: string): string {
 
 /** Returns a runtime that a package names itself, with the digest of its image. Throws what `ImageRegistries` does. */
 export async function resolveInline(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   inline: InlineRuntime,
   { images, lock, offline }: { images: ImageRegistries; lock: LockedFunctions | undefined; offline: boolean },
 ): Promise<ResolvedInline> {
@@ -103,7 +103,7 @@ export async function resolveInline(
 }
 
 /** The image with the newest tag that `REPOSITORY:CONSTRAINT` allows. */
-async function newestOf(io: Pick<Io, 'env'>, image: string, offline: boolean): Promise<string> {
+async function newestOf(io: Environment, image: string, offline: boolean): Promise<string> {
   const repository = imageRepository(image);
   if (repository === image || !parseImageReference(repository).ok) return image;
   const { newestImage } = await import('./newest-image.js');

@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment } from '../../io/io.js';
 
 /** Tags that a message lists. */
 const SHOWN_TAGS = 5;
@@ -9,7 +9,7 @@ const SHOWN_TAGS = 5;
  * without such a tag.
  */
 export async function newestImage(
-  io: Pick<Io, 'env'>,
+  io: Environment,
   { repository, constraint }: { repository: string; constraint: string },
   { offline }: { offline: boolean },
 ): Promise<string> {

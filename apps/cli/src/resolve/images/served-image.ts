@@ -4,20 +4,20 @@ import { compareText } from '@krmhub/schema/compare-text';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment } from '../../io/io.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 
 /** Asks registries for the digests of images, with the credentials of docker. */
 export class ImageRegistries {
-  readonly #io: Pick<Io, 'env'>;
+  readonly #io: Environment;
   readonly #cache: Cache;
   readonly #writer: CacheWriter;
   readonly #offline: boolean;
   #client: OciClient | undefined;
 
-  constructor(io: Pick<Io, 'env'>, cache: Cache, writer: CacheWriter, offline: boolean) {
+  constructor(io: Environment, cache: Cache, writer: CacheWriter, offline: boolean) {
     this.#io = io;
     this.#cache = cache;
     this.#writer = writer;

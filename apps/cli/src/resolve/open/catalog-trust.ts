@@ -2,7 +2,7 @@ import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment, WorkingFolder } from '../../io/io.js';
 import { escapeControls, shellWord } from '../../io/text.js';
 import { describeReference, type NamedCatalog, parseCatalog } from '../references/parse-catalog.js';
 import type { ResolverOptions } from '../resolution.js';
@@ -29,7 +29,7 @@ export class OptionTrust {
   readonly #trusted: { catalog: NamedCatalog; by: string }[];
 
   constructor(
-    io: Pick<Io, 'env' | 'cwd'>,
+    io: Environment & WorkingFolder,
     options: Pick<
       ResolverOptions,
       'official' | 'officialBy' | 'catalogs' | 'trustedCatalogs' | 'standingCatalogs'
@@ -57,7 +57,7 @@ export class OptionTrust {
  * if the reference itself names another digest.
  */
 export function requireTrust(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   catalog: NamedCatalog,
   grants: readonly TrustGrant[],
   digests: CatalogDigests,
@@ -92,13 +92,13 @@ export function withKey(grants: readonly TrustGrant[], key: string | undefined):
 }
 
 /** The option that trusts a catalog with this digest, as a word of a shell. */
-export function trustOption(io: Pick<Io, 'cwd'>, catalog: NamedCatalog, digest: Digest | undefined): string {
+export function trustOption(io: WorkingFolder, catalog: NamedCatalog, digest: Digest | undefined): string {
   const named = digest === undefined ? '' : `@${digest}`;
   return `--trusted-catalog ${shellWord(`${optionText(io, catalog)}${named}`)}`;
 }
 
 /** The error for a catalog that no option trusts, and whose digest cannot be told. */
-export function unknownDigest(io: Pick<Io, 'cwd'>, catalog: NamedCatalog, cause: KrmhubError): KrmhubError {
+export function unknownDigest(io: WorkingFolder, catalog: NamedCatalog, cause: KrmhubError): KrmhubError {
   const reason = `${NOT_TRUSTED}; its digest is unknown: ${cause.message}`;
   return untrusted(io, catalog, reason, undefined, cause);
 }
@@ -106,7 +106,7 @@ export function unknownDigest(io: Pick<Io, 'cwd'>, catalog: NamedCatalog, cause:
 const NOT_TRUSTED = 'no option trusts it, and no key is pinned';
 
 function untrusted(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   catalog: NamedCatalog,
   reason: string,
   digest: Digest | undefined,
@@ -126,7 +126,7 @@ function untrusted(
 }
 
 /** As an option names it: paths are relative to the working directory there. */
-function optionText({ cwd }: Pick<Io, 'cwd'>, { address, reference, identity }: NamedCatalog): string {
+function optionText({ cwd }: WorkingFolder, { address, reference, identity }: NamedCatalog): string {
   if (address.type === 'file') {
     const relative = path.relative(cwd, address.path).split(path.sep).join('/');
     return relative.startsWith('../') || path.isAbsolute(relative) ? relative : `./${relative}`;

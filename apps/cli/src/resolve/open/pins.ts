@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Io } from '../../io/io.js';
+import type { Environment } from '../../io/io.js';
 import { configurationFolder } from '../../registry/credentials.js';
 
 /**
  * Reports whether this user has a trust file. Most have none, and reading it loads a parser and the verification of
  * signatures. What is wrong with the file is found by those who read it.
  */
-export async function hasTrustFile({ env }: Pick<Io, 'env'>): Promise<boolean> {
+export async function hasTrustFile({ env }: Environment): Promise<boolean> {
   if ((env.KRMHUB_TRUST ?? '') !== '') return true;
   try {
     await stat(path.join(configurationFolder({ env }), 'trust.yaml'));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment, WorkingFolder } from '../../io/io.js';
 import { hasTrustFile } from './pins.js';
 
 /** The catalogs that commands use without options (KEP-2906, Stories 4 and 5). */
@@ -18,7 +18,7 @@ export const TRUST_FILE = 'the trust file';
  * Reads KRMHUB_OFFICIAL_CATALOG and the CatalogTrusts of the trust file. Throws `untrusted` if the file cannot be read,
  * and `usage` for a variable with a relative path, which would name another file in each folder.
  */
-export async function readStandingCatalogs(io: Pick<Io, 'env' | 'cwd'>): Promise<StandingCatalogs> {
+export async function readStandingCatalogs(io: Environment & WorkingFolder): Promise<StandingCatalogs> {
   const named = io.env.KRMHUB_OFFICIAL_CATALOG ?? '';
   if (named !== '') await refuseRelativePath(named);
   const entries = (await hasTrustFile(io)) ? await readEntries(io) : [];
@@ -35,7 +35,7 @@ export async function readStandingCatalogs(io: Pick<Io, 'env' | 'cwd'>): Promise
   };
 }
 
-async function readEntries(io: Pick<Io, 'env' | 'cwd'>) {
+async function readEntries(io: Environment & WorkingFolder) {
   const { requireTrustStore } = await import('../../trust/trust-file.js');
   return (await requireTrustStore(io)).trust.catalogTrust;
 }

@@ -14,7 +14,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Environment } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
 import { registryUrl } from '../../registry/registry-url.js';
@@ -49,7 +49,7 @@ const REGISTRY_PATH =
   /^(.*)\/catalogs\/([^/]+?)(?:\/snapshots\/([1-9]\d{0,14}|sha256:[a-f0-9]{64}))?(?:\/(catalog\.yaml|catalog\.json)?)?$/;
 
 /** Parses a reference. A name without a path is a catalog of the registry of this user. Throws `usage`. */
-export function parseCatalog(io: Pick<Io, 'env'>, reference: CatalogReference): NamedCatalog {
+export function parseCatalog(io: Environment, reference: CatalogReference): NamedCatalog {
   const { text } = reference;
   const [, before = text, suffix] = DIGEST_SUFFIX.exec(text) ?? [];
   const written = suffix !== undefined && isOciWithoutTag(before) ? text : before;
@@ -69,7 +69,7 @@ function isOciWithoutTag(text: string): boolean {
   return text.startsWith('oci://') && !/:[^/]+$/.test(text.slice('oci://'.length));
 }
 
-function readAddress(io: Pick<Io, 'env'>, text: string): ReturnType<typeof readSourceAddress> {
+function readAddress(io: Environment, text: string): ReturnType<typeof readSourceAddress> {
   // Recipes may not name a file of the machine; a user may.
   if (path.isAbsolute(text) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)) {
     return { ok: true, address: { type: 'file', path: text } };

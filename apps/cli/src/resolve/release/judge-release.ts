@@ -166,7 +166,7 @@ async function knownBundles(cache: Cache, record: string, release: RegistryRelea
 
 /** Reads an API version of a release; undefined if it has no such version. Throws `untrusted` for other bytes. */
 export async function readSignedVersion(
-  context: Pick<JudgeContext, 'cache' | 'fetcher'>,
+  context: JudgeContext,
   release: RegistryRelease,
   name: string,
 ): Promise<FunctionVersion | undefined> {
@@ -176,7 +176,7 @@ export async function readSignedVersion(
 
 /** Reads the definition of a release by its digest. Throws `untrusted` for other bytes. */
 export async function readRelease(
-  { cache, fetcher }: Pick<JudgeContext, 'cache' | 'fetcher'>,
+  { cache, fetcher }: JudgeContext,
   release: RegistryRelease,
 ): Promise<FunctionDefinition> {
   const url = release.registry + fillPath('definition', release);

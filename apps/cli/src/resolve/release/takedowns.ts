@@ -3,7 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Clock, Environment, Io, WorkingFolder } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import { type Cache, openCache } from '../cache/cache.js';
 import { parseCatalog } from '../references/parse-catalog.js';
@@ -64,7 +64,7 @@ export async function findTakedown(
 
 /** Returns the registries of catalogs, of the catalogs that commands use without options, and of KRMHUB_REGISTRY. */
 export async function knownRegistries(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   catalogs: readonly string[],
 ): Promise<string[]> {
   const { readStandingCatalogs } = await import('../open/standing-catalogs.js');
@@ -73,13 +73,13 @@ export async function knownRegistries(
 }
 
 /** Returns the registries of catalogs, and of KRMHUB_REGISTRY. Loads less than `knownRegistries`. */
-export function catalogRegistries(io: Pick<Io, 'env' | 'cwd'>, catalogs: readonly string[]): string[] {
+export function catalogRegistries(io: Environment & WorkingFolder, catalogs: readonly string[]): string[] {
   const own = io.env.KRMHUB_REGISTRY ?? '';
   const urls = catalogs.flatMap((text) => registryOf(io, text) ?? []);
   return [...new Set([...urls, ...(own === '' ? [] : [own.replace(/\/+$/, '')])])];
 }
 
-function registryOf(io: Pick<Io, 'env' | 'cwd'>, text: string): string | undefined {
+function registryOf(io: Environment & WorkingFolder, text: string): string | undefined {
   try {
     return parseCatalog(io, { text, folder: io.cwd }).registry?.url;
   } catch (error) {
@@ -123,7 +123,7 @@ async function remembered(
 }
 
 /** Records that a registry has a script. */
-export function recordScript(io: Pick<Io, 'now'>, cache: Cache, sha256: Digest): Promise<void> {
+export function recordScript(io: Clock, cache: Cache, sha256: Digest): Promise<void> {
   return write(cache, sha256, { checkedAt: io.now().getTime() });
 }
 
@@ -211,7 +211,7 @@ export async function withTakedowns<Result>(
 
 /** Returns the release that a catalog had a function from; undefined if it is not a catalog of a registry. */
 export function catalogRelease(
-  io: Pick<Io, 'env' | 'cwd'>,
+  io: Environment & WorkingFolder,
   catalog: string,
   { apiVersion, kind, release }: { apiVersion: string; kind: string; release?: string | undefined },
 ): CatalogRelease | undefined {

@@ -1,7 +1,7 @@
 import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { readFileUpTo } from '../../files/read-file.js';
-import type { Io } from '../../io/io.js';
+import type { WorkingFolder } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import type { SigningTarget } from '../signing-target.js';
 import type { Subject } from './judge-release.js';
@@ -9,7 +9,7 @@ import { findDefinitions } from './read-subject.js';
 
 /** Reads which function the definition in a file is of. A digest has no content to read. */
 export async function readFileSubject(
-  io: Pick<Io, 'cwd'>,
+  io: WorkingFolder,
   target: Exclude<SigningTarget, { kind: 'reference' }>,
   digest: string,
 ): Promise<Subject> {
@@ -22,11 +22,7 @@ export async function readFileSubject(
 }
 
 /** Returns an empty list if the file is too large to be a definition. */
-async function readDefinitionNames(
-  io: Pick<Io, 'cwd'>,
-  name: string,
-  digest: string,
-): Promise<FunctionName[]> {
+async function readDefinitionNames(io: WorkingFolder, name: string, digest: string): Promise<FunctionName[]> {
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
   const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
   if (bytes.byteLength > maxDefinitionBytes) return [];

@@ -4,7 +4,7 @@ import { KrmhubError, readPublicKey } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import type { Signer, Trust } from '@krmhub/signing';
-import type { Io } from '../../io/io.js';
+import type { Environment, Io, WorkingFolder } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { escapeControls, plural } from '../../io/text.js';
 import { requireTrustStore, type TrustStore } from '../../trust/trust-file.js';
@@ -46,7 +46,10 @@ export type PullVerification =
   | { trusted: false; reason: string };
 
 /** Reads the trust file, which must contain the requested policy. Throws `untrusted` and `usage`. */
-export async function loadTrust(io: Pick<Io, 'env' | 'cwd'>, { policy }: TrustOptions): Promise<TrustStore> {
+export async function loadTrust(
+  io: Environment & WorkingFolder,
+  { policy }: TrustOptions,
+): Promise<TrustStore> {
   const store = await requireTrustStore(io);
   const names = store.trust.policies.map(({ name }) => name);
   if (policy === undefined || names.includes(policy)) return store;

@@ -21,7 +21,7 @@ import { storedRecipe } from '../stored-recipe.js';
 import { type EntryStore, findChangedEntries } from './changed-entries.js';
 
 export interface BuildSnapshotDeps {
-  store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
+  store: EntryStore & ArtifactStore;
   hasher: DocumentHasher;
   signing: SigningDeps;
   clock: () => Date;

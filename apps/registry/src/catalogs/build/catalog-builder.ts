@@ -15,18 +15,30 @@ export interface WaitForBuild {
   catalogs?: readonly string[];
 }
 
-/** Builds snapshots of catalogs in the background, in this thread or another one. */
-export interface CatalogBuilder {
+/** A builder that learns of changes. */
+export interface WakeableBuilder {
   /** Call it after every event that a catalog can depend on. The builder may rest before it builds. */
   wake(): void;
+}
+
+/** A builder whose snapshots can be awaited. */
+export interface AwaitableBuilder {
   /**
    * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with
    * false after the timeout or when the builder stops.
    */
   waitFor(input: WaitForBuild): Promise<boolean>;
+}
+
+/** A builder whose failures are reported. */
+export interface ObservableBuilder {
+  status(): BuilderStatus;
+}
+
+/** Builds snapshots of catalogs in the background, in this thread or another one. */
+export interface CatalogBuilder extends WakeableBuilder, AwaitableBuilder, ObservableBuilder {
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
   buildNow(input: { name: string }): Promise<void>;
-  status(): BuilderStatus;
   /** Resolves when no build or compression is running. None starts until `resume`. */
   pause(): Promise<void>;
   resume(): void;

@@ -53,7 +53,7 @@ export interface EntryResponse {
 
 interface Deps {
   config: PublicAddress;
-  documents: Pick<CatalogDocuments, 'codings'>;
+  documents: CatalogDocuments;
 }
 
 export class NewestResponses {

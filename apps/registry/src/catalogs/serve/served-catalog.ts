@@ -13,7 +13,7 @@ export const CATALOG_MEDIA_TYPES = { yaml: 'application/yaml', json: 'applicatio
 export interface RequestedCatalog {
   syntax: CatalogSyntax;
   kind: CatalogKind;
-  documents: Pick<CatalogDocuments, 'codings'>;
+  documents: CatalogDocuments;
 }
 
 /** Describes the response with the newest snapshot of a catalog. The digest names the rendition to send. */

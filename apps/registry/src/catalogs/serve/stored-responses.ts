@@ -33,10 +33,10 @@ interface CountedRoute {
 
 interface Deps {
   store: EntryReader;
-  documents: Pick<CatalogDocuments, 'inMemory'>;
-  newestSnapshots: Pick<NewestSnapshots, 'known'>;
+  documents: CatalogDocuments;
+  newestSnapshots: NewestSnapshots;
   newestResponses: NewestResponses;
-  metrics: Pick<Metrics, 'storedResponses'>;
+  metrics: Metrics;
   log: Log;
   config: PublicAddress & TrustedProxySettings;
 }

@@ -14,7 +14,7 @@ export interface RenewalDeps {
     'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotEntryRows' | 'snapshotSignature'
   >;
   signing: SigningDeps;
-  metrics: Pick<Metrics, 'signatureExpires'>;
+  metrics: Metrics;
   log: Log;
 }
 

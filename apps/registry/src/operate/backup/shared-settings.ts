@@ -10,10 +10,7 @@ const STORE =
  * Stores in a new database where its blobs are, and its first key, as the start on the data folder would: a process
  * with another data folder may start first. In the transaction of the caller.
  */
-export async function storeSharedSettings(
-  client: pg.Client,
-  { blobStore, keys }: Pick<DataPaths, 'blobStore' | 'keys'>,
-): Promise<void> {
+export async function storeSharedSettings(client: pg.Client, { blobStore, keys }: DataPaths): Promise<void> {
   const record = await readFile(blobStore, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

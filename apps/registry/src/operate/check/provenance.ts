@@ -50,6 +50,6 @@ export const checkProvenance: Check = async function* ({ client, store }) {
 const REBUILD =
   'Publish a release that changes the catalog. The next snapshot contains the selected releases.';
 
-function nameOf({ group, kind }: Pick<Selection, 'group' | 'kind'>): string {
+function nameOf({ group, kind }: Selection): string {
   return `${group}/${kind}`;
 }

@@ -1,4 +1,4 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobStore, ReadableBlobs } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { BlobReader } from '../../store/blobs/reader.js';
 import { copyBlob } from '../backup/files.js';
@@ -62,7 +62,7 @@ export class CopiedFiles {
   }
 }
 
-async function isIntact(files: Pick<BlobStore, 'read'>, digest: Digest): Promise<boolean> {
+async function isIntact(files: ReadableBlobs, digest: Digest): Promise<boolean> {
   try {
     const stored = await files.read(digest);
     if (stored === undefined) return false;

@@ -1,7 +1,7 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import type { CatalogReader, EventStore } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { AwaitableBuilder, WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
@@ -13,7 +13,7 @@ import { finishTakedowns, takeDown } from './takedown.js';
 export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   store: TakedownDeps['store'] & FindStore & CatalogReader & EventStore;
   functionLocks: KeyedMutex;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
+  snapshotBuilder: AwaitableBuilder & WakeableBuilder;
   derived: Pick<DerivedDocuments, 'clear'>;
   clock: () => Date;
 }

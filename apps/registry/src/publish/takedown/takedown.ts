@@ -36,13 +36,13 @@ import type { BytesLock } from '../../workers/processes/processes.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
 export interface TakedownDeps {
-  bytesLock: Pick<BytesLock, 'exclusively'>;
+  bytesLock: BytesLock;
   store: FunctionStore & ManifestReader;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;
-  documents: Pick<CatalogDocuments, 'clear'>;
-  profileDocuments: Pick<ProfileDocuments, 'deleteUnused'>;
+  documents: CatalogDocuments;
+  profileDocuments: ProfileDocuments;
   newestSnapshots: NewestSnapshots;
   takedownRecord: TakedownRecord;
   log: Log;

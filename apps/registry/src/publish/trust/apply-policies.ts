@@ -13,7 +13,7 @@ import {
 import type { ManifestReader } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { releaseVerdict } from '../../http/presentation.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { StoredBlobDeps } from '../../store/artifacts/stored-blob.js';
@@ -37,7 +37,7 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
   trust: SigningTrust;
   /** Serializes the changes of a function. */
   functionLocks: KeyedMutex;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
   clock: () => Date;
 }
 

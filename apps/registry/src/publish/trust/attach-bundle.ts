@@ -5,7 +5,7 @@ import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { SignedRelease } from '@krmhub/signing';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { Artifact, ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindStore } from '../../store/find-record.js';
@@ -23,7 +23,7 @@ export interface AttachDeps {
   turns: Pick<Turns, 'run'>;
   bytesLock: Pick<BytesLock, 'read'>;
   artifacts: Pick<BlobStore, 'put'>;
-  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  snapshotBuilder: WakeableBuilder;
   clock: () => Date;
   config: {
     /** For the blobs and manifests of one repository; absent or 0 for no limit. */

@@ -17,7 +17,7 @@ import type { SigningTrust } from './signing-trust.js';
 
 export interface JudgeDeps {
   trust: SigningTrust;
-  turns: Pick<Turns, 'run'>;
+  turns: Turns;
 }
 
 export interface PlannedSubmission {

@@ -1,4 +1,4 @@
-import type { BlobStore, CatalogReader, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogReader, OpenableBlobs, SnapshotRecord } from '@krmhub/catalog';
 import type { ByteRange, ManifestReader, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { Body } from '../../http/bytes-response.js';
@@ -12,9 +12,9 @@ export interface DocumentSource {
 export interface StoredBlobDeps {
   store: ManifestReader & CatalogReader;
   /** Definitions and READMEs. */
-  blobs: Pick<BlobStore, 'open'>;
+  blobs: OpenableBlobs;
   /** Blobs that were pushed to repositories, and are not rows. */
-  artifacts: Pick<BlobStore, 'open' | 'locate'>;
+  artifacts: OpenableBlobs;
   documents: DocumentSource;
 }
 

@@ -14,7 +14,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobBytes, BlobStore, OpenableBlobs } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import type { DataPaths } from '../data-folder.js';
@@ -171,7 +171,7 @@ export interface BlobSource extends Pick<BlobSettings, 'blobPlace' | 's3Credenti
 export async function blobsOfThread({
   folders,
   ...settings
-}: BlobSource): Promise<(part: BlobPart) => Pick<BlobStore, 'get' | 'open'>> {
+}: BlobSource): Promise<(part: BlobPart) => BlobBytes & OpenableBlobs> {
   const { blobPlace: place } = settings;
   if (place === undefined) return (part) => blobsIn(folders[part]);
   const { readS3 } = await import('./s3/open-s3.js');

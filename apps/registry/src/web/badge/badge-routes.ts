@@ -42,7 +42,7 @@ const POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
 export interface BadgeDeps {
   store: FindHeadStore & EntryReader;
-  trust: Pick<SigningTrust, 'policies'>;
+  trust: SigningTrust;
   derived: DerivedDocuments;
 }
 

@@ -31,7 +31,7 @@ export const CARD_ROUTES = {
 
 export interface CardDeps {
   store: FindHeadStore & EntryReader;
-  trust: Pick<SigningTrust, 'policies'>;
+  trust: SigningTrust;
   derived: DerivedDocuments;
   site: Site;
 }

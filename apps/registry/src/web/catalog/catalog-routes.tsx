@@ -124,7 +124,7 @@ const OVERVIEW_FUNCTIONS = 10;
 export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
   SnapshotFinderDeps & {
-    store: SnapshotStore & Pick<SearchStore, 'descriptions'> & EventStore;
+    store: SnapshotStore & SearchStore & EventStore;
     derive: Derive;
     site: Site;
   };

@@ -10,7 +10,7 @@ import type {
   SourceRecord,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { RegistryKeys } from '../../catalogs/sign/registry-keys.js';
 import { publishedKeys } from '../../catalogs/sign/registry-keys.js';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
@@ -48,12 +48,12 @@ export interface SigningView {
 
 export interface ReadCatalogDeps {
   store: CatalogReader & SourceReader;
-  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  snapshotBuilder: ObservableBuilder;
 }
 
 export interface ReadSignatureDeps {
   store: CatalogReader;
-  keys: Pick<RegistryKeys, 'all'>;
+  keys: RegistryKeys;
 }
 
 /** Reads the view of a catalog. Rejects with `not-found`. */
@@ -74,7 +74,7 @@ export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]
 }
 
 function viewOf(
-  { snapshotBuilder: builder }: Pick<ReadCatalogDeps, 'snapshotBuilder'>,
+  { snapshotBuilder: builder }: ReadCatalogDeps,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
@@ -125,11 +125,11 @@ export async function readSigning(
 }
 
 /** Returns the upstream catalogs whose last sync failed. */
-export function failingSources({ sources }: Pick<CatalogView, 'sources'>): SourceRecord[] {
+export function failingSources({ sources }: CatalogView): SourceRecord[] {
   return sources.flatMap(({ record }) => (record?.failure === undefined ? [] : [record]));
 }
 
 /** Returns the number of unusable entries in the sources. */
-export function invalidEntries({ sources }: Pick<CatalogView, 'sources'>): number {
+export function invalidEntries({ sources }: CatalogView): number {
   return sources.reduce((sum, { record }) => sum + (record?.copy?.invalidEntries ?? 0), 0);
 }

@@ -101,7 +101,7 @@ export const SNAPSHOT_COMPARISON: Derivation<
 
 /** Returns the number of compared bytes. */
 async function compareOne(
-  store: Pick<SnapshotStore, 'entries'>,
+  store: SnapshotStore,
   row: ChangedEntry,
   result: SnapshotComparison,
 ): Promise<number> {

@@ -7,11 +7,7 @@ import { cutText, visibleText } from '../visible-text.js';
 /** Maximum number of characters of a recipe on the page of its catalog. */
 const MAX_RECIPE = 16_000;
 
-export function RecipeSection({
-  catalog: { name, recipe },
-}: {
-  catalog: Pick<CatalogRecord, 'name' | 'recipe'>;
-}) {
+export function RecipeSection({ catalog: { name, recipe } }: { catalog: CatalogRecord }) {
   const { at } = useSite();
   return (
     <section aria-labelledby="recipe">

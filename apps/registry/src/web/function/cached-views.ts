@@ -1,4 +1,4 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobBytes, OpenableBlobs } from '@krmhub/catalog';
 import {
   type Change,
   compareDefinitions,
@@ -41,8 +41,8 @@ const MAX_SHOWN_TEXT = 64_000;
 
 /** Caches what pages derive from definitions, READMEs, and scripts: it is costly, and depends only on their bytes. */
 export class CachedViews {
-  readonly #blobs: Pick<BlobStore, 'get'>;
-  readonly #artifacts: Pick<BlobStore, 'get' | 'open'>;
+  readonly #blobs: BlobBytes;
+  readonly #artifacts: BlobBytes & OpenableBlobs;
   readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
 
   constructor({ blobs, artifacts }: Pick<DeriveDeps, 'blobs' | 'artifacts'>) {

@@ -18,7 +18,7 @@ import type { StoredScript } from './view-script.js';
 export interface FindScriptDeps {
   store: ManifestReader;
   derived: DerivedDocuments;
-  site: Pick<Site, 'publicUrl'>;
+  site: Site;
 }
 
 /**
@@ -46,7 +46,7 @@ function readOciReference(text: string): Reference | undefined {
 }
 
 /** Without a public URL, the host of the request is that of the registry, as in the challenges of `/v2/`. */
-function isOwnHost(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>, host: string): boolean {
+function isOwnHost(c: RegistryContext, { publicUrl }: Site, host: string): boolean {
   const own =
     publicUrl === undefined ? (c.req.header('host') ?? new URL(c.req.url).host) : new URL(publicUrl).host;
   return own.toLowerCase() === host.toLowerCase();

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
-import type { BlobStore } from '@krmhub/catalog';
+import type { ReadableBlobs } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../http/context.js';
@@ -27,7 +27,7 @@ export const IMAGE_ROUTES = {
 export interface ImageDeps {
   store: FindHeadStore & ReleaseImageStore;
   /** Blobs that were pushed to repositories. */
-  artifacts: Pick<BlobStore, 'open' | 'read'>;
+  artifacts: ReadableBlobs;
 }
 
 /** As a document of its own, an image loads and runs nothing. SVG can contain styles and scripts. */

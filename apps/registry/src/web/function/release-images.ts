@@ -1,4 +1,4 @@
-import type { BlobStore, ReleaseHead } from '@krmhub/catalog';
+import type { OpenableBlobs, ReleaseHead } from '@krmhub/catalog';
 import {
   CREATED,
   type Descriptor,
@@ -71,7 +71,7 @@ export async function findReleaseImages(
 
 /** Returns the type of a stored file from its first bytes; undefined if it is not an image, or was deleted. */
 export async function storedImageType(
-  artifacts: Pick<BlobStore, 'open'>,
+  artifacts: OpenableBlobs,
   digest: Digest,
 ): Promise<ImageType | undefined> {
   const open = await artifacts.open(digest);

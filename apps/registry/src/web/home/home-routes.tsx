@@ -28,8 +28,8 @@ export const HOME_ROUTES = {
 const NEWEST_RELEASES = 8;
 
 export interface HomeDeps {
-  store: Pick<SearchStore, 'search'> & CatalogReader;
-  trust: Pick<SigningTrust, 'policies'>;
+  store: SearchStore & CatalogReader;
+  trust: SigningTrust;
   site: Site;
 }
 

@@ -18,7 +18,7 @@ export interface Overview {
   readiness: Readiness;
   /** Catalogs that cannot be built, and why. */
   failing: readonly { catalog: string; message: string }[];
-  sources: readonly Pick<Source, 'state'>[];
+  sources: readonly Source[];
   catalogs: number;
 }
 

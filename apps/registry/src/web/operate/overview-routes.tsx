@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
 import type { CatalogReader, SourceReader } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { sourceDetail } from '../../http/presentation.js';
 import { OPERATE } from '../addresses.js';
 import type { OperatorPages } from './operator-pages.js';
@@ -17,7 +17,7 @@ export const OVERVIEW_ROUTES = {
 
 export interface OverviewDeps {
   store: SourceReader & CatalogReader;
-  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  snapshotBuilder: ObservableBuilder;
   readiness: () => Promise<Readiness>;
 }
 

@@ -14,7 +14,7 @@ import {
   recipeState,
   refuseBuiltIn,
 } from '../../catalogs/apply-recipe.js';
-import type { CatalogBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { catalogDetail } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';
@@ -66,7 +66,7 @@ type RecipeForm = z.output<typeof RecipeForm>;
 
 export type RecipeDeps = ApplyRecipeDeps & {
   store: CatalogReader & SourceReader;
-  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  snapshotBuilder: ObservableBuilder;
   site: Site;
 };
 

@@ -7,7 +7,7 @@ import type { Site } from '../site.js';
  * Throws `forbidden` for a form that no page of the registry sent. It checks headers that browsers set and pages
  * cannot change: every browser sends Origin with a form, and Sec-Fetch-Site must agree if it is sent.
  */
-export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>): void {
+export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Site): void {
   const site = c.req.header('sec-fetch-site');
   const isOwn = isOwnOrigin(c, c.req.header('origin'), publicUrl);
   if (isOwn && (site === undefined || site === 'same-origin')) return;

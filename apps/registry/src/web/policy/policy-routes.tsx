@@ -30,7 +30,7 @@ export const POLICY_PAGE_ROUTES = {
 
 export interface PolicyPageDeps {
   store: PolicyReader;
-  trust: Pick<SigningTrust, 'policies'>;
+  trust: SigningTrust;
   site: Site;
 }
 

@@ -33,8 +33,8 @@ export const SEARCH_ROUTES = {
 } as const;
 
 export interface SearchPageDeps {
-  store: Pick<SearchStore, 'search'> & FindStore;
-  trust: Pick<SigningTrust, 'policies'>;
+  store: SearchStore & FindStore;
+  trust: SigningTrust;
   site: Site;
 }
 

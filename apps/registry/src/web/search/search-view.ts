@@ -55,10 +55,7 @@ export interface Chip {
 }
 
 /** Returns the facets that can narrow the search or already do. */
-export function facetViews(
-  search: Search,
-  { facets, total }: Pick<SearchResult, 'facets' | 'total'>,
-): FacetView[] {
+export function facetViews(search: Search, { facets, total }: SearchResult): FacetView[] {
   return FACETS.flatMap(({ name, title }) => {
     const chosen = search[name] ?? [];
     const counts = new Map(facets[name].map(({ value, count }) => [value, count]));

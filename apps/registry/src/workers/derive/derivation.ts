@@ -13,16 +13,16 @@
  * @module
  */
 
-import type { BlobStore, FunctionReader, SnapshotStore } from '@krmhub/catalog';
+import type { BlobBytes, BlobStore, FunctionReader, OpenableBlobs, SnapshotStore } from '@krmhub/catalog';
 import type { PublicAddress } from '../../http/public-address.js';
 
 /** What derivations read and write. */
 export interface DeriveDeps {
   store: FunctionReader & SnapshotStore;
   /** Definitions and READMEs. */
-  blobs: Pick<BlobStore, 'get'>;
+  blobs: BlobBytes;
   /** Blobs that were pushed to repositories. */
-  artifacts: Pick<BlobStore, 'get' | 'open'>;
+  artifacts: BlobBytes & OpenableBlobs;
   profileBlobs: Pick<BlobStore, 'write'>;
   config: PublicAddress;
 }

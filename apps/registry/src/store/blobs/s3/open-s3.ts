@@ -1,4 +1,4 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobStore, OpenableBlobs } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { StoreAway } from '../../store-away.js';
@@ -84,7 +84,7 @@ export async function reachS3(place: S3Place, credentials: CredentialSource): Pr
 export function readS3(
   place: S3Place,
   credentials: CredentialSource,
-): { area(name: string): BlobReader & Pick<BlobStore, 'open'> } {
+): { area(name: string): BlobReader & OpenableBlobs } {
   const client = new S3Client({ place, credentials });
   return { area: (area) => readS3Blobs({ client, area }) };
 }

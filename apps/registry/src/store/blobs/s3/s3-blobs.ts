@@ -10,7 +10,7 @@
 
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import type { BlobStore, OpenableBlobs, OpenBlob } from '@krmhub/catalog';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { partOf, translateFileError } from '../folder.js';
@@ -147,7 +147,7 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
 const MAX_REMEMBERED = 10_000;
 
 /** Returns the blobs of an area without a cache, for commands and other threads. */
-export function readS3Blobs(area: BlobArea): BlobReader & Pick<BlobStore, 'open'> {
+export function readS3Blobs(area: BlobArea): BlobReader & OpenableBlobs {
   return {
     open: (digest) => translate(area, async () => (isDigest(digest) ? openObject(area, digest) : undefined)),
     get: (digest) => translate(area, async () => (isDigest(digest) ? readWhole(area, digest) : undefined)),

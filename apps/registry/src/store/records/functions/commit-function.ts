@@ -10,7 +10,7 @@ import { and, eq } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import { inserter } from '../../sql/insert.js';
-import type { Sql } from '../../sql/sql.js';
+import type { WriteSql } from '../../sql/sql.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChange } from '../events/append-event.js';
@@ -52,10 +52,7 @@ const insertPins = text<never>({
 });
 
 /** Stores a function and its release, with everything that belongs to them. */
-export function commitFunction(
-  { write }: Pick<Sql, 'write'>,
-  search: SearchIndex,
-): RegistryStore['commitFunction'] {
+export function commitFunction({ write }: WriteSql, search: SearchIndex): RegistryStore['commitFunction'] {
   return async (change, artifacts = [], files = []) => {
     // A README can have the bytes of the definition.
     const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));

@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError, sha256 } from '@krmhub/schema';
 import { eq, sql } from 'drizzle-orm';
-import type { Sql } from '../../sql/sql.js';
+import type { ReadSql } from '../../sql/sql.js';
 import { query, type StatementCall, text, type Work } from '../../sql/statement.js';
 import { releaseFiles } from '../schema/release-files.js';
 
@@ -49,9 +49,7 @@ export function* removeUnnamedFile(digest: Digest): Work<void> {
 }
 
 /** Reads a file that is a row. Rejects with `internal` if the bytes do not match the digest. */
-export function releaseFileReader({
-  readOne,
-}: Pick<Sql, 'readOne'>): (digest: Digest) => Promise<Uint8Array | undefined> {
+export function releaseFileReader({ readOne }: ReadSql): (digest: Digest) => Promise<Uint8Array | undefined> {
   return async (digest) => {
     const row = await readOne(() => stored.first({ digest }));
     return row && unpacked(digest, row.bytes);
@@ -67,9 +65,7 @@ const named = {
 };
 
 /** Reports whether a release or a repository names a file that is not a row. */
-export function fileNames({
-  readOne,
-}: Pick<Sql, 'readOne'>): (part: 'blobs' | 'artifacts') => Promise<boolean> {
+export function fileNames({ readOne }: ReadSql): (part: 'blobs' | 'artifacts') => Promise<boolean> {
   return async (part) => (await readOne(() => named[part].first())) !== undefined;
 }
 

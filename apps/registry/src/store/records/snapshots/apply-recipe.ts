@@ -1,6 +1,6 @@
 import { RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { and, eq, sql } from 'drizzle-orm';
-import type { Sql } from '../../sql/sql.js';
+import type { WriteSql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
 import { catalogs } from '../schema/schema.js';
@@ -26,7 +26,7 @@ const ofSource = and(
 );
 const removeSource = change((db) => db.delete(catalogSources).where(ofSource));
 
-export function applyRecipe({ write }: Pick<Sql, 'write'>): SnapshotStore['applyRecipe'] {
+export function applyRecipe({ write }: WriteSql): SnapshotStore['applyRecipe'] {
   return ({ name, recipe, expectedRecipe, sources = [], at, by, event }) =>
     write(function* () {
       const current = yield* currentRecipe.first({ catalog: name });

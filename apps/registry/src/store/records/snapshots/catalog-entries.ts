@@ -9,7 +9,7 @@ import {
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryStore } from '../../registry-store.js';
-import type { Sql } from '../../sql/sql.js';
+import type { ReadSql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import { type EntryRow, toEntryRow } from './entry-row.js';
 
@@ -113,7 +113,7 @@ function* rowsAt(catalog: string, serial: number, names: readonly FunctionName[]
 /** Pages, counts, and changes of the entry rows of a catalog. Each call does a bounded amount of work. */
 export function catalogEntryRows({
   read,
-}: Pick<Sql, 'read'>): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
+}: ReadSql): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
   /** Calls `visit` for one range of names after the other, until there are no more or it returns false. */
   async function forRanges(
     { catalog, serial, of }: EntryFilter,

@@ -2,7 +2,7 @@ import { type CatalogEntryRow, RevisionConflict, type SnapshotBuild } from '@krm
 import { KrmhubError } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
-import type { Sql } from '../../sql/sql.js';
+import type { WriteSql } from '../../sql/sql.js';
 import { change, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { LARGE_WRITE } from '../../sql/write-queue.js';
 import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
@@ -41,10 +41,7 @@ const put = text(
    DO UPDATE SET to_serial = NULL, entry = excluded.entry, selection = excluded.selection`,
 );
 
-export function commitSnapshot(
-  { write }: Pick<Sql, 'write'>,
-  search: SearchIndex,
-): RegistryStore['commitSnapshot'] {
+export function commitSnapshot({ write }: WriteSql, search: SearchIndex): RegistryStore['commitSnapshot'] {
   return (build, artifact, signatureArtifact) => {
     const work = function* (): Work<void> {
       const { catalog, throughEvent, snapshot, segments, event, signature } = build;

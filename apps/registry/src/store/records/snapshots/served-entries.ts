@@ -1,7 +1,7 @@
 import type { ServedEntry, SnapshotStore } from '@krmhub/catalog';
 import type { EntryVersion } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
-import type { Sql } from '../../sql/sql.js';
+import type { ReadSql } from '../../sql/sql.js';
 import { text } from '../../sql/statement.js';
 
 /** SQL for each database. */
@@ -52,7 +52,7 @@ const served = text<ServedRow>(
 /** SQL of the catalogs and versions of an upstream function. */
 export const UPSTREAM_VERSIONS = ofFunction((versions) => `catalog, ${versions} AS versions`);
 
-export function servedEntries({ read }: Pick<Sql, 'read'>): SnapshotStore['servedEntries'] {
+export function servedEntries({ read }: ReadSql): SnapshotStore['servedEntries'] {
   return (group, kind) =>
     read(function* () {
       const rows = yield* served.all({ group, kindFolded: kind.toLowerCase() });

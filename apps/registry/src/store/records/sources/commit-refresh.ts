@@ -41,12 +41,12 @@ const put = text(
      changed_event = excluded.changed_event`,
 );
 
-export function commitRefresh({ read, write }: Sql): SourceStore['commitRefresh'] {
+export function commitRefresh(database: Sql): SourceStore['commitRefresh'] {
   return async (refresh) => {
     const { put, removed } = refresh;
     const isLarge = put.length + removed.length >= LARGE_WRITE;
-    const appended = await write(() => storeRefresh(refresh), { isLarge });
-    await collect({ read, write }, refresh.record.checkedAt!);
+    const appended = await database.write(() => storeRefresh(refresh), { isLarge });
+    await collect(database, refresh.record.checkedAt!);
     return appended;
   };
 }
@@ -80,7 +80,7 @@ function* storeRefresh(refresh: SourceRefresh): Work<Event | undefined> {
 const COLLECTED_BATCHES = 50;
 
 /** Deletes unused entries in batches, so that others can write. The next sync continues. */
-async function collect({ read, write }: Pick<Sql, 'read' | 'write'>, at: string): Promise<void> {
+async function collect({ read, write }: Sql, at: string): Promise<void> {
   for (let batch = 0; batch < COLLECTED_BATCHES && (await read(() => canCollect(at))); batch++) {
     try {
       await write(() => collectEntries(at));

@@ -10,7 +10,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { SearchIndex } from '../../search/search-index.js';
 import { isDuplicate } from '../../sql/duplicate.js';
 import { inserter } from '../../sql/insert.js';
-import type { Sql } from '../../sql/sql.js';
+import type { WriteSql } from '../../sql/sql.js';
 import { change as changes, query, text, type Work } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
 import { findFunction, type NameRow } from '../functions/functions.js';
@@ -30,10 +30,7 @@ class DryRunRollback extends Error {
   }
 }
 
-export function commitTakedown(
-  { write }: Pick<Sql, 'write'>,
-  search: SearchIndex,
-): FunctionStore['commitTakedown'] {
+export function commitTakedown({ write }: WriteSql, search: SearchIndex): FunctionStore['commitTakedown'] {
   return async (takedown, { dryRun } = { dryRun: false }) => {
     try {
       return await write(function* () {
