@@ -6,6 +6,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { renderModules } from './modules.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -15,6 +16,7 @@ const DOCUMENTS = [
   { path: 'docs/compatibility.md', render: renderCompatibility },
   { path: 'docs/configuration.md', render: renderConfiguration },
   { path: 'docs/commands.md', render: renderCommands },
+  { path: 'docs/internals/modules.md', render: () => renderModules(root, GENERATED) },
   { path: 'packages/api/src/generated/response-schemas.ts', render: renderClientSchemas },
 ];
 

@@ -1,4 +1,10 @@
-/** The runtimes, by kind. Everything that is done with a runtime, whichever it is, begins here. */
+/**
+ * The runtimes, by kind: how each is pinned, compared, locked, and described.
+ *
+ * Everything that is done with a runtime, whichever it is, begins here.
+ *
+ * @module
+ */
 
 import type { FunctionRuntime, FunctionVersion, RuntimeKind, RuntimeValues } from '@krmhub/schema/definition';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
