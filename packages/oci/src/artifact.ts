@@ -19,6 +19,9 @@ import {
 export const ARTIFACT_TYPES = ['catalog', 'definition', 'starlark', 'exec'] as const;
 export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
 
+/** Artifacts with a program of a function. */
+export type ProgramArtifact = Exclude<ArtifactType, 'catalog' | 'definition'>;
+
 const VENDOR = 'application/vnd.cncf.kubernetes.krm-func';
 
 export const ARTIFACT_MEDIA_TYPES: Record<ArtifactType, { artifact: string; layer: string }> = {
@@ -154,6 +157,11 @@ export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor 
       ? `the artifact has no layer ${wanted[0]}; its layers are: ${types.join(', ') || 'none'}`
       : `the artifact has ${found.length} layers ${wanted[0]}, expected one`,
   );
+}
+
+/** Returns the layer of a Starlark script; undefined for other artifacts. Throws as `mainLayer`. */
+export function scriptLayer(image: ImageManifest): Descriptor | undefined {
+  return getArtifactType({ kind: 'image', image }) === 'starlark' ? mainLayer(image, 'starlark') : undefined;
 }
 
 function sortKeys(annotations: Record<string, string>): Record<string, string> {

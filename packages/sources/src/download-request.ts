@@ -1,5 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
-import type { Platform } from '@krmhub/oci';
+import type { Platform, ProgramArtifact } from '@krmhub/oci';
 
 /** A file to fetch, such as an executable. It is not verified here. */
 export interface DownloadRequest {
@@ -8,7 +8,7 @@ export interface DownloadRequest {
   namedBy?: string;
   maxBytes: number;
   /** For OCI: the kind of artifact. Default: an executable. */
-  artifact?: 'exec' | 'starlark';
+  artifact?: ProgramArtifact;
   /** For OCI: which manifest of an index. */
   platform: Platform;
   signal?: AbortSignal;

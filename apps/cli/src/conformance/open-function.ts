@@ -1,4 +1,4 @@
-import { type PinnedRuntime, pinRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinnedPrograms, pinRuntime } from '@krmhub/catalog';
 import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
 import { fullImage } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
@@ -107,8 +107,8 @@ export async function openFunction(
       close: nothing,
     };
   }
-  const script = scripts.find(({ path }) => path[2] === at);
-  if (kind === 'starlark' && script !== undefined) {
+  const script = scripts.find(({ path }) => path[2] === at && path[4] === kind);
+  if (script !== undefined) {
     const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
     const task = { name: script.name, script: script.bytes };
     return {
@@ -143,13 +143,12 @@ function testedResource(version: string, name: string, runtime: PinnedRuntime): 
     uri,
     digest: { sha256: sha256.slice('sha256:'.length) },
   });
-  if (runtime.type === 'starlark') return resource('starlark', runtime.reference, runtime.sha256);
-  if (runtime.type === 'container') {
-    const { image } = runtime;
-    return resource('container', `oci://${image}`, image.slice(image.lastIndexOf('@') + 1));
+  if (runtime.type === 'exec') {
+    const { uri, sha256 } = executableFor(name, runtime.platforms);
+    return resource(`exec ${hostPlatform()}`, uri, sha256);
   }
-  const { uri, sha256 } = executableFor(name, runtime.platforms);
-  return resource(`exec ${hostPlatform()}`, uri, sha256);
+  const { uri, sha256 } = pinnedPrograms(runtime)[0]!;
+  return resource(runtime.type, runtime.type === 'container' ? `oci://${uri}` : uri, sha256);
 }
 
 /** The image of the definition, if it has no digest. */

@@ -1,4 +1,6 @@
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import type { InlineContainer, InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { inlineProgram } from '@krmhub/functions/plan/inline-program';
+import { byType } from '@krmhub/schema/definition';
 import { shellWord } from '../io/text.js';
 import { absoluteMount } from '../run/mounts.js';
 import { MissingPermission } from '../run/permissions.js';
@@ -6,8 +8,6 @@ import { requirePackageExec } from './exec-function.js';
 import type { FnSession } from './fn-session.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
-
-type DeclaredContainer = Extract<InlineRuntime, { type: 'container' }>;
 
 /** What a container of a declaration gets. */
 interface DeclaredAccess {
@@ -22,7 +22,7 @@ interface DeclaredAccess {
  */
 function requireDeclared(
   where: string,
-  { network, mounts, envs }: DeclaredContainer,
+  { network, mounts, envs }: InlineContainer,
   { permissions, images }: Pick<FnSettings, 'permissions' | 'images'>,
   folder: string,
 ): DeclaredAccess {
@@ -47,16 +47,16 @@ export async function declaredFunction(
   runtime: InlineRuntime,
   { where, folder, own }: { where: string; folder: string; own: string },
 ): Promise<Runnable> {
-  if (runtime.type === 'container') {
-    return functions.image(
-      { image: runtime.image, prefix: '', asWritten: true },
-      requireDeclared(where, runtime, settings, folder),
-    );
-  }
-  if (runtime.type === 'starlark') {
-    return functions.script(runtime, runtime.name ?? runtime.path ?? runtime.url ?? '', own);
-  }
-  requirePackageExec(settings, `${where}: ${runtime.path}`);
-  const name = [runtime.path, ...runtime.args].join(' ');
-  return functions.exec({ words: [runtime.path, ...runtime.args], name, folder });
+  return byType<InlineRuntime, Runnable | Promise<Runnable>>(runtime, {
+    container: (container) =>
+      functions.image(
+        { image: container.image, prefix: '', asWritten: true },
+        requireDeclared(where, container, settings, folder),
+      ),
+    exec({ path, args }) {
+      requirePackageExec(settings, `${where}: ${path}`);
+      return functions.exec({ words: [path, ...args], name: [path, ...args].join(' '), folder });
+    },
+    starlark: (script) => functions.script(script, script.name ?? inlineProgram(script), own),
+  });
 }

@@ -2,6 +2,7 @@ import type { LockedFunctions } from '@krmhub/catalog';
 import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
+import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
@@ -151,14 +152,14 @@ export class Functions {
   }
 
   /** A script that a functionConfig declares, relative to its folder. */
-  script(runtime: { path?: string; url?: string }, name: string, folder: string): Runnable {
+  script(runtime: InlineScript, name: string, folder: string): Runnable {
     return {
       name,
       recorded: { function: name },
       run: async (input, { signal }) => {
         const { inlineScript } = await import('../run/inline-script.js');
         const { StarlarkSession } = await import('@krmhub/functions/starlark/starlark-session');
-        const script = await inlineScript(this.#io, { type: 'starlark', ...runtime }, folder);
+        const script = await inlineScript(this.#io, runtime, folder);
         this.#scripts ??= new StarlarkSession();
         return this.#scripts.run(script, input, this.#limits, signal);
       },

@@ -1,5 +1,6 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { byType } from '@krmhub/schema/definition';
 import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
 import type { Resolution } from '../resolve/resolution.js';
 import { execLine, isExecLine, scriptLine } from './exec-line.js';
@@ -17,18 +18,18 @@ export interface FilledRuntime extends EntryRuntime {
 
 /** Executables and scripts run through `krmhub kpt exec`. */
 export function entryRuntime({ runtime, warnings }: Pick<Resolution, 'runtime' | 'warnings'>): FilledRuntime {
-  const pinned = runtime as PinnedRuntime;
-  if (pinned.type === 'container') {
-    const more = [
-      ...(pinned.network ? ['it requires network access: run kpt fn render with --allow-network'] : []),
-      ...(pinned.storage ? ['it requires mounts, which kpt fn render does not support'] : []),
-    ];
-    return { field: 'image', value: qualified(pinned.image), warnings: [...warnings, ...more] };
-  }
-  if (pinned.type === 'exec') {
-    return { field: 'exec', value: execLine(pinned.platforms), warnings };
-  }
-  return { field: 'exec', value: scriptLine(pinned), warnings };
+  const exec = (value: string): FilledRuntime => ({ field: 'exec', value, warnings });
+  return byType(runtime as PinnedRuntime, {
+    container({ image, network, storage }) {
+      const more = [
+        ...(network ? ['it requires network access: run kpt fn render with --allow-network'] : []),
+        ...(storage ? ['it requires mounts, which kpt fn render does not support'] : []),
+      ];
+      return { field: 'image', value: qualified(image), warnings: [...warnings, ...more] };
+    },
+    exec: ({ platforms }) => exec(execLine(platforms)),
+    starlark: (script) => exec(scriptLine(script)),
+  });
 }
 
 /** kpt looks for an image without a slash in its own registry, container engines in that of Docker. */

@@ -35,13 +35,11 @@ export interface FunctionPage {
   schemaUrl(version: string): string;
 }
 
-const TOPICS: Record<UsageTopic, string> = {
+/** Headings. Those of runtimes are their topics. */
+const TOPICS: Partial<Record<UsageTopic, string>> = {
   config: 'CONFIGURE',
   kustomize: 'USE IT WITH KUSTOMIZE',
   kpt: 'USE IT WITH KPT',
-  container: 'CONTAINER',
-  executables: 'EXECUTABLES',
-  starlark: 'STARLARK',
 };
 
 const MAX_WIDTH = 100;
@@ -68,7 +66,7 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   if (known?.release.yanked === undefined && preferred !== undefined) {
     const { sections } = functionUsage(definition, preferred, page.schemaUrl(preferred.name));
     for (const { topic, parts } of sections) {
-      sheet.title(TOPICS[topic]);
+      sheet.title(TOPICS[topic] ?? topic.toUpperCase());
       for (const { text: words, snippet } of parts) {
         sheet.prose(words);
         if (snippet !== undefined) sheet.snippet(snippet);

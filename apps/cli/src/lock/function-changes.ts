@@ -7,10 +7,10 @@ import {
   type LockChange,
   type LockedFunction,
   type LockUse,
+  rulesOf,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { pinScript, readScriptReference } from '@krmhub/schema/script-reference';
 import type { Io } from '../io/io.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { findDefinition } from './find-definition.js';
@@ -109,15 +109,5 @@ function pinned(fn: LockedFunction): ComparedCatalog {
 }
 
 function runtimeOf({ runtime }: LockedFunction): FunctionVersion['runtime'] {
-  if (runtime.type === 'container') {
-    const { image, network, storage } = runtime;
-    return { container: { image, requireNetwork: network, requireStorageMount: storage } };
-  }
-  if (runtime.type === 'starlark') {
-    const { reference, sha256 } = runtime;
-    const isPinned = readScriptReference(reference).digest !== undefined;
-    return { starlark: isPinned ? reference : pinScript(reference, sha256.slice('sha256:'.length)) };
-  }
-  const platforms = runtime.platforms.map((one) => ({ ...one, sha256: one.sha256.slice('sha256:'.length) }));
-  return { exec: { platforms } };
+  return { [runtime.type]: rulesOf(runtime).declare(runtime) };
 }

@@ -17,6 +17,7 @@ import {
   writeLock,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
+import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { writeFileAtomically } from '../files/write-file.js';
 import { isExecLine } from '../function-configs/exec-line.js';
@@ -123,8 +124,12 @@ async function listPackage(
 /** Reports whether a functionConfig has a program or a script of the package, which no lock file has. */
 function isUnlocked({ request, written }: ListedFunction): boolean {
   const runtime = written ?? request.inline;
-  if (runtime === undefined || runtime.type === 'container') return false;
-  return runtime.type === 'starlark' ? runtime.path !== undefined : !isExecLine(runtime.path);
+  if (runtime === undefined) return false;
+  return byType(runtime, {
+    container: () => false,
+    exec: ({ path }) => !isExecLine(path),
+    starlark: ({ path }) => path !== undefined,
+  });
 }
 
 /** Throws `usage` for a kind or image that the package does not use: most likely it is misspelled. */

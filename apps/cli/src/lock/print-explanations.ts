@@ -1,4 +1,5 @@
-import type { PinnedRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { readFileUpTo } from '../files/read-file.js';
 import { printRows } from '../io/change-lines.js';
@@ -7,7 +8,7 @@ import { bold, printLine } from '../io/print.js';
 import { escapeControls, pad, plural, wrap } from '../io/text.js';
 import { printGrouped } from '../io/warnings.js';
 import { imageAt } from '../resolve/images/named-image.js';
-import type { ResolvedInline } from '../resolve/resolution.js';
+import { isPinned, type ResolvedInline } from '../resolve/resolution.js';
 import type { Explanation } from './explanation.js';
 
 const LABEL_COLUMNS = 12;
@@ -92,13 +93,16 @@ function catalogText({ reference, serial }: NonNullable<Explanation['catalog']>)
 }
 
 function runtimeFacts(runtime: PinnedRuntime | ResolvedInline): [string, string | undefined][] {
-  if (runtime.type === 'exec' && 'platforms' in runtime) {
-    return runtime.platforms.flatMap(({ os, arch, uri, sha256 }): [string, string][] => [
-      [`${os}/${arch}`, uri],
+  if (runtime.type !== 'container') {
+    const programs = isPinned(runtime) ? pinnedPrograms(runtime) : undefined;
+    if (programs === undefined || programs.some(({ platform }) => platform === undefined)) {
+      return [[runtime.type, runsText(runtime)]];
+    }
+    return programs.flatMap(({ platform = '', uri, sha256 }): [string, string][] => [
+      [platform, uri],
       ['', sha256],
     ]);
   }
-  if (runtime.type !== 'container') return [[runtime.type, runsText(runtime)]];
   const platforms = 'platforms' in runtime ? Object.entries(runtime.platforms ?? {}) : [];
   const needs = [
     ...(runtime.network ? ['network'] : []),
@@ -123,12 +127,10 @@ function exactImage(runtime: Extract<PinnedRuntime | ResolvedInline, { type: 'co
 /** What a runtime runs, in one text. */
 function runsText(runtime: PinnedRuntime | ResolvedInline): string {
   if (runtime.type === 'container') return exactImage(runtime);
-  if (runtime.type === 'starlark') {
-    if ('reference' in runtime) return runtime.reference;
-    return runtime.path ?? runtime.url ?? '';
-  }
-  if ('path' in runtime) return runtime.path;
-  return runtime.platforms.map(({ os, arch, sha256 }) => `${os}/${arch}=${sha256}`).join(' ');
+  if (!isPinned(runtime)) return inlineProgram(runtime);
+  return pinnedPrograms(runtime)
+    .map(({ platform, uri, sha256 }) => (platform === undefined ? uri : `${platform}=${sha256}`))
+    .join(' ');
 }
 
 function row(one: Explanation): string[] {

@@ -1,9 +1,11 @@
-import type { PinnedRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { inlineProgram } from '@krmhub/functions/plan/inline-program';
+import { RUNTIMES } from '@krmhub/schema/documents/runtimes';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolvedInline, ResolverOptions } from './resolution.js';
+import { isPinned, type Resolution, type ResolvedInline, type ResolverOptions } from './resolution.js';
 
 /** Prints what serves an API version and kind in the catalogs of the options. */
 export async function resolveFunction(
@@ -77,12 +79,13 @@ export function runtimeRows(runtime: PinnedRuntime | ResolvedInline): [string, s
       ['needs', needs.length === 0 ? undefined : needs.join(', ')],
     ];
   }
-  if (runtime.type === 'starlark') {
-    return [['script', 'reference' in runtime ? runtime.reference : (runtime.path ?? runtime.url)]];
-  }
-  if ('path' in runtime) return [['executable', runtime.path]];
-  return runtime.platforms.flatMap(({ os, arch, bin, uri, sha256 }): [string, string][] => [
-    [`${os}/${arch}`, `${uri} ${bin}`],
-    ['', sha256],
-  ]);
+  if (!isPinned(runtime)) return [[RUNTIMES[runtime.type].noun, inlineProgram(runtime)]];
+  return pinnedPrograms(runtime).flatMap(({ platform, uri, bin, sha256 }): [string, string][] =>
+    platform === undefined
+      ? [[RUNTIMES[runtime.type].noun, uri]]
+      : [
+          [platform, `${uri} ${bin}`],
+          ['', sha256],
+        ],
+  );
 }

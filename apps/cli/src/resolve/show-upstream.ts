@@ -1,5 +1,6 @@
 import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
 import { describePermissions } from '@krmhub/catalog/render/usage';
+import { declaredPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import { printRows } from '../io/change-lines.js';
@@ -112,19 +113,13 @@ function shownFunction({ group, names, publisher, versions }: FunctionDefinition
 }
 
 function shownVersion(version: FunctionVersion): ShownVersion {
-  const { container, exec, starlark } = version.runtime;
   return {
     version: version.name,
-    runs: [
-      ...(container === undefined
-        ? []
-        : [`${container.image}${container.sha256 === undefined ? '' : `@sha256:${container.sha256}`}`]),
-      ...(exec?.platforms ?? []).map(
-        ({ os, arch, uri, sha256 }) =>
-          `${os}/${arch} ${uri}${sha256 === undefined ? '' : ` sha256:${sha256}`}`,
-      ),
-      ...(starlark === undefined ? [] : [starlark]),
-    ],
+    runs: declaredPrograms(version).map(({ reference, beside, platform }) =>
+      platform === undefined
+        ? `${reference}${beside === undefined ? '' : `@sha256:${beside}`}`
+        : `${platform} ${reference}${beside === undefined ? '' : ` sha256:${beside}`}`,
+    ),
     unpinned: unpinnedReferences(version),
     mayTouch: describePermissions(version),
   };

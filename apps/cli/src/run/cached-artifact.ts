@@ -4,6 +4,7 @@ import {
   MEDIA_TYPES,
   mainLayer,
   type Platform,
+  type ProgramArtifact,
   readManifest,
 } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema/digest';
@@ -18,7 +19,7 @@ export async function cachedArtifact(
   cache: Cache,
   digest: Digest,
   platform: Platform,
-  artifact: 'exec' | 'starlark' = 'exec',
+  artifact: ProgramArtifact = 'exec',
 ): Promise<Digest | undefined> {
   const named = await readCached(cache, digest);
   if (named === undefined) return undefined;
@@ -43,7 +44,7 @@ async function readCached(cache: Cache, digest: Digest): Promise<Manifest | unde
   }
 }
 
-function fileOf(manifest: Manifest, artifact: 'exec' | 'starlark'): Digest | undefined {
+function fileOf(manifest: Manifest, artifact: ProgramArtifact): Digest | undefined {
   if (manifest.kind !== 'image') return undefined;
   try {
     const { digest } = mainLayer(manifest.image, artifact);

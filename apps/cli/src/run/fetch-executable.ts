@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
 import { EXECUTABLE_LIMITS } from '@krmhub/functions';
+import type { ProgramArtifact } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -26,7 +27,7 @@ export interface ExecutableRequest {
   /** Use the cache only. */
   offline: boolean;
   /** What an OCI reference names. Default: an executable. */
-  artifact?: 'exec' | 'starlark';
+  artifact?: ProgramArtifact;
   /** Size of the file. Default: that of an executable or its archive. */
   maxBytes?: number;
 }
@@ -49,7 +50,8 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   const target = { os, architecture: arch };
   const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
   const cached = known === undefined ? undefined : await cache.blobFile(known);
-  const script = artifact === 'starlark' && isManifest ? { reference: uri, sha256 } : undefined;
+  const script =
+    artifact !== undefined && artifact !== 'exec' && isManifest ? { reference: uri, sha256 } : undefined;
   if (known !== undefined && cached !== undefined) {
     if (script !== undefined && !offline)
       await refuseTakenDown(io, cache, name, { codes: [script], registries: [] });

@@ -12,7 +12,7 @@ import { scriptName } from './script-name.js';
 export interface ScriptRequest {
   /** `APIVERSION KIND`, for messages. */
   name: string;
-  runtime: PinnedStarlark;
+  runtime: Omit<PinnedStarlark, 'type'>;
   /** Reference of the catalog: relative files are relative to its folder. */
   catalog?: string | undefined;
   /** Use the cache only. */

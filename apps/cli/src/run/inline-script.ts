@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
-import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import { diskError, readFileUpTo } from '../files/read-file.js';
@@ -17,7 +17,7 @@ import { scriptName } from './script-name.js';
  */
 export async function inlineScript(
   io: Io,
-  runtime: Extract<InlineRuntime, { type: 'starlark' }>,
+  runtime: InlineScript,
   folder: string,
 ): Promise<Omit<FetchedScript, 'file'>> {
   if (runtime.path !== undefined) {
@@ -30,7 +30,7 @@ export async function inlineScript(
       hint: 'Add the digest of the script to its URL, as https://…#sha256=DIGITS.',
     });
   }
-  const pinned = { type: 'starlark', reference: uri, sha256: `sha256:${digest}` } as const;
+  const pinned = { reference: uri, sha256: `sha256:${digest}` } as const;
   const { fetchScript } = await import('./fetch-script.js');
   try {
     return await fetchScript(io, { name: 'the script', runtime: pinned, offline: false });

@@ -17,10 +17,12 @@ import {
 import { watchFolder } from '@krmhub/functions/process/parent-watch';
 import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { defined } from '@krmhub/schema/defined';
+import { byType } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
+import { isPinned } from '../resolve/resolution.js';
 import { functionEnvironment } from './function-environment.js';
 import { containerAccess, requireExecAllowed } from './permissions.js';
 import { executableFor, hostPlatform } from './platform.js';
@@ -88,20 +90,21 @@ export class LocalRunner implements Runner {
     executable,
   }: RunnableFunction): Promise<PreparedFunction> {
     const name = `${apiVersion} ${kind}`;
-    if (runtime.type === 'container' && 'storage' in runtime) return this.#prepareContainer(name, runtime);
-    if (runtime.type === 'exec' && 'platforms' in runtime) {
-      return this.#prepareExec(name, runtime, catalog?.reference, executable);
+    if (!isPinned(runtime)) {
+      throw new KrmhubError(
+        'unsupported',
+        `cannot run ${name}: its functionConfig has its own runtime without a digest`,
+        {
+          hint: 'Run it with kustomize or kpt, or remove the runtime to use a catalog.',
+        },
+      );
     }
-    if (runtime.type === 'starlark' && 'reference' in runtime) {
-      return this.#prepareStarlark(name, runtime, catalog?.reference);
-    }
-    throw new KrmhubError(
-      'unsupported',
-      `cannot run ${name}: its functionConfig has its own runtime without a digest`,
-      {
-        hint: 'Run it with kustomize or kpt, or remove the runtime to use a catalog.',
-      },
-    );
+    const from = catalog?.reference;
+    return byType(runtime, {
+      container: (container) => this.#prepareContainer(name, container),
+      exec: (exec) => this.#prepareExec(name, exec, from, executable),
+      starlark: (script) => this.#prepareStarlark(name, script, from),
+    });
   }
 
   async close(): Promise<void> {

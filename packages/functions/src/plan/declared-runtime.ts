@@ -17,17 +17,30 @@ const MAX_SPEC_BYTES = 65_536;
  * The runtime that a functionConfig names itself. A container comes before an executable, and that before a script, as
  * in kyaml.
  */
-export type InlineRuntime =
-  | {
-      type: 'container';
-      image: string;
-      network: boolean;
-      /** As the option `--mount` writes them. */
-      mounts: readonly string[];
-      envs: readonly string[];
-    }
-  | { type: 'exec'; path: string; args: readonly string[]; envs: readonly string[] }
-  | { type: 'starlark'; name?: string; path?: string; url?: string };
+export type InlineRuntime = InlineContainer | InlineExec | InlineScript;
+
+export interface InlineContainer {
+  type: 'container';
+  image: string;
+  network: boolean;
+  /** As the option `--mount` writes them. */
+  mounts: readonly string[];
+  envs: readonly string[];
+}
+
+export interface InlineExec {
+  type: 'exec';
+  path: string;
+  args: readonly string[];
+  envs: readonly string[];
+}
+
+export interface InlineScript {
+  type: 'starlark';
+  name?: string;
+  path?: string;
+  url?: string;
+}
 
 /** What is wrong with a runtime. Inside the text of an annotation there are no positions. */
 export interface RuntimeProblem {
@@ -45,7 +58,7 @@ export interface RuntimeReading {
 }
 
 /** Returns the runtime of an image that something else than a functionConfig names. */
-export function imageRuntime(image: string): Extract<InlineRuntime, { type: 'container' }> {
+export function imageRuntime(image: string): InlineContainer {
   return { type: 'container', image, network: false, mounts: [], envs: [] };
 }
 
@@ -160,12 +173,19 @@ function withWords(value: JsonValue, at: string, places: Map<string, string>): J
   );
 }
 
-/** Fields of kyaml's FunctionSpec, which is read strictly: `env` is not a field, `network` is true or false. */
-const SPEC_FIELDS = new Map<string, readonly string[]>([
-  ['container', ['image', 'network', 'mounts', 'envs']],
-  ['exec', ['path', 'args', 'envs']],
-  ['starlark', ['name', 'path', 'url']],
-]);
+/** The runtimes of kyaml's FunctionSpec, in its order, which is read strictly: `env` is not a field of a container. */
+const SPECS: {
+  readonly [Kind in InlineRuntime['type']]: {
+    fields: readonly string[];
+    /** Undefined if it names nothing to run. */
+    read(fields: Fields): Extract<InlineRuntime, { type: Kind }> | undefined;
+  };
+} = {
+  container: { fields: ['image', 'network', 'mounts', 'envs'], read: readContainer },
+  exec: { fields: ['path', 'args', 'envs'], read: readExec },
+  starlark: { fields: ['name', 'path', 'url'], read: readStarlark },
+};
+const SPEC_KINDS = Object.keys(SPECS) as readonly InlineRuntime['type'][];
 
 function readSpec(spec: JsonValue | undefined, at: Path, problems: RuntimeProblem[]): Spec | undefined {
   const before = problems.length;
@@ -179,21 +199,24 @@ function readSpec(spec: JsonValue | undefined, at: Path, problems: RuntimeProble
   }
   for (const [kind, value] of Object.entries(spec)) {
     if (kind === 'deferFailure') continue;
-    const known = SPEC_FIELDS.get(kind);
+    const known = SPEC_KINDS.find((one) => one === kind);
     if (known === undefined) report(`unknown field \`${kind}\` of a runtime`, kind);
     else if (value !== null && !isObject(value)) report(`\`${kind}\` is not a mapping`, kind);
     else {
       for (const name of Object.keys(value ?? {})) {
-        if (!known.includes(name)) report(`unknown field \`${name}\` of \`${kind}\``, kind, name);
+        if (!SPECS[known].fields.includes(name))
+          report(`unknown field \`${name}\` of \`${kind}\``, kind, name);
       }
     }
   }
   const deferFailure = flag(spec, 'deferFailure', report);
   if (problems.length > before) return undefined;
-  const read = (kind: string) =>
-    new Fields(field(spec, kind), (message, name) => report(message, kind, name!));
-  const runtime =
-    readContainer(read('container')) ?? readExec(read('exec')) ?? readStarlark(read('starlark'));
+  let runtime: InlineRuntime | undefined;
+  for (const kind of SPEC_KINDS) {
+    runtime ??= SPECS[kind].read(
+      new Fields(field(spec, kind), (message, name) => report(message, kind, name!)),
+    );
+  }
   if (problems.length > before) return undefined;
   if (runtime === undefined) report('the runtime has no image, executable, or script');
   return runtime && { runtime, deferFailure };
@@ -256,20 +279,20 @@ class Fields {
 
 const MOUNT_FIELDS = ['type', 'src', 'dst', 'rw'];
 
-function readContainer(fields: Fields): InlineRuntime | undefined {
+function readContainer(fields: Fields): InlineContainer | undefined {
   const image = fields.text('image');
   if (image === undefined) return undefined;
   const [network, mounts, envs] = [fields.flag('network'), fields.mounts('mounts'), fields.texts('envs')];
   return { type: 'container', image, network, mounts, envs };
 }
 
-function readExec(fields: Fields): InlineRuntime | undefined {
+function readExec(fields: Fields): InlineExec | undefined {
   const path = fields.text('path');
   if (path === undefined) return undefined;
   return { type: 'exec', path, args: fields.texts('args'), envs: fields.texts('envs') };
 }
 
-function readStarlark(fields: Fields): InlineRuntime | undefined {
+function readStarlark(fields: Fields): InlineScript | undefined {
   const [name, path, url] = [fields.text('name'), fields.text('path'), fields.text('url')];
   if (path === undefined && url === undefined) return undefined;
   const texts = Object.entries({ name, path, url }).filter(([, text]) => text !== undefined);

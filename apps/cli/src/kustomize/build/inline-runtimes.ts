@@ -1,4 +1,6 @@
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { inlineProgram } from '@krmhub/functions/plan/inline-program';
+import { byType, RUNTIMES } from '@krmhub/schema/definition';
 import { MissingPermission } from '../../run/permissions.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';
 
@@ -10,20 +12,16 @@ import type { KustomizeArguments } from './kustomize-arguments.js';
 export function requireInlineAllowed(where: string, runtime: InlineRuntime, args: KustomizeArguments): void {
   const needed = [
     ...(args.enableAlphaPlugins ? [] : ['--enable-alpha-plugins']),
-    ...(runtime.type === 'exec' && !args.enableExec ? ['--enable-exec'] : []),
-    // As kustomize asked for until version 5.4.
-    ...(runtime.type === 'starlark' && !args.enableStar ? ['--enable-star'] : []),
-    ...(runtime.type === 'container' && runtime.network && !args.network ? ['--network'] : []),
+    ...byType<InlineRuntime, string[]>(runtime, {
+      container: ({ network }) => (network && !args.network ? ['--network'] : []),
+      exec: () => (args.enableExec ? [] : ['--enable-exec']),
+      // As kustomize asked for until version 5.4.
+      starlark: () => (args.enableStar ? [] : ['--enable-star']),
+    }),
   ];
   if (needed.length === 0) return;
   throw new MissingPermission(
-    `${where}: it has its own runtime, ${describe(runtime)}, and you did not allow runtimes outside catalogs`,
+    `${where}: it has its own runtime, the ${RUNTIMES[runtime.type].noun} ${inlineProgram(runtime)}, and you did not allow runtimes outside catalogs`,
     { flags: needed, hint: `If you trust it, allow it with: -- ${needed.join(' ')}` },
   );
-}
-
-function describe(runtime: InlineRuntime): string {
-  if (runtime.type === 'exec') return `the executable ${runtime.path}`;
-  if (runtime.type === 'container') return `the image ${runtime.image}`;
-  return `the script ${runtime.path ?? runtime.url ?? ''}`;
 }

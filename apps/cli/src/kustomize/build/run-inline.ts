@@ -3,6 +3,7 @@ import { type Engine, type RunLimits, runContainerCommand, runInPlace } from '@k
 import { identifyImage } from '@krmhub/functions/containers/identify-image';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { findProgram } from '@krmhub/functions/process/find-program';
+import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../../io/child-environment.js';
 import type { Environment, Io } from '../../io/io.js';
@@ -29,32 +30,31 @@ export function inlineRun(
   layer: string,
   { engine, limits, mapPaths, onExact }: InlineContext,
 ): PlannedFunction['run'] {
-  if (runtime.type === 'container') {
-    return async ({ args, input }, signal) => {
-      const found = await engine();
-      const { image, exact } = await identifyImage(found, runtime.image, { signal });
-      if (exact !== undefined && exact !== runtime.image) await onExact(runtime.image, exact);
-      const [command = 'run', ...rest] = args.slice(0, -1).map(mapPaths);
-      const argumentsFor = (name: string) => [command, '--name', name, ...rest, image];
-      return runContainerCommand(found, { image, argumentsFor }, input, limits, signal);
-    };
-  }
-  if (runtime.type === 'starlark') {
-    return async ({ input }, signal) => {
-      const { inlineScript } = await import('../../run/inline-script.js');
-      const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
-      return runStarlark(await inlineScript(io, runtime, layer), input, limits, signal);
-    };
-  }
-  return async ({ input }, signal) => {
-    const file = await executable(io, runtime.path, layer);
-    return runInPlace(
-      { file, args: runtime.args, cwd: layer, env: childEnvironment(io) },
-      input,
-      limits,
-      signal,
-    );
-  };
+  return byType<InlineRuntime, PlannedFunction['run']>(runtime, {
+    container:
+      (container) =>
+      async ({ args, input }, signal) => {
+        const found = await engine();
+        const { image, exact } = await identifyImage(found, container.image, { signal });
+        if (exact !== undefined && exact !== container.image) await onExact(container.image, exact);
+        const [command = 'run', ...rest] = args.slice(0, -1).map(mapPaths);
+        const argumentsFor = (name: string) => [command, '--name', name, ...rest, image];
+        return runContainerCommand(found, { image, argumentsFor }, input, limits, signal);
+      },
+    exec:
+      ({ path: program, args }) =>
+      async ({ input }, signal) => {
+        const file = await executable(io, program, layer);
+        return runInPlace({ file, args, cwd: layer, env: childEnvironment(io) }, input, limits, signal);
+      },
+    starlark:
+      (script) =>
+      async ({ input }, signal) => {
+        const { inlineScript } = await import('../../run/inline-script.js');
+        const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
+        return runStarlark(await inlineScript(io, script, layer), input, limits, signal);
+      },
+  });
 }
 
 /** As Go finds a program: a path is relative to the working directory, a name is on PATH. */

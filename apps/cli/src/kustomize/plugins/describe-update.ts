@@ -1,5 +1,7 @@
-import type { PinnedContainer, PinnedExec, PinnedStarlark } from '@krmhub/catalog';
-import type { Resolution } from '../../resolve/resolution.js';
+import type { PinnedContainer, PinnedRuntime } from '@krmhub/catalog';
+import { pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { RUNTIMES } from '@krmhub/schema/definition';
+import { isPinned, type Resolution } from '../../resolve/resolution.js';
 import type { PluginPin } from './plugin-record.js';
 
 /** Returns what an update changes, one line each; empty if what runs and what it needs stay the same. */
@@ -17,13 +19,7 @@ export function describeUpdate(pin: PluginPin, resolution: Resolution): string[]
   if (runtime.type === 'container' && 'storage' in runtime) {
     return [...lines, ...containerChanges(pin.runtime as PinnedContainer, runtime)];
   }
-  if (runtime.type === 'exec' && 'platforms' in runtime) {
-    return [...lines, ...execChanges(pin.runtime as PinnedExec, runtime)];
-  }
-  if (runtime.type === 'starlark' && 'reference' in runtime) {
-    return [...lines, ...changed('script', (pin.runtime as PinnedStarlark).sha256, runtime.sha256)];
-  }
-  return lines;
+  return isPinned(runtime) ? [...lines, ...programChanges(pin.runtime, runtime)] : lines;
 }
 
 function containerChanges(before: PinnedContainer, after: PinnedContainer): string[] {
@@ -36,13 +32,20 @@ function containerChanges(before: PinnedContainer, after: PinnedContainer): stri
   ];
 }
 
-function execChanges(before: PinnedExec, after: PinnedExec): string[] {
-  const digests = ({ platforms }: PinnedExec) =>
-    new Map(platforms.map(({ os, arch, sha256 }) => [`${os}/${arch}`, sha256]));
+/** Compares the executables by platform, or the one script. */
+function programChanges(before: PinnedRuntime, after: PinnedRuntime): string[] {
+  const { noun } = RUNTIMES[after.type];
+  const digests = (runtime: PinnedRuntime) =>
+    new Map(
+      pinnedPrograms(runtime).map(({ platform, sha256 }) => [
+        platform === undefined ? noun : `${noun} for ${platform}`,
+        sha256,
+      ]),
+    );
   const [earlier, later] = [digests(before), digests(after)];
   return [...new Set([...earlier.keys(), ...later.keys()])]
     .sort()
-    .flatMap((platform) => changed(`executable for ${platform}`, earlier.get(platform), later.get(platform)));
+    .flatMap((what) => changed(what, earlier.get(what), later.get(what)));
 }
 
 function changed(what: string, before: string | undefined, after: string | undefined): string[] {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import type { PinnedRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinnedPrograms, rulesOf } from '@krmhub/catalog/runtimes/runtimes';
 import type { Engine, Sandbox } from '@krmhub/functions';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
-import type { RuntimeKind } from '@krmhub/schema/definition';
-import { type Digest, isDigest } from '@krmhub/schema/digest';
+import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
+import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
 import type { ResolvedCatalog } from '../../resolve/resolution.js';
@@ -118,27 +118,17 @@ function parseRecord(text: string): PluginRecord | undefined {
   }
 }
 
-function isRuntime(runtime: PluginPin['runtime']): boolean {
-  if (runtime.type === 'container') {
-    return (
-      typeof runtime.image === 'string' &&
-      typeof runtime.network === 'boolean' &&
-      typeof runtime.storage === 'boolean'
-    );
-  }
-  if (runtime.type === 'starlark') return typeof runtime.reference === 'string' && isDigest(runtime.sha256);
-  return runtime.type === 'exec' && Array.isArray(runtime.platforms);
+/** The type of a later version has no rules. */
+function isRuntime(runtime: PinnedRuntime): boolean {
+  return RUNTIME_KINDS.includes(runtime.type) && rulesOf(runtime).isComplete(runtime);
 }
 
 /** Reports whether two pins run the same: the image, the script, or the executables of all platforms. */
-export function isSameRuntime(a: PluginPin['runtime'], b: { type: string }): boolean {
-  return runtimeIdentity(a) === runtimeIdentity(b as PluginPin['runtime']);
+export function isSameRuntime(a: PinnedRuntime, b: PinnedRuntime): boolean {
+  return a.type === b.type && runtimeIdentity(a) === runtimeIdentity(b);
 }
 
-function runtimeIdentity(runtime: PluginPin['runtime']): string {
-  if (runtime.type === 'container') return runtime.image.slice(runtime.image.indexOf('@') + 1);
-  if (runtime.type === 'starlark') return `script ${runtime.sha256}`;
-  if (runtime.type !== 'exec') return '';
-  const platforms = runtime.platforms.map(({ os, arch, bin, sha256 }) => `${os}/${arch} ${bin} ${sha256}`);
-  return platforms.sort().join('\n');
+function runtimeIdentity(runtime: PinnedRuntime): string {
+  const programs = pinnedPrograms(runtime).map(({ platform, bin, sha256 }) => `${platform} ${bin} ${sha256}`);
+  return programs.sort().join('\n');
 }

@@ -1,4 +1,5 @@
-import type { PinnedRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { defined } from '@krmhub/schema/defined';
 import { isDigest } from '@krmhub/schema/digest';
 import type { Environment, Io, WorkingFolder } from '../../io/io.js';
 import {
@@ -14,10 +15,9 @@ import type { PluginPin, PluginRecord } from './plugin-record.js';
 
 /** Returns what a runtime pins by digest. */
 export function runtimeCode(runtime: PinnedRuntime): PinnedCode[] {
-  if (runtime.type === 'starlark') return [runtime];
-  if (runtime.type === 'exec') return runtime.platforms.map(({ sha256 }) => ({ sha256 }));
-  const digest = runtime.image.slice(runtime.image.indexOf('@') + 1);
-  return isDigest(digest) ? [{ sha256: digest }] : [];
+  return pinnedPrograms(runtime).flatMap(({ uri, sha256, deletable }) =>
+    isDigest(sha256) ? { sha256, ...defined({ reference: deletable === true ? uri : undefined }) } : [],
+  );
 }
 
 /** Returns the registries that can have taken down what a plugin runs. */

@@ -1,3 +1,5 @@
+import { pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { RUNTIMES } from '@krmhub/schema/definition';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printTable } from '../../io/print.js';
 import type { InstalledPlugin } from './installed-plugins.js';
@@ -41,17 +43,17 @@ export async function printPlugins(
 
 /** Names what runs, by its digest. */
 export function runtimeText({ runtime, executable }: PluginPin): string {
-  if (runtime.type === 'container') return runtime.image;
-  if (runtime.type === 'starlark')
-    return runtime.reference.includes('@') ? runtime.reference : `${runtime.reference}@${runtime.sha256}`;
-  return executable === undefined ? 'an executable' : `${executable.bin}@${executable.digest}`;
+  const [program] = pinnedPrograms(runtime);
+  if (program === undefined || program.platform !== undefined) {
+    return executable === undefined ? 'an executable' : `${executable.bin}@${executable.digest}`;
+  }
+  const { uri, sha256 } = program;
+  return uri.includes('@') ? uri : `${uri}@${sha256}`;
 }
 
 export function permissionText({ permissions, pins: [pin] }: PluginRecord): string {
   const { runtime } = pin;
-  if (runtime.type === 'exec') return 'exec';
-  // A script has its input only.
-  if (runtime.type === 'starlark') return 'nothing';
+  if (runtime.type !== 'container') return RUNTIMES[runtime.type].access === 'user' ? 'exec' : 'nothing';
   const parts = [
     ...(runtime.network && permissions.network ? ['network'] : []),
     ...(runtime.storage ? permissions.mounts.map((mount) => `mount ${mount}`) : []),

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
+import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isObject } from '@krmhub/schema/json/access';
 import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
@@ -89,11 +90,9 @@ function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: st
   }
   // KEP-2906, "Determining the Function to Execute"; kustomize itself ignores the field.
   const runtime = yamlField(config, 'runtime');
-  const isInline = [
-    ['container', 'image'],
-    ['starlark', 'path'],
-    ['exec', 'path'],
-  ].some((field) => yamlText(runtime, ...field) !== undefined);
+  const isInline = RUNTIME_KINDS.some(
+    (one) => yamlText(runtime, one, one === 'container' ? 'image' : 'path') !== undefined,
+  );
   if (isInline) {
     throw new KrmhubError('unsupported', `cannot run ${name}: its functionConfig has its own runtime`, {
       hint: 'Remove the field runtime to use the catalog, or build with: krmhub build',

@@ -1,10 +1,9 @@
 import {
-  getArtifactType,
   type ManifestReader,
-  mainLayer,
   type OciDigest,
   parseReference,
   type Reference,
+  scriptLayer,
 } from '@krmhub/oci';
 import type { RegistryContext } from '../../http/context.js';
 import { isPushed } from '../../store/artifacts/stored-blob.js';
@@ -59,6 +58,5 @@ async function findLayer(
   digest: OciDigest,
 ): Promise<OciDigest | undefined> {
   const image = await readSmallManifest(store, repository, digest);
-  if (image === undefined || getArtifactType({ kind: 'image', image }) !== 'starlark') return undefined;
-  return orUndefined(() => mainLayer(image, 'starlark').digest);
+  return image && orUndefined(() => scriptLayer(image)?.digest);
 }

@@ -4,14 +4,7 @@
  * Nothing else in such an artifact is taken down with it, because its publisher could name the files of others.
  */
 import type { RuntimePin, TakedownResult } from '@krmhub/catalog';
-import {
-  EMPTY_DIGEST,
-  getArtifactType,
-  type Manifest,
-  mainLayer,
-  type OciDigest,
-  readManifest,
-} from '@krmhub/oci';
+import { EMPTY_DIGEST, type Manifest, type OciDigest, readManifest, scriptLayer } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
 import { inList, text, type Work } from '../../sql/statement.js';
 import { forget, removeWithFiles } from './withdraw-artifacts.js';
@@ -132,7 +125,7 @@ function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files:
         ? manifest.index.manifests.map(({ digest }) => digest)
         : [named];
   for (const digest of new Set(candidates)) {
-    const layer = scriptLayer(digest === named ? manifest : yield* readStored(digest));
+    const layer = scriptFile(digest === named ? manifest : yield* readStored(digest));
     const stored = layer && (yield* fileOf.first({ digest: layer }));
     if (stored === undefined || (manifest === undefined && stored.file !== named)) continue;
     artifacts.add(digest);
@@ -153,10 +146,10 @@ function* readStored(digest: OciDigest): Work<Manifest | undefined> {
 }
 
 /** Returns the digest of the script in an artifact; undefined if a client would not run it. */
-function scriptLayer(manifest: Manifest | undefined): OciDigest | undefined {
-  if (manifest?.kind !== 'image' || getArtifactType(manifest) !== 'starlark') return undefined;
+function scriptFile(manifest: Manifest | undefined): OciDigest | undefined {
+  if (manifest?.kind !== 'image') return undefined;
   try {
-    const { digest } = mainLayer(manifest.image, 'starlark');
+    const digest = scriptLayer(manifest.image)?.digest;
     return digest === EMPTY_DIGEST ? undefined : digest;
   } catch {
     // It has several.
