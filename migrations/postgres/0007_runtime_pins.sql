@@ -18,6 +18,9 @@ INSERT INTO "release_pin" ("release", "pin")
     UNION SELECT 'sha256:' || substring("version" #>> '{runtime,container,image}' FROM '@sha256:([a-f0-9]{64})$')
     UNION SELECT 'sha256:' || substring("platform" ->> 'sha256' FROM '^[a-f0-9]{64}$')
       FROM json_array_elements(coalesce("version" #> '{runtime,exec,platforms}', '[]'::json)) AS "platform"
+    UNION SELECT 'sha256:' || substring("platform" ->> 'uri'
+        FROM '^oci://(?:localhost|[^/@]*[.:A-Z][^/@]*)/.*@sha256:([a-f0-9]{64})$')
+      FROM json_array_elements(coalesce("version" #> '{runtime,exec,platforms}', '[]'::json)) AS "platform"
     UNION SELECT 'sha256:' || substring("version" #>> '{runtime,starlark}' FROM '#sha256=([a-f0-9]{64})$')
     UNION SELECT 'sha256:' || substring("version" #>> '{runtime,starlark}' FROM '^oci://.*@sha256:([a-f0-9]{64})$')
     UNION SELECT substring("version" #>> '{runtime,starlark}' FROM '^oci://(?:localhost|[^/@]*[.:A-Z][^/@]*)/([^@]*:[^@/]*)$')

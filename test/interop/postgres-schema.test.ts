@@ -43,7 +43,16 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
       { container: { image: 'example.com/fn:v1', sha256: digits('a') } },
       { container: { image: `example.com/fn:v1@sha256:${digits('b')}`, sha256: digits('b') } },
       { container: { image: 'example.com/fn:v1' } },
-      { exec: { platforms: [{ sha256: digits('c') }, { sha256: digits('d') }, { uri: 'a' }] } },
+      {
+        exec: {
+          platforms: [
+            { uri: 'https://example.com/a', sha256: digits('c') },
+            { uri: `oci://localhost:8080/bin/fn@sha256:${digits('2')}`, sha256: digits('d') },
+            { uri: `oci://example.com/bin/fn@sha256:${digits('3')}` },
+            { uri: 'a' },
+          ],
+        },
+      },
       { starlark: `oci://localhost:8080/scripts/fn:v1@sha256:${digits('e')}` },
       { starlark: `https://example.com/fn.star#sha256=${digits('f')}` },
       { starlark: 'oci://localhost:8080/scripts/fn:v1' },

@@ -25,10 +25,16 @@ describe('what the runtimes of a definition name', () => {
       os: 'linux',
       arch: 'amd64',
       bin: 'fn',
+      uri: 'https://example.com/fn',
       sha256: digits(character),
     });
     const exec = { platforms: [platform('a'), platform('b'), { ...platform('c'), sha256: undefined }] };
     expect(pins({ exec }, { exec })).toEqual([digest('a'), digest('b')]);
+    // A client that has no other digest pins the manifest.
+    const pushed = { ...platform('a'), uri: `oci://example.com/bin/fn@${digest('d')}` };
+    const manifest = { ...pushed, sha256: undefined };
+    expect(pins({ exec: { platforms: [pushed] } })).toEqual([digest('a'), digest('d')]);
+    expect(pins({ exec: { platforms: [manifest] } })).toEqual([digest('d')]);
   });
 
   it.each([

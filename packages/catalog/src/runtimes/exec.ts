@@ -70,7 +70,10 @@ export const exec: CatalogRuntime<ExecRuntime, PinnedExec> = {
       const digest = platform.sha256 ?? ociDigest(platform.uri);
       return digest === undefined ? platform : { ...platform, uri: '', sha256: digest };
     }),
-  takedownPins: ({ platforms }) => platforms.map(({ sha256 }) => `sha256:${sha256}`).filter(isDigest),
+  takedownPins: ({ platforms }) =>
+    platforms
+      .flatMap(({ sha256, uri }) => [`sha256:${sha256}`, `sha256:${ociDigest(uri)}`])
+      .filter((digest) => isDigest(digest)),
   permissions: () => 'executable: all permissions of the user',
   usage,
   unsupported: {
