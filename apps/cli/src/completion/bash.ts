@@ -1,3 +1,4 @@
+import { shellQuote } from '../io/text.js';
 import { allCommands, type CommandDescription, type Values } from './describe-command.js';
 
 /** A script for bash 3.2 and later. It runs krmhub only for the names of functions. */
@@ -62,7 +63,7 @@ ${arms(
     inner.map((one) => ({ pattern: `${key(path)}/${one.path.at(-1)}`, text: key(one.path) })),
   ),
   '        ',
-  ({ text }) => `next=${quoted(text)}`,
+  ({ text }) => `next=${shellQuote(text)}`,
 )}
       esac
     fi
@@ -127,11 +128,7 @@ function arms(all: readonly Arm[], indent: string, action: (arm: Arm) => string)
 
 /** Quotes a pattern, except a `*` at its end. */
 function pattern(text: string): string {
-  return text.endsWith('*') ? `${quoted(text.slice(0, -1))}*` : quoted(text);
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return text.endsWith('*') ? `${shellQuote(text.slice(0, -1))}*` : shellQuote(text);
 }
 
 function key(path: readonly string[]): string {
@@ -139,7 +136,7 @@ function key(path: readonly string[]): string {
 }
 
 function words(text: string): string {
-  return `COMPREPLY=($(compgen -W ${quoted(text)} -- "$cur"))`;
+  return `COMPREPLY=($(compgen -W ${shellQuote(text)} -- "$cur"))`;
 }
 
 function valueFlags({ path, options }: CommandDescription): Arm[] {

@@ -1,3 +1,4 @@
+import { shellQuote } from '../io/text.js';
 import {
   allCommands,
   type CommandDescription,
@@ -41,7 +42,7 @@ function commandFunction(command: CommandDescription): string {
   }
   specs.push('1: :->command', '*:: :->rest');
   const entries = command.commands.map(
-    ({ path, description }) => `    ${quoted(`${path.at(-1)!.replaceAll(':', '\\:')}:${description}`)}`,
+    ({ path, description }) => `    ${shellQuote(`${path.at(-1)!.replaceAll(':', '\\:')}:${description}`)}`,
   );
   const branches = command.commands.map((one) => `        ${one.path.at(-1)}) ${functionName(one)} ;;`);
   return `${functionName(command)}() {
@@ -97,9 +98,5 @@ function specText(text: string): string {
 }
 
 function lines(specs: readonly string[]): string {
-  return specs.map((spec) => `\\\n    ${quoted(spec)}`).join(' ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return specs.map((spec) => `\\\n    ${shellQuote(spec)}`).join(' ');
 }

@@ -8,7 +8,7 @@ import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
 export interface CreateOptions {
@@ -73,11 +73,6 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
   );
   const written = Object.keys(files).map((name) => path.join(folder, name));
   await printData(io, options.output, { group, kind, folder, files: written }, async () => undefined);
-}
-
-/** POSIX shell, "Quoting". */
-function shellWord(text: string): string {
-  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Quotes text for YAML where necessary: a group such as 1.5 or a kind such as Null must stay a string. */

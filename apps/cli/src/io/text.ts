@@ -108,7 +108,12 @@ export function plural(count: number, singular: string, several = `${singular}s`
   return `${count} ${count === 1 ? singular : several}`;
 }
 
-/** Text as one word of a POSIX shell ("Quoting"). */
+/** Text as one word of a POSIX shell ("Quoting"), in quotes only if they are necessary. */
 export function shellWord(text: string): string {
-  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:@%+,-]+$/.test(text) ? text : shellQuote(text);
+}
+
+/** Text as one quoted word of a POSIX shell. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

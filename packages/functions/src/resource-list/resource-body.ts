@@ -17,7 +17,7 @@ import { hasRootComments, type KeptComments, keepComments, restoreComments } fro
 export type PlaceQuotes = 'single' | 'double' | 'needed';
 
 /** How the annotations of the orchestrator are written in a ResourceList, as far as a function changed it. */
-export type PlaceStyle = Partial<ResourceBody>;
+export type PlaceStyle = Partial<Pick<ResourceBody, 'annotationsPlace' | 'annotationsBefore' | 'quotes'>>;
 
 /**
  * The content of a resource. It keeps the text and drops the model, which takes some twenty times the memory: most

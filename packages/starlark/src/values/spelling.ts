@@ -1,3 +1,8 @@
+import { distance } from 'fastest-levenshtein';
+
+/** Letters of a name that count. */
+const MAX_COMPARED = 64;
+
 const fold = (name: string) => name.replaceAll('_', '').toLowerCase();
 
 /** Returns ` (did you mean x?)` for the candidate most like `name`, or an empty string if none is close. */
@@ -8,27 +13,11 @@ export function suggest(name: string, candidates: Iterable<string>, prefix = '')
   for (const candidate of candidates) {
     const other = fold(candidate);
     if (Math.abs(other.length - wanted.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, other);
-    if (distance < bestDistance) {
-      bestDistance = distance;
+    const apart = distance(wanted.slice(0, MAX_COMPARED), other.slice(0, MAX_COMPARED));
+    if (apart < bestDistance) {
+      bestDistance = apart;
       best = candidate;
     }
   }
   return best === undefined ? '' : ` (did you mean ${prefix}${best}?)`;
-}
-
-/** Returns the Levenshtein distance. Only the first 64 characters count. */
-function editDistance(x: string, y: string): number {
-  const a = x.slice(0, 64);
-  const b = y.slice(0, 64);
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -94,7 +94,11 @@ describe('the private docker', () => {
   });
 
   it('has its own path in it, also one that a shell would read otherwise', async () => {
-    await serve(async () => result(''));
-    expect(await readFile(path.join(folder.bin, 'docker'), 'utf8')).toContain(`cd '${folder.calls}'\n`);
+    const own = path.join(folder.calls, "$& it's $'");
+    await mkdir(own);
+    calls = await FunctionCalls.serve({ ...folder, calls: own }, 2, async () => result('ok'));
+    const quoted = `'${folder.calls}/$& it'\\''s $'\\'''`;
+    expect(await readFile(path.join(folder.bin, 'docker'), 'utf8')).toContain(`cd ${quoted}\n`);
+    expect((await docker(['run', 'x'], '')).out).toBe('ok');
   });
 });

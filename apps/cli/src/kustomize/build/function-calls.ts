@@ -6,6 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_ENVIRONMENT } from '@krmhub/functions/process/parent-watch';
 import { KrmhubError } from '@krmhub/schema/error';
+import { shellQuote } from '../../io/text.js';
 import type { BuildFolder } from './build-folder.js';
 import { BUILD_LIMITS } from './limits.js';
 
@@ -83,7 +84,7 @@ export class FunctionCalls {
     await promisify(execFile)('mkfifo', pipes, { env: SYSTEM_ENVIRONMENT }).catch((error: unknown) => {
       throw new KrmhubError('unavailable', 'cannot create a named pipe: mkfifo failed', { cause: error });
     });
-    const script = SCRIPT.replace('CALLS', `'${calls.replaceAll("'", "'\\''")}'`);
+    const script = SCRIPT.replace('CALLS', () => shellQuote(calls));
     await writeFile(path.join(bin, 'docker'), script, { mode: 0o700 });
     await served.#listen(queue);
     return served;

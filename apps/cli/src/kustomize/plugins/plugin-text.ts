@@ -1,3 +1,4 @@
+import { shellQuote } from '../../io/text.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
 
 /** The programs that a plugin starts. */
@@ -15,8 +16,8 @@ export interface PluginProgram {
 export function pluginText(name: PluginName, { node, entry }: PluginProgram): string {
   return `#!/bin/sh
 # Runs ${formatPlugin(name)} for kustomize. Written by krmhub, which overwrites changes.
-node=${quoted(node)}
-entry=${quoted(entry)}
+node=${shellQuote(node)}
+entry=${shellQuote(entry)}
 if [ ! -x "$node" ] || [ ! -f "$entry" ]; then
   echo "error: cannot run ${formatPlugin(name)}: Node.js or krmhub was moved or removed" >&2
   echo "  hint: Update the plugins: krmhub plugins update" >&2
@@ -24,9 +25,4 @@ if [ ! -x "$node" ] || [ ! -f "$entry" ]; then
 fi
 exec "$node" "$entry" "$0" "$@"
 `;
-}
-
-/** A word of a POSIX shell ("Quoting"). */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
