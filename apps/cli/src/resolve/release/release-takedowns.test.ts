@@ -185,6 +185,10 @@ describe('an image or executable of a release that its registry took down', () =
     expect((await exec({ env: {} })).exitCode).toBe(3);
     const env = { KRMHUB_OFFICIAL_CATALOG: catalog() };
     expect((await exec({ cache: 'official', env })).exitCode).toBe(3);
+    const trust = path.join(folder, 'trust.yaml');
+    const head = { apiVersion: 'krmhub.dev/v1alpha1', kind: 'CatalogTrust', metadata: { name: 'team' } };
+    writeFileSync(trust, JSON.stringify({ ...head, spec: { catalogs: [catalog()] } }));
+    expect((await exec({ cache: 'trust', env: { KRMHUB_TRUST: trust } })).exitCode).toBe(3);
   });
 
   it('is asked for once an hour, also if the registry does not know the question', async () => {
@@ -255,8 +259,12 @@ describe('an image or executable of a release that its registry took down', () =
   it('is used offline, and with a frozen lock', async () => {
     const offline = await run(['explain', 'app', '-c', catalog(), '--offline']);
     expect(offline.err()).not.toContain('holds a miner');
-    for (const option of ['--offline', '--frozen'])
-      expect((await run(['fn', 'render', 'images', option])).err()).not.toContain('holds a miner');
+    for (const option of ['--offline', '--frozen']) {
+      for (const command of [['render'], ['eval', '--image', `localhost:9/set-team@${DIGEST}`]]) {
+        const [name, ...more] = command as [string, ...string[]];
+        expect((await run(['fn', name, 'images', ...more, option])).err()).not.toContain('holds a miner');
+      }
+    }
   });
 
   it('runs again if another release has it, and its list names the release only', async () => {
