@@ -191,6 +191,16 @@ describe('an image or executable of a release that its registry took down', () =
     expect((await exec({ cache: 'trust', env: { KRMHUB_TRUST: trust } })).exitCode).toBe(3);
   });
 
+  it('is refused also if the package names many catalogs of other registries', async () => {
+    const others = Array.from({ length: 12 }, (_, at) => `http://127.0.0.1:${at + 1}/catalogs/default`);
+    const kptfile = path.join(folder, 'images/Kptfile');
+    const before = readFileSync(kptfile, 'utf8');
+    writeFileSync(kptfile, before.replace(catalog(), JSON.stringify(others.join('\n'))));
+    const io = await render({ cache: 'crowded', env: { KRMHUB_REGISTRY: registry.url } });
+    writeFileSync(kptfile, before);
+    expect(io.err()).toMatch(/its release was taken down: .*holds a miner/);
+  });
+
   it('is asked for once an hour, also if the registry does not know the question', async () => {
     const more = {
       cache: 'unknown',

@@ -49,34 +49,44 @@ export async function findTakedown(
     if (reason !== undefined) return reason;
   }
   const origins = await Promise.all(codes.map(({ sha256 }) => readOrigin(cache, sha256)));
-  for (const registry of new Set([...registries, ...origins].slice(0, MAX_REGISTRIES))) {
-    if (registry === undefined) continue;
-    const digests = codes.map(({ sha256 }) => sha256).sort();
-    for (let at = 0; at < digests.length; at += DIGESTS_TOGETHER) {
-      const some = digests.slice(at, at + DIGESTS_TOGETHER);
-      const name = `${registry} ${some.join(' ')}`;
-      const reason = await remembered(io, cache, name, () => askForDigests(io, registry, some));
-      if (reason !== undefined) return reason;
-    }
+  const known = origins.filter((origin) => origin !== undefined);
+  // What this machine recorded or trusts comes first: a package must not crowd it out.
+  const asked = [...new Set([...known, ...registries])].slice(0, MAX_REGISTRIES);
+  const digests = codes.map(({ sha256 }) => sha256).sort();
+  const reasons = await Promise.all(asked.map((registry) => askRegistry(io, cache, registry, digests)));
+  return reasons.find((reason) => reason !== undefined);
+}
+
+async function askRegistry(
+  io: Io,
+  cache: Cache,
+  registry: string,
+  digests: readonly Digest[],
+): Promise<string | undefined> {
+  for (let at = 0; at < digests.length; at += DIGESTS_TOGETHER) {
+    const some = digests.slice(at, at + DIGESTS_TOGETHER);
+    const name = `${registry} ${some.join(' ')}`;
+    const reason = await remembered(io, cache, name, () => askForDigests(io, registry, some));
+    if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-/** Returns the registries of catalogs, of the catalogs that commands use without options, and of KRMHUB_REGISTRY. */
+/** Returns the registries of KRMHUB_REGISTRY, of the catalogs that commands use without options, and of these catalogs. */
 export async function knownRegistries(
   io: Environment & WorkingFolder,
   catalogs: readonly string[],
 ): Promise<string[]> {
   const { readStandingCatalogs } = await import('../open/standing-catalogs.js');
   const { official, catalogs: standing } = await readStandingCatalogs(io);
-  return catalogRegistries(io, [...catalogs, official?.reference ?? [], standing].flat());
+  return catalogRegistries(io, [official?.reference ?? [], standing, ...catalogs].flat());
 }
 
-/** Returns the registries of catalogs, and of KRMHUB_REGISTRY. Loads less than `knownRegistries`. */
+/** Returns the registries of KRMHUB_REGISTRY, and of catalogs. Loads less than `knownRegistries`. */
 export function catalogRegistries(io: Environment & WorkingFolder, catalogs: readonly string[]): string[] {
   const own = io.env.KRMHUB_REGISTRY ?? '';
   const urls = catalogs.flatMap((text) => registryOf(io, text) ?? []);
-  return [...new Set([...urls, ...(own === '' ? [] : [own.replace(/\/+$/, '')])])];
+  return [...new Set([...(own === '' ? [] : [own.replace(/\/+$/, '')]), ...urls])];
 }
 
 function registryOf(io: Environment & WorkingFolder, text: string): string | undefined {
