@@ -67,16 +67,20 @@ export class NewestResponses {
     this.#deps = deps;
   }
 
-  /** Returns the last response at this address; its snapshot may be outdated. */
-  lastCatalog(address: string): CatalogResponse | undefined {
-    return this.#catalogs.get(address);
+  /** Returns the last response at this path; its snapshot may be outdated. Routes count what has parameters. */
+  lastCatalog(path: string): CatalogResponse | undefined {
+    return path.includes('?') ? undefined : this.#catalogs.get(path);
   }
 
   /** Returns the response with a snapshot, which is the newest. */
   catalog(snapshot: SnapshotRecord, syntax: CatalogSyntax, kind: CatalogKind): CatalogResponse {
     const address = withKind(fillPath(ROUTE_OF[syntax], { name: snapshot.catalog }), kind);
     const last = this.#catalogs.get(address);
-    if (last !== undefined && isSame(last.snapshot, snapshot)) return last;
+    if (last !== undefined && isSame(last.snapshot, snapshot)) {
+      // Read again after what was in memory was forgotten.
+      last.snapshot = snapshot;
+      return last;
+    }
     const { config, documents } = this.#deps;
     const document = newestCatalog(config, snapshot, { syntax, kind, documents });
     const fresh = { snapshot, syntax, document, byAccepted: new Map() };
@@ -84,9 +88,9 @@ export class NewestResponses {
     return fresh;
   }
 
-  /** Returns the last response at this address; its snapshot may be outdated. */
-  lastEntry(address: string): EntryResponse | undefined {
-    return this.#entries.get(address);
+  /** Returns the last response at this path; its snapshot may be outdated. Routes count what has parameters. */
+  lastEntry(path: string): EntryResponse | undefined {
+    return path.includes('?') ? undefined : this.#entries.get(path);
   }
 
   /** Returns the response with an entry of a snapshot, which is the newest. The name is as the catalog spells it. */
@@ -99,7 +103,11 @@ export class NewestResponses {
     const path = fillPath('catalogEntry', { name: snapshot.catalog, group, kind: functionKind });
     const address = withKind(path, kind);
     const last = this.#entries.get(address);
-    if (last !== undefined && isSame(last.snapshot, snapshot)) return last;
+    if (last !== undefined && isSame(last.snapshot, snapshot)) {
+      // Read again after what was in memory was forgotten.
+      last.snapshot = snapshot;
+      return last;
+    }
     const entry = await read();
     if (entry === undefined) return undefined;
     const { document, bytes } = newestEntries(this.#deps.config, snapshot, { kind, entries: [entry] });

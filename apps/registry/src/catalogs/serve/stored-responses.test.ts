@@ -115,6 +115,15 @@ it('responds to an entry like its route', async () => {
   }
 });
 
+it('leaves the other kind of an entry to the routes, which count it, each time', async () => {
+  const file = '/catalogs/default/functions/example.com/SetLabels.yaml?kind=KRMFunctionCatalog';
+  for (const _ of [1, 2, 3]) {
+    const { status, headers } = await read(file, 'GET', {});
+    expect(status).toBe(200);
+    expect(headers).toHaveProperty('ratelimit');
+  }
+});
+
 it('leaves profiles to the routes', async () => {
   for (const file of ['catalog.yaml', 'functions/example.com/SetLabels.yaml']) {
     const plain = await read(`/catalogs/default/${file}`, 'GET', {});
