@@ -94,6 +94,13 @@ describe('the profiles of the AWS tools', () => {
     expect(await find({ AWS_PROFILE: 'b', AWS_CONFIG_FILE: file })).toMatchObject({ accessKeyId: 'base' });
   });
 
+  it('may have indented lines, also below a field without a value, which are not fields of the profile', async () => {
+    const nested = 's3 =\n  aws_access_key_id = nested\n  max_concurrent_requests = 20\n';
+    await write('config', `[default]\n${nested}${KEYS}[profile a]\n${KEYS.replace(/^/gm, '  ')}`);
+    expect(await find()).toMatchObject({ accessKeyId: 'base', secretAccessKey: 'base-secret' });
+    expect(await find({ AWS_PROFILE: 'a' })).toMatchObject({ accessKeyId: 'base' });
+  });
+
   it('assume a role with the keys of another profile, also through a second role', async () => {
     await write('credentials', `[base]\n${KEYS}`);
     await write(

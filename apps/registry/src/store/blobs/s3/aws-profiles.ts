@@ -50,15 +50,21 @@ async function readOptional(file: string, isNamed: boolean): Promise<string> {
   }
 }
 
-/** The sections of a file. An indented line belongs to a nested value, which no field that krmhub reads has. */
+/**
+ * The sections of a file. An indented line after a field without a value belongs to that field, and krmhub reads no such
+ * field; other lines may be indented too.
+ */
 function parseSections(text: string): [name: string, fields: Record<string, string>][] {
   const sections: [string, Record<string, string>][] = [];
+  let isNested = false;
   for (const line of text.split(/\r?\n/)) {
     const [, section] = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line) ?? [];
     if (section !== undefined) sections.push([section, {}]);
-    const [, name, value] = /^([a-z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    const [, indent, name, value] = /^(\s*)([a-z_0-9]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (section !== undefined || indent === '') isNested = name !== undefined && value === '';
     const current = sections.at(-1);
-    if (name !== undefined && current !== undefined) current[1][name] = value!;
+    if (name === undefined || current === undefined || (isNested && indent !== '')) continue;
+    current[1][name] = value!;
   }
   return sections;
 }
