@@ -123,13 +123,17 @@ describe('an executable', () => {
     // Outside of `/tmp`, which is hidden anyway.
     const temporary = mkdtempSync(path.join(process.cwd(), '.temporary-'));
     writeFileSync(path.join(temporary, 'key'), 'secret');
-    const env = { KRMHUB_CACHE: path.join(cwd, 'cache'), TMPDIR: temporary, PATH: process.env.PATH ?? '' };
+    const data = mkdtempSync(path.join(process.cwd(), '.data-'));
+    writeFileSync(path.join(data, 'admin.token'), 'secret');
+    const folders = { TMPDIR: temporary, KRMHUB_DATA: data };
+    const env = { KRMHUB_CACHE: path.join(cwd, 'cache'), ...folders, PATH: process.env.PATH ?? '' };
     const runner = await openRunner(testIo({ cwd, env }), EXEC);
-    const script = Buffer.from(`#!/bin/sh\ncat >/dev/null\necho $(ls -A ${temporary}) >&2\nexit 1\n`);
+    const list = `echo $(cat ${temporary}/key ${data}/admin.token 2>/dev/null)`;
+    const script = Buffer.from(`#!/bin/sh\ncat >/dev/null\n${list} >&2\nexit 1\n`);
     const prepared = await runner.prepare(named(serve('/list', script)));
     const { stderr } = await prepared.run(INPUT);
     await runner.close();
-    rmSync(temporary, { recursive: true });
+    for (const folder of [temporary, data]) rmSync(folder, { recursive: true });
     expect(Buffer.from(stderr).toString()).toBe('\n');
   });
 

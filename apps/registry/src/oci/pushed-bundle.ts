@@ -55,13 +55,23 @@ async function readBundles(
   for (const { digest, mediaType } of referrers.slice(0, limit)) {
     const stored = await store.manifest(repository, digest);
     if (stored === undefined) continue;
-    const found = await bundleIn(deps, repository, readManifest(stored.bytes, mediaType));
+    const manifest = readStored(stored.bytes, mediaType);
+    const found = manifest && (await bundleIn(deps, repository, manifest));
     if (found === undefined) continue;
     total += found === 'too-large' ? 0 : found.byteLength;
     if (found === 'too-large' || total > BUNDLE_LIMITS.maxBytesPerTag) isCut = true;
     else bundles.push({ bytes: found, manifest: digest });
   }
   return { bundles, isCut };
+}
+
+/** Returns undefined for a manifest that an earlier version accepted, and this one does not: it is not a bundle. */
+function readStored(bytes: Uint8Array, mediaType: string): PushedManifest['manifest'] | undefined {
+  try {
+    return readManifest(bytes, mediaType);
+  } catch {
+    return undefined;
+  }
 }
 
 async function bundleIn(
