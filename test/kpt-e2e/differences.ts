@@ -1,5 +1,6 @@
 import type { ProgramName } from './programs.js';
 
+const WRONG_TYPE = 'names the field, the line, and the type of a wrong value in a Kptfile';
 const OWN_CONFIG = 'leaves the functionConfig of a step out of its items, as kpt 1.0';
 
 /**
@@ -11,6 +12,8 @@ export const DOCUMENTED_DIFFERENCES: ReadonlyMap<string, string> = new Map([
   ['fn-render/fnconfig-ancestorfn-not-mutate-subpkg-config', OWN_CONFIG],
   ['fn-render/fnconfig-in-subdir', OWN_CONFIG],
   ['fn-render/fnconfig-updated-in-render', OWN_CONFIG],
+  ['fn-render/invalid-configmap-fnconfig', WRONG_TYPE],
+  ['fn-render/no-format-on-failure', WRONG_TYPE],
 ]);
 
 /**
