@@ -152,7 +152,7 @@ export function mapFacets<Value>(
   ) as Record<FacetName, Value>;
 }
 
-/** Returns the values of a facet that are true or false as words. */
+/** Reports whether the values of a facet are `true` and `false`. */
 export function isYesOrNo(name: FacetName): boolean {
   return describeFacet(name).values === BOOLEAN;
 }

@@ -9,5 +9,5 @@ export type Methods<Role> = { [Name in keyof Role]: (input: never) => unknown };
 /** A role of which only the names of the methods are known, when they are called. */
 export type AnyRole = Record<string, (input?: unknown) => Promise<unknown>>;
 
-/** What a role reports to whoever started it, by name. */
+/** What a role reports to the code that started it, by name. */
 export type Reports<Notices> = { [Name in keyof Notices]: (notice: never) => void };
