@@ -1,9 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
-import { homedir, platform } from 'node:os';
+import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Environment, Io, Trace } from '../io/io.js';
+import { configurationFolder } from './configuration-folder.js';
 import { allowsPlainHttp } from './plain-http.js';
 import { registryUrl } from './registry-url.js';
 
@@ -14,16 +15,6 @@ interface Credentials {
 }
 
 export const MAX_TOKEN_LENGTH = 4_096;
-
-/** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
-export function configurationFolder(io: Environment): string {
-  const configured = io.env.XDG_CONFIG_HOME;
-  const home = io.env.HOME ?? homedir();
-  // The specification ignores relative paths.
-  const base =
-    configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
-  return path.join(base, 'krmhub');
-}
 
 export function credentialsFile(io: Environment): string {
   return path.join(configurationFolder(io), 'credentials.json');

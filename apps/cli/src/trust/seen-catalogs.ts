@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Clock, Environment } from '../io/io.js';
-import { configurationFolder } from '../registry/credentials.js';
+import { configurationFolder } from '../registry/configuration-folder.js';
 
 /**
  * The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused.

@@ -10,7 +10,7 @@ import { withLock } from '../files/with-lock.js';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Environment, WorkingFolder } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
-import { configurationFolder } from '../registry/credentials.js';
+import { configurationFolder } from '../registry/configuration-folder.js';
 
 const NO_TRUST: Trust = { policies: [], catalogs: [], catalogTrust: [] };
 const UNREADABLE_HINT = 'Restore the file, or make it readable for the current user.';

@@ -1,7 +1,7 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { SourceFailure } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
 import { type RemoteDocument, recordName } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';

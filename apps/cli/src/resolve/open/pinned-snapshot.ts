@@ -2,7 +2,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { SourceFailure } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import type { SignedSnapshot } from '../../trust/judge-snapshot.js';
 import type { CatalogPin } from '../../trust/pinned-catalogs.js';
 import { acceptQuietly, requireSnapshot, untrustedCatalog } from '../../trust/require-snapshot.js';

@@ -6,7 +6,7 @@ import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition
 import { isDigest } from '@krmhub/schema/digest';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
-import { SourceFailure } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { RegistryCatalog } from '../references/parse-catalog.js';

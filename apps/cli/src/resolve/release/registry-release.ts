@@ -3,7 +3,7 @@ import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { formatReplacement, type Replacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
-import { SourceFailure } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 

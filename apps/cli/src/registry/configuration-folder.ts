@@ -1,0 +1,13 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { Environment } from '../io/io.js';
+
+/** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
+export function configurationFolder(io: Environment): string {
+  const configured = io.env.XDG_CONFIG_HOME;
+  const home = io.env.HOME ?? homedir();
+  // The specification ignores relative paths.
+  const base =
+    configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
+  return path.join(base, 'krmhub');
+}
