@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defaultServerConditions, type Plugin } from 'vite';
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { TestReporter } from './scripts/test-report.mjs';
 import { replicasMissing } from './test/replicas/missing.js';
 
 // Tests see the sources of the workspace packages; only the command line is run as it was built.
@@ -71,7 +72,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     // What is waited for comes on a busy machine too, only later.
     expect: { poll: { timeout: 300_000 } },
-    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    reporters: report === undefined ? ['default'] : ['default', new TestReporter(report)],
     globalSetup: ['test/setup/temporary-folder.ts'],
     setupFiles: ['test/setup/end-programs.ts'],
     projects: [
