@@ -128,7 +128,7 @@ async function renderConfiguration() {
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
   const { LAYER_LIMITS } = await built('apps/cli/dist/function-configs/limits.js');
-  const { BUILD_LIMITS } = await built('apps/cli/dist/kustomize/build/limits.js');
+  const { BUILD_LIMITS } = await built('apps/cli/dist/kustomize/run/limits.js');
   const { EXECUTABLE_LIMITS, FUNCTION_LIMITS } = await import('@krmhub/functions');
   const { UPSTREAM_LIMITS } = await import('@krmhub/catalog/read-upstream');
   const { BUNDLE_LIMITS, LOCK_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import(
@@ -195,7 +195,7 @@ async function renderConfiguration() {
     ['Upstream catalogs', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
     ['Contents of upstream catalogs', UPSTREAM_LIMITS, 'packages/catalog/src/upstream/read-upstream.ts'],
     ['Running functions', FUNCTION_LIMITS, 'packages/functions/src/limits.ts'],
-    ['Builds', BUILD_LIMITS, 'apps/cli/src/kustomize/build/limits.ts'],
+    ['Builds', BUILD_LIMITS, 'apps/cli/src/kustomize/run/limits.ts'],
     ['Executables of functions', EXECUTABLE_LIMITS, 'packages/functions/src/archives/limits.ts'],
     ['Requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],

@@ -30,7 +30,7 @@ const STARTS = [
     ],
     build: [
       'apps/cli/dist/commands/build.js',
-      'apps/cli/dist/kustomize/build/build-kustomization.js',
+      'apps/cli/dist/kustomize/run/build-kustomization.js',
       'apps/cli/dist/run/local-runner.js',
       'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],

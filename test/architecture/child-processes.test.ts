@@ -12,9 +12,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** What each file that starts programs passes to them. */
 const STARTS: Record<string, 'childEnvironment' | 'empty' | 'SYSTEM_ENVIRONMENT' | 'an argument'> = {
-  'apps/cli/src/kustomize/build/build-folder.ts': 'SYSTEM_ENVIRONMENT',
-  'apps/cli/src/kustomize/build/function-calls.ts': 'SYSTEM_ENVIRONMENT',
-  'apps/cli/src/kustomize/build/run-kustomize.ts': 'childEnvironment',
+  'apps/cli/src/kustomize/run/build-folder.ts': 'SYSTEM_ENVIRONMENT',
+  'apps/cli/src/kustomize/run/function-calls.ts': 'SYSTEM_ENVIRONMENT',
+  'apps/cli/src/kustomize/run/run-kustomize.ts': 'childEnvironment',
   'apps/cli/src/registry/docker-credentials.ts': 'childEnvironment',
   'apps/registry/src/workers/isolation/bounded-process.ts': 'empty',
   // The types of their arguments require an environment.

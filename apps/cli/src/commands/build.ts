@@ -58,7 +58,7 @@ Examples:
       if (own.length > 1) {
         command.error('error: several folders; build one, and write flags of kustomize after --');
       }
-      const { buildKustomization } = await import('../kustomize/build/build-kustomization.js');
+      const { buildKustomization } = await import('../kustomize/run/build-kustomization.js');
       await buildKustomization(io, own[0] ?? '.', {
         resolution: await readResolution(io, options),
         permissions: readRunning(options, io.cwd),
