@@ -8,7 +8,7 @@ export {
   type PackageFiles,
   type SkippedFile,
 } from './package-files/package-file.js';
-export { filesOf, planWrite } from './package-files/plan-write.js';
+export { formatFiles, planWrite } from './package-files/plan-write.js';
 export { type Package, readPackage } from './package-files/read-package.js';
 export { recoverPackage } from './package-files/recover-package.js';
 export { listPackage } from './package-files/walk-package.js';

@@ -64,7 +64,7 @@ export function readTestResult({ predicateType, predicate }: Statement): TestRes
     return `the predicate type is ${JSON.stringify(predicateType.slice(0, 100))}, not ${TEST_RESULT_PREDICATE}`;
   }
   // Checked before the schema, which would create an error for each item.
-  const long = LISTS.find(([field, most]) => lengthOf(predicate[field]) > most);
+  const long = LISTS.find(([field, most]) => listLength(predicate[field]) > most);
   if (long !== undefined) return `invalid test result: ${long[0]} has more than ${long[1]} items`;
   const { data, error } = TestResultPredicate.safeParse(predicate);
   if (data === undefined) {
@@ -84,7 +84,7 @@ const LISTS = [
   ['failedTests', SIGNING_LIMITS.maxTests],
 ] as const;
 
-function lengthOf(value: unknown): number {
+function listLength(value: unknown): number {
   return Array.isArray(value) ? value.length : 0;
 }
 

@@ -45,10 +45,10 @@ let known: KnownRanges | undefined;
 /** Made when the first address is judged, because it takes milliseconds of the start of every command. */
 function knownRanges(): KnownRanges {
   known ??= {
-    specialIpv4: rangesOf(SPECIAL_IPV4),
-    globalIpv6: rangesOf(GLOBAL_IPV6),
-    specialIpv6: rangesOf(SPECIAL_IPV6),
-    embeddedIpv4: rangesOf(EMBEDDED_IPV4),
+    specialIpv4: parseRanges(SPECIAL_IPV4),
+    globalIpv6: parseRanges(GLOBAL_IPV6),
+    specialIpv6: parseRanges(SPECIAL_IPV6),
+    embeddedIpv4: parseRanges(EMBEDDED_IPV4),
   };
   return known;
 }
@@ -73,7 +73,7 @@ export class AddressGuard {
 
   /** Throws a RangeError for an invalid range (see `invalidRanges`). */
   constructor(allowed: AllowedAddresses, resolve: Resolve = systemResolve) {
-    this.#allowed = allowed === 'as-named' ? allowed : rangesOf(allowed);
+    this.#allowed = allowed === 'as-named' ? allowed : parseRanges(allowed);
     this.#resolve = resolve;
   }
 
@@ -181,7 +181,7 @@ async function systemResolve(hostname: string): Promise<LookupAddress[]> {
   return lookup(hostname, { all: true });
 }
 
-function rangesOf(entries: readonly string[]): BlockList {
+function parseRanges(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const range = readRange(entry);

@@ -33,7 +33,7 @@ export { freeze } from './values/freeze.js';
 export { StarlarkFunction } from './values/function.js';
 export type { Int } from './values/integer.js';
 export { intFromDouble, isInt, normalizeInt } from './values/integer.js';
-export { elementsOf, forEach, isIterable } from './values/iterate.js';
+export { forEach, isIterable, listElements } from './values/iterate.js';
 export { List } from './values/list.js';
 export { Module } from './values/module.js';
 export type { Position } from './values/position.js';

@@ -9,7 +9,7 @@ import {
 import { itemText, writtenItem } from '@krmhub/functions/resource-list/item-text';
 import { executeScript } from '@krmhub/functions/starlark/execute-script';
 import type { JsonValue } from '@krmhub/schema/definition';
-import { fieldAt, readResourceList, textOf } from '@krmhub/schema/resource-yaml';
+import { fieldAt, readResourceList, scalarText } from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/schema/testing/random';
 import { describe, expect, it } from 'vitest';
 import { parse, parseDocument, Scalar, stringify } from 'yaml';
@@ -155,7 +155,7 @@ describe.each(SEEDS)('annotations in any style, seed %i', (seed) => {
     for (const [at, resource] of resources.entries()) {
       const [item] = readResourceList(encodeResourceList([resource]), 'list').items;
       for (const [key, value] of Object.entries(written[at]!.annotations)) {
-        expect(textOf(fieldAt(item!, ['metadata', 'annotations', key]))).toBe(value);
+        expect(scalarText(fieldAt(item!, ['metadata', 'annotations', key]))).toBe(value);
       }
       expect(itemText(resource, undefined)).toBe(writtenItem(resource, []));
     }

@@ -6,8 +6,8 @@ import {
   fromJson,
   isNull,
   type ResourceNode,
+  scalarText,
   setField,
-  textOf,
   writeDocument,
 } from '@krmhub/schema/resource-yaml';
 
@@ -48,9 +48,9 @@ export function saveFunction(
 }
 
 function isSame(entry: ResourceNode, { image, exec, configPath }: SavedFunction): boolean {
-  if (image !== undefined) return textOf(field(entry, 'image')) === image;
-  if (exec !== undefined) return textOf(field(entry, 'exec')) === exec;
-  return textOf(field(entry, 'configPath')) === configPath;
+  if (image !== undefined) return scalarText(field(entry, 'image')) === image;
+  if (exec !== undefined) return scalarText(field(entry, 'exec')) === exec;
+  return scalarText(field(entry, 'configPath')) === configPath;
 }
 
 function mapIn(map: ResourceNode, name: string): ResourceNode {

@@ -5,10 +5,10 @@ import {
   cleanPath,
   entryProblem,
   KPTFILE,
+  nearestPackage,
   type PackageNode,
   type PipelineFunction,
   packageFolders,
-  packageOf,
   packageTree,
   stepImage,
 } from '@krmhub/functions/plan';
@@ -89,7 +89,7 @@ class PackageReader {
   /** Reports whether a path of a Kptfile is a file of resources of the same package. */
   #isOwn({ path: folder }: PackageNode, configPath: string): boolean {
     const file = path.posix.join(folder, cleanPath(configPath));
-    return this.#files.has(file) && packageOf(file, this.#folders) === folder;
+    return this.#files.has(file) && nearestPackage(file, this.#folders) === folder;
   }
 }
 

@@ -2,12 +2,12 @@ import {
   type CatalogChange,
   type ComparedCatalog,
   compareCatalogs,
-  functionOf,
+  findRules,
   type Lock,
   type LockChange,
   type LockedFunction,
   type LockUse,
-  rulesOf,
+  parseFunction,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -65,7 +65,7 @@ export async function describeChanges(
 
 /** A catalog with the one API version that is locked. */
 function entryOf(fn: LockedFunction, definition: FunctionDefinition): ComparedCatalog {
-  const { group, kind, version } = functionOf(fn);
+  const { group, kind, version } = parseFunction(fn);
   const { release, definition: digest, signedBy } = fn;
   return {
     functions: [{ ...definition, versions: definition.versions.filter(({ name }) => name === version) }],
@@ -88,7 +88,7 @@ function entryOf(fn: LockedFunction, definition: FunctionDefinition): ComparedCa
 
 /** What a lock alone says of a function: everything else is the same in both. */
 function pinned(fn: LockedFunction): ComparedCatalog {
-  const { group, kind, version } = functionOf(fn);
+  const { group, kind, version } = parseFunction(fn);
   return entryOf(fn, {
     group,
     names: { kind },
@@ -109,5 +109,5 @@ function pinned(fn: LockedFunction): ComparedCatalog {
 }
 
 function runtimeOf({ runtime }: LockedFunction): FunctionVersion['runtime'] {
-  return { [runtime.type]: rulesOf(runtime).declare(runtime) };
+  return { [runtime.type]: findRules(runtime).declare(runtime) };
 }

@@ -1,5 +1,5 @@
 import type { LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock';
-import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
@@ -209,7 +209,7 @@ async function releaseWarnings(
 }
 
 function functionName(request: SearchedFunction): { group: string; kind: string; name: string } {
-  const { group, kind, version } = functionOf(request);
+  const { group, kind, version } = parseFunction(request);
   return { group, kind, name: version };
 }
 

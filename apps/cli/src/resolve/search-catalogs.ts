@@ -3,7 +3,7 @@ import type { LockedFunctions } from '@krmhub/catalog/lock/lock';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import {
   type CatalogAnswer,
-  functionOf,
+  parseFunction,
   planResolve,
   type ResolvePlan,
   type SearchedCatalog,
@@ -64,7 +64,7 @@ async function readCatalog(
 ): Promise<CatalogAnswer> {
   try {
     const opened = await context.open(catalog);
-    const found = await opened.reader.find(functionOf(request));
+    const found = await opened.reader.find(parseFunction(request));
     const locked = lock?.catalog(catalog.reference);
     // Also a function that is not locked comes from no older state of a locked catalog.
     const refusal = locked === undefined ? undefined : judgeLockedCatalog(locked, found.state);
@@ -112,7 +112,9 @@ async function unresolved(
 ): Promise<UnresolvedFunction> {
   const withNear: SearchedCatalog[] = [];
   for (const [index, { reference, answer }] of searched.entries()) {
-    const near: NearFunction[] = await steps[index]!.opened.reader.near(functionOf(request)).catch(() => []);
+    const near: NearFunction[] = await steps[index]!.opened.reader.near(parseFunction(request)).catch(
+      () => [],
+    );
     withNear.push({
       reference,
       ...defined({ answer: answer?.type === 'entries' ? { ...answer, near } : undefined }),

@@ -3,10 +3,11 @@ import {
   type CatalogReader,
   type Event,
   evaluateCopy,
-  folderOf,
+  folderReading,
   followsRegistryPolicies,
   type PolicyReader,
   type PollOutcome,
+  pickReading,
   planRefresh,
   policyKeys,
   type Recipe,
@@ -15,7 +16,6 @@ import {
   type RenderedEntry,
   RevisionConflict,
   readingDigest,
-  readingOf,
   readUpstreamAddress,
   requiredSignatures,
   type SigningPolicy,
@@ -191,7 +191,7 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
             : record.copy!.validators,
       }),
       bundles: policies.length > 0,
-      ...folderOf(upstream),
+      ...folderReading(upstream),
       signal,
     });
   } catch (error) {
@@ -231,7 +231,7 @@ async function evaluateFetched(
     file: record.source,
     source: `${record.catalog}/${record.source}`,
     known,
-    reading: readingOf(upstream),
+    reading: pickReading(upstream),
     copy: storedBytes && { digest: record.copy!.digest, bytes: storedBytes },
   });
   if ('refused' in read) return failed(read.refused);

@@ -1,6 +1,11 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { keyword, propertiesOf, propertyOf, requiredOf } from '@krmhub/schema/json-schema/open-api';
+import {
+  keyword,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
+} from '@krmhub/schema/json-schema/open-api';
 import { isSameContent } from './content.js';
 
 /** Keywords of a schema that are only documentation. */
@@ -12,23 +17,28 @@ const IMPLICIT_FIELDS = ['apiVersion', 'kind'];
 /** Returns the schema of a functionConfig with the implicit fields, so that declaring them is not a change. */
 export function withImplicitFields(schema: JsonObject): JsonObject {
   const open =
-    Object.keys(propertiesOf(schema)).length === 0 && keyword(schema, 'additionalProperties') === undefined;
-  const metadata = propertyOf(schema, 'metadata') ?? {};
+    Object.keys(schemaProperties(schema)).length === 0 &&
+    keyword(schema, 'additionalProperties') === undefined;
+  const metadata = schemaProperty(schema, 'metadata') ?? {};
   return {
     ...schema,
     ...defined({ additionalProperties: open ? true : undefined }),
     properties: {
-      ...propertiesOf(schema),
+      ...schemaProperties(schema),
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: {
         ...metadata,
         type: 'object',
         additionalProperties: true,
-        properties: { name: { type: 'string' }, generateName: { type: 'string' }, ...propertiesOf(metadata) },
+        properties: {
+          name: { type: 'string' },
+          generateName: { type: 'string' },
+          ...schemaProperties(metadata),
+        },
       },
     },
-    required: requiredOf(schema).filter((name) => !IMPLICIT_FIELDS.includes(name)),
+    required: requiredProperties(schema).filter((name) => !IMPLICIT_FIELDS.includes(name)),
   };
 }
 
@@ -43,10 +53,10 @@ const UNRESTRICTIVE: readonly string[] = [
 /** Reports whether a schema accepts any functionConfig, as the schema of a converted function does. */
 export function declaresNothing(schema: JsonObject): boolean {
   const { properties: _, required: __, ...root } = schema;
-  const { metadata = {}, ...others } = propertiesOf(schema);
+  const { metadata = {}, ...others } = schemaProperties(schema);
   return (
     acceptsAny(root, 'object') &&
-    requiredOf(schema).every((name) => IMPLICIT_FIELDS.includes(name)) &&
+    requiredProperties(schema).every((name) => IMPLICIT_FIELDS.includes(name)) &&
     Object.entries(others).every(
       ([name, value]) => IMPLICIT_FIELDS.includes(name) && acceptsAny(value, 'string'),
     ) &&
@@ -59,7 +69,7 @@ function acceptsAnyMetadata(metadata: JsonValue): boolean {
   const { properties: _, ...root } = metadata;
   return (
     acceptsAny(root, 'object') &&
-    Object.values(propertiesOf(metadata)).every((value) => acceptsAny(value, 'string'))
+    Object.values(schemaProperties(metadata)).every((value) => acceptsAny(value, 'string'))
   );
 }
 

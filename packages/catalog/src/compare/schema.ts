@@ -5,10 +5,10 @@ import {
   keyword,
   OPEN_API_KEYWORDS,
   type OpenApiKeyword,
-  propertiesOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaType,
   subschema,
-  typeOf,
 } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent } from './content.js';
 import { DOCUMENTATION, declaresNothing, withImplicitFields } from './implicit-fields.js';
@@ -108,10 +108,10 @@ class Comparison {
     depth: number,
     open: boolean,
   ): void {
-    const old = propertiesOf(before);
-    const now = propertiesOf(after);
-    const needed = new Set(requiredOf(after));
-    const wasNeeded = new Set(requiredOf(before));
+    const old = schemaProperties(before);
+    const now = schemaProperties(after);
+    const needed = new Set(requiredProperties(after));
+    const wasNeeded = new Set(requiredProperties(before));
     const place = Object.keys(now).length > 0 ? [...at, 'properties'] : at;
     for (const name of Object.keys(old)) {
       if (Object.hasOwn(now, name)) continue;
@@ -199,7 +199,7 @@ function isUnrestrictive(name: string): boolean {
 }
 
 function typeName(schema: JsonObject): string {
-  return isSet(schema, 'x-kubernetes-int-or-string') ? 'int-or-string' : (typeOf(schema) ?? 'any');
+  return isSet(schema, 'x-kubernetes-int-or-string') ? 'int-or-string' : (schemaType(schema) ?? 'any');
 }
 
 /** Compares other keywords, and values of a wrong type, for equality. */
@@ -231,7 +231,7 @@ const OPENNESS = ['closed', 'map', 'open'] as const;
 function openness(schema: JsonObject): (typeof OPENNESS)[number] {
   if (isSet(schema, PRESERVE) || isSet(schema, 'x-kubernetes-embedded-resource')) return 'open';
   const values = keyword(schema, 'additionalProperties');
-  if (values === undefined) return Object.keys(propertiesOf(schema)).length > 0 ? 'closed' : 'open';
+  if (values === undefined) return Object.keys(schemaProperties(schema)).length > 0 ? 'closed' : 'open';
   return values === true ? 'open' : values === false ? 'closed' : 'map';
 }
 

@@ -1,7 +1,7 @@
 import type { FunctionRuntime } from '@krmhub/schema/definition';
 import { pinRuntime } from '../resolve/pin-runtime.js';
 import { tagDifference } from '../runtimes/container.js';
-import { type PinnedRuntime, rulesOf } from '../runtimes/runtimes.js';
+import { findRules, type PinnedRuntime } from '../runtimes/runtimes.js';
 
 export interface RuntimeComparison {
   /** The declared runtime may name another place of the same bytes: catalogs rewrite references to their mirrors. */
@@ -27,7 +27,7 @@ export function lockedRuntimeDifference(
   }
   const { runtime } = plan;
   if (runtime.type !== locked.type) return DIFFERENT_TYPE;
-  return rulesOf(locked).difference(locked, runtime, anyPlace);
+  return findRules(locked).difference(locked, runtime, anyPlace);
 }
 
 const DIFFERENT_TYPE = 'the type of the runtime differs';

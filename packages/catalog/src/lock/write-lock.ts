@@ -2,7 +2,7 @@ import type { JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { toYaml } from '../render/to-yaml.js';
 import { platformsDocument } from '../runtimes/lock-fields.js';
-import { rulesOf } from '../runtimes/runtimes.js';
+import { findRules } from '../runtimes/runtimes.js';
 import {
   LOCK_API_VERSION,
   LOCK_KIND,
@@ -48,7 +48,7 @@ function functionDocument(locked: LockedFunction): JsonObject {
   const before = notIn.length === 0 ? undefined : [...notIn].sort();
   return {
     ...present({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
-    [runtime.type]: rulesOf(runtime).lockDocument(runtime),
+    [runtime.type]: findRules(runtime).lockDocument(runtime),
   };
 }
 

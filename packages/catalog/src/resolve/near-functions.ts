@@ -24,7 +24,7 @@ export function nearFunctions<Known extends FunctionName>(
 ): Known[] {
   const found: { one: Known; rank: number }[] = [];
   for (const one of known) {
-    const rank = rankOf(name, one);
+    const rank = rankName(name, one);
     if (rank === undefined) continue;
     found.push({ one, rank });
     // A catalog of a hostile server may have only similar names.
@@ -62,7 +62,7 @@ function preferred(versions: readonly string[], wanted: string): string {
 }
 
 /** Lower is nearer; undefined for another name. */
-function rankOf({ group, kind }: FunctionName, other: FunctionName): number | undefined {
+function rankName({ group, kind }: FunctionName, other: FunctionName): number | undefined {
   const lower = kind.toLowerCase();
   const otherLower = other.kind.toLowerCase();
   const letters = lower === otherLower ? 0 : lettersBetween(lower, otherLower);

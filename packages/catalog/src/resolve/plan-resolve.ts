@@ -42,7 +42,7 @@ export type ResolvePlan =
  * catalog after the match is not read, so it may be unavailable.
  */
 export function planResolve(request: ResolveRequest, catalogs: readonly SearchedCatalog[]): ResolvePlan {
-  const { version: wanted, ...name } = functionOf(request);
+  const { version: wanted, ...name } = parseFunction(request);
   const near: NearFunction[] = [];
   for (const [index, { answer }] of catalogs.entries()) {
     if (answer === undefined) return { type: 'read', index };
@@ -64,7 +64,7 @@ export function planResolve(request: ResolveRequest, catalogs: readonly Searched
 }
 
 /** Splits `GROUP/VERSION`. The core API group is empty; no function has it. */
-export function functionOf({ apiVersion, kind }: ResolveRequest): FunctionName & {
+export function parseFunction({ apiVersion, kind }: ResolveRequest): FunctionName & {
   version: string;
 } {
   const slash = apiVersion.lastIndexOf('/');

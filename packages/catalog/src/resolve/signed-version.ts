@@ -13,10 +13,10 @@ export function unsignedField(entry: FunctionVersion, signed: FunctionVersion): 
   const fields = [...new Set([...Object.keys(rest), ...Object.keys(signedRest)])] as (keyof typeof rest)[];
   // Maintainers of the function as a whole become those of its API versions where a catalog merges releases.
   const different = fields.find(
-    (field) => field !== 'maintainers' && textOf(rest[field]) !== textOf(signedRest[field]),
+    (field) => field !== 'maintainers' && toText(rest[field]) !== toText(signedRest[field]),
   );
   if (different !== undefined) return different;
-  return textOf(withoutPlaces(served)) === textOf(withoutPlaces(runtime)) ? undefined : 'runtime';
+  return toText(withoutPlaces(served)) === toText(withoutPlaces(runtime)) ? undefined : 'runtime';
 }
 
 /** The runtime with every reference that a digest identifies replaced by that digest. */
@@ -24,6 +24,6 @@ function withoutPlaces(runtime: FunctionRuntime): unknown {
   return mapRuntime(runtime, (rules, declared) => rules.withoutPlaces(declared));
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return value === undefined ? '' : canonicalJson(JSON.parse(JSON.stringify(value)));
 }

@@ -32,14 +32,14 @@ export function runtimeRules<Kind extends RuntimeKind>(
 }
 
 /** The rules of the kind of a pinned runtime. */
-export function rulesOf<Runtime extends PinnedRuntime>({
+export function findRules<Runtime extends PinnedRuntime>({
   type,
 }: Runtime): CatalogRuntime<RuntimeValues[RuntimeKind], Runtime> {
   return RUNTIMES[type] as unknown as CatalogRuntime<RuntimeValues[RuntimeKind], Runtime>;
 }
 
 export function pinnedPrograms(runtime: PinnedRuntime): PinnedProgram[] {
-  return rulesOf(runtime).pinnedPrograms(runtime);
+  return findRules(runtime).pinnedPrograms(runtime);
 }
 
 /** Returns a value for each runtime that a definition has, in the order of `RUNTIME_KINDS`. */

@@ -110,7 +110,10 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
   return {
     ...head,
     digests: Object.fromEntries(
-      SNAPSHOT_RENDITIONS.map((form) => [form, digestOf(builtCatalogPieces({ ...head, entries }, form))]),
+      SNAPSHOT_RENDITIONS.map((form) => [
+        form,
+        computeDigest(builtCatalogPieces({ ...head, entries }, form)),
+      ]),
     ) as Record<SnapshotRendition, Digest>,
     ...defined({ sources: material.reported.length === 0 ? undefined : material.reported }),
     count: entries.length,
@@ -214,7 +217,7 @@ function collectInputs(
 /** Entries are small, so one call per format and entry would dominate the time. */
 const HASHED_CHARACTERS = 65_536;
 
-function digestOf(pieces: Iterable<string>): Digest {
+function computeDigest(pieces: Iterable<string>): Digest {
   const hash = createHash('sha256');
   let pending = '';
   for (const piece of pieces) {

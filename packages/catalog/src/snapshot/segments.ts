@@ -96,8 +96,8 @@ export function rangesToSplit(
   }
   return ranges.map(({ first, end }) =>
     defined({
-      from: first === 0 ? undefined : nameOf(segments[first]!),
-      to: end >= segments.length ? undefined : nameOf(segments[end]!),
+      from: first === 0 ? undefined : pickName(segments[first]!),
+      to: end >= segments.length ? undefined : pickName(segments[end]!),
     }),
   );
 }
@@ -114,6 +114,6 @@ function lastAtOrBefore(segments: readonly FunctionName[], name: FunctionName): 
   return low - 1;
 }
 
-function nameOf({ group, kind }: FunctionName): FunctionName {
+function pickName({ group, kind }: FunctionName): FunctionName {
   return { group, kind };
 }

@@ -192,14 +192,14 @@ function nextCopy(
 
 function entryChanges({ known, outcome, now }: RefreshInput): Pick<SourceRefresh, 'put' | 'removed'> {
   if (outcome.outcome !== 'fetched') return { put: [], removed: [] };
-  const nameOf = ({ group, kind, definition }: UpstreamEntryName) => `${group}/${kind} ${definition}`;
-  const before = new Set(known.map(nameOf));
-  const after = new Set([...outcome.entries, ...(outcome.unchanged ?? [])].map(nameOf));
+  const entryKey = ({ group, kind, definition }: UpstreamEntryName) => `${group}/${kind} ${definition}`;
+  const before = new Set(known.map(entryKey));
+  const after = new Set([...outcome.entries, ...(outcome.unchanged ?? [])].map(entryKey));
   return {
     put: outcome.entries
-      .filter((entry) => !before.has(nameOf(entry)))
+      .filter((entry) => !before.has(entryKey(entry)))
       .map((entry) => ({ ...entry, firstSeen: now })),
-    removed: known.filter((entry) => !after.has(nameOf(entry))),
+    removed: known.filter((entry) => !after.has(entryKey(entry))),
   };
 }
 

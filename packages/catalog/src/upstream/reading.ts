@@ -9,13 +9,13 @@ export type Reading = Pick<UpstreamCatalog, 'defaults' | 'format' | 'group' | 'g
 /** The version of the converters. Copies that an earlier version read are read again. */
 const CONVERTER_REVISION = 2;
 
-export function readingOf({ defaults, format, group, groups }: Reading): Reading {
+export function pickReading({ defaults, format, group, groups }: Reading): Reading {
   return defined({ defaults, format, group, groups });
 }
 
 /** Identifies how a copy was read, so that it is read again after a change. Undefined for a plain catalog. */
 export function readingDigest(upstream: Reading): Digest | undefined {
-  const reading = readingOf(upstream);
+  const reading = pickReading(upstream);
   if (Object.keys(reading).length === 0) return undefined;
   const revision = reading.format === undefined ? {} : { revision: CONVERTER_REVISION };
   return sha256(canonicalJson({ ...reading, ...revision }));
@@ -25,7 +25,7 @@ export function readingDigest(upstream: Reading): Digest | undefined {
 const KPT_METADATA = /(?:^|[-_.])metadata\.(?:ya?ml|json)$/i;
 
 /** Returns what to read of the folder of a source; nothing for a catalog. */
-export function folderOf({ format, releases = 'folders', paths }: UpstreamCatalog): {
+export function folderReading({ format, releases = 'folders', paths }: UpstreamCatalog): {
   folder?: { releases: 'folders' | 'tags'; paths?: readonly string[]; names?: RegExp };
 } {
   if (format === undefined) return {};

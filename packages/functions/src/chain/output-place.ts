@@ -7,7 +7,7 @@ import type { Resource } from '../resource-list/resource.js';
 import type { StepInput } from './step-input.js';
 
 /** Returns where a function wants a resource to be. A resource without a path gets one from its name. */
-export function placeOf(
+export function outputPlace(
   identity: ResourceIdentity,
   origin: Resource | undefined,
   { packagePath, name }: StepInput,

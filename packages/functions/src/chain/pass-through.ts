@@ -1,6 +1,6 @@
 import { copyComments, type ResourceNode, readResourceList, syncOrder } from '@krmhub/schema/resource-yaml';
 import { itemText } from '../resource-list/item-text.js';
-import { bodyOf } from '../resource-list/read-resources.js';
+import { readBody } from '../resource-list/read-resources.js';
 import { Resource } from '../resource-list/resource.js';
 import type { ResourceBody } from '../resource-list/resource-body.js';
 import { itemList } from '../resource-list/split-items.js';
@@ -50,6 +50,6 @@ export function passAll(resources: readonly Resource[], endsText: boolean): Step
 function pass(resource: Resource, isLast: boolean): ResourceBody {
   const node = readResourceList(itemList(itemText(resource, undefined), isLast), resource.path).items[0]!;
   copyLost(resource, node);
-  const body = bodyOf(node, resource.seqIndent);
+  const body = readBody(node, resource.seqIndent);
   return body.text() === resource.text() ? resource.body : body;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import { fromJson, readResourceList, toJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../output/run-result.js';
-import { filesOf } from '../package-files/plan-write.js';
+import { formatFiles } from '../package-files/plan-write.js';
 import { encodeResourceList } from '../resource-list/encode.js';
 import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
@@ -184,7 +184,7 @@ functionConfig:
     const file = `apiVersion: v1\nkind: ConfigMap\n${metadata}`;
     const read = readResources(file, { path: 'x.yaml' });
     const { resources: same } = await runChain(read, [step((text) => `${text}\n`)]);
-    expect(filesOf(same).get('x.yaml')).toBe(file);
+    expect(formatFiles(same).get('x.yaml')).toBe(file);
     // As PyYAML: an alias is what it stands for.
     const expand = (text: string) => {
       const items = readResourceList(text, '').items.map((item) => ({
@@ -194,7 +194,7 @@ functionConfig:
       return writeDocument(fromJson({ apiVersion: 'config.kubernetes.io/v1', kind: 'ResourceList', items }));
     };
     const { resources: after } = await runChain(read, [step(expand)]);
-    const written = filesOf(after).get('x.yaml')!;
+    const written = formatFiles(after).get('x.yaml')!;
     expect(written).not.toContain('config.kubernetes.io');
     expect(written).toContain(expected);
   });
@@ -307,7 +307,7 @@ functionConfig:
     expect(rendered.resources.map(({ path }) => path)).toContain('etc/web.yaml');
     const { resources: after } = await runChain(resources(), [move]);
     expect(after.map(({ path }) => path)).toContain('/etc/web.yaml');
-    expect(() => filesOf(after)).toThrow(
+    expect(() => formatFiles(after)).toThrow(
       'cannot write /etc/web.yaml: package paths may not be absolute paths',
     );
   });

@@ -3,17 +3,17 @@
  * annotations of the orchestrator there too, and many functions write what an alias stands for in place of it. They must
  * not get into the file.
  */
-import { field, type ResourceNode, rootOf } from '@krmhub/schema/resource-yaml';
+import { documentRoot, field, type ResourceNode } from '@krmhub/schema/resource-yaml';
 import { OWN_ANNOTATIONS } from '../resource-list/annotations.js';
 import type { Resource } from '../resource-list/resource.js';
 
 /** Removes the annotations of the orchestrator from where the function got them by an alias. */
 export function removeShared(origin: Resource, output: ResourceNode): void {
   if (!origin.text().includes('*')) return;
-  const before = field(rootOf(origin.node()), 'metadata');
+  const before = field(documentRoot(origin.node()), 'metadata');
   const isShared = [before, field(before, 'annotations')].some((one) => (one?.anchor ?? '') !== '');
   if (!isShared) return;
-  const root = rootOf(output);
+  const root = documentRoot(output);
   remove(root, field(field(root, 'metadata'), 'annotations'));
 }
 

@@ -16,10 +16,10 @@ import {
 import { decodeText } from '../resource-list/decode-text.js';
 import type { ResourceIdentity } from '../resource-list/identity.js';
 import { readIdentity } from '../resource-list/read-identity.js';
-import { bodyOf } from '../resource-list/read-resources.js';
+import { readBody } from '../resource-list/read-resources.js';
 import { Resource } from '../resource-list/resource.js';
 import { itemList, splitItems } from '../resource-list/split-items.js';
-import { placeOf } from './output-place.js';
+import { outputPlace } from './output-place.js';
 import { copyLost, passThrough } from './pass-through.js';
 import { removeShared } from './shared-annotations.js';
 import type { StepInput, StepOutput } from './step-input.js';
@@ -113,16 +113,16 @@ class Collected implements StepOutput {
 function fromNode(node: ResourceNode, input: StepInput): { at: number | undefined; resource: Resource } {
   const identity = readIdentity(node);
   const { annotations } = identity;
-  const at = originOf(annotations[ID] ?? annotations[LEGACY_ID], input);
+  const at = findOrigin(annotations[ID] ?? annotations[LEGACY_ID], input);
   const origin = at === undefined ? undefined : input.resources[at];
-  const place = placeOf(identity, origin, input);
+  const place = outputPlace(identity, origin, input);
   for (const key of foreignAnnotations(identity, origin)) removeAnnotation(node, key);
   if (origin !== undefined) {
     removeShared(origin, node);
     copyLost(origin, node);
   }
   const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
-  const body = bodyOf(node, seqIndent);
+  const body = readBody(node, seqIndent);
   if (input.isLarge) body.dropModel();
   return { at, resource: new Resource(body, place) };
 }
@@ -137,7 +137,7 @@ function foreignAnnotations({ annotations }: ResourceIdentity, origin: Resource 
   );
 }
 
-function originOf(id: string | undefined, { resources }: StepInput): number | undefined {
+function findOrigin(id: string | undefined, { resources }: StepInput): number | undefined {
   if (id === undefined || !/^\d{1,9}$/.test(id)) return undefined;
   const at = Number(id) - 1;
   return at >= 0 && at < resources.length ? at : undefined;

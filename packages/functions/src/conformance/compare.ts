@@ -11,7 +11,7 @@ export function canonical(value: JsonValue): string {
 }
 
 /** As messages name a resource. */
-export function nameOf(item: JsonObject): string {
+export function resourceName(item: JsonObject): string {
   const metadata = objectField(item, 'metadata');
   const namespace = textField(metadata, 'namespace');
   const name = textField(metadata, 'name') ?? '';
@@ -32,9 +32,11 @@ export function setDifference(
       left.splice(at, 1);
       continue;
     }
-    const other = now.find((one) => nameOf(one) === nameOf(item) && left.includes(canonical(one)));
-    if (other === undefined) return `${nameOf(item)} is missing`;
-    return `${nameOf(item)} differs at ${firstDifference(item, other) ?? 'its root'}`;
+    const other = now.find(
+      (one) => resourceName(one) === resourceName(item) && left.includes(canonical(one)),
+    );
+    if (other === undefined) return `${resourceName(item)} is missing`;
+    return `${resourceName(item)} differs at ${firstDifference(item, other) ?? 'its root'}`;
   }
   return undefined;
 }

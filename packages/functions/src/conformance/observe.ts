@@ -35,13 +35,13 @@ export async function observe(run: RunFunction, input: string): Promise<Observat
       items: [],
       results: undefined,
       failure: message,
-      hasExplained: textOf(stderr) !== '',
+      hasExplained: decodeText(stderr) !== '',
     };
   }
   const read = readOutput(result.output);
   const { exitCode } = result;
   const list = 'problem' in read ? { items: [], results: undefined } : read;
-  const said = errorOf(list.results) ?? textOf(result.stderr).split('\n')[0]!;
+  const said = findError(list.results) ?? decodeText(result.stderr).split('\n')[0]!;
   if (exitCode === 0) {
     const problem = 'problem' in read ? { failure: `its output ${read.problem}` } : {};
     return { result, exitCode, ...list, ...problem, hasExplained: said !== '' };
@@ -86,12 +86,12 @@ function itemProblem(item: JsonValue): string | undefined {
   return textField(objectField(item, 'metadata'), 'name') ? undefined : 'without metadata.name';
 }
 
-function errorOf(results: JsonValue | undefined): string | undefined {
+function findError(results: JsonValue | undefined): string | undefined {
   if (!Array.isArray(results)) return undefined;
   const error = results.find((one) => (textField(one, 'severity') ?? 'error') === 'error');
   return textField(error, 'message');
 }
 
-function textOf(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString().trim();
 }

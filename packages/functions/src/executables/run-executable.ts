@@ -76,7 +76,7 @@ export async function runExecutable(
     await copy.close();
     const interpreter = run.sandbox && (await findHiddenInterpreter(run));
     if (interpreter?.isShown === false) throw interpreterFailure(name, interpreter, NOT_STARTED);
-    const command = limited(await commandOf(run, file), limits);
+    const command = limited(await buildCommand(run, file), limits);
     const extraInput = run.sandbox && sandboxFilter(run.sandbox);
     const result = await runProgram({ ...command, cwd: run.cwd, input, extraInput, limits, signal });
     const finished = finishRun(result, { name, input, limits, isWrapped: run.sandbox !== undefined, signal });
@@ -103,7 +103,7 @@ function interpreterFailure(name: string, { file }: HiddenInterpreter, run: Fail
   );
 }
 
-async function commandOf(
+async function buildCommand(
   { sandbox, args = [], cwd, env, network, home, secrets }: ExecRun,
   file: string,
 ): Promise<Command> {

@@ -40,7 +40,7 @@ export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
   const [first] = documents;
   // Every line is indented, or the document is a list.
   if (first === undefined) return fromValue(text, bytes.byteLength);
-  const kind = scalarOf(text, first, 'kind');
+  const kind = readScalar(text, first, 'kind');
   if (documents.length > 1) {
     return { type: 'other', what: `${documents.length} YAML documents, the first of them ${describe(kind)}` };
   }
@@ -108,7 +108,7 @@ function scanTopLevel(text: string): { documents: Section[][] } | { unexpected: 
 }
 
 /** The value of a key that is a word on its line. */
-function scalarOf(text: string, sections: readonly Section[], name: string): string | undefined {
+function readScalar(text: string, sections: readonly Section[], name: string): string | undefined {
   const section = sections.find(({ key }) => key === name);
   if (section === undefined) return undefined;
   const value = text.slice(section.start, section.end).replace(/^[^:]*:/, '');

@@ -18,7 +18,7 @@ import { applyWrite } from './apply-write.js';
 import { planWrite } from './plan-write.js';
 import { type Package, readPackage } from './read-package.js';
 import { recoverPackage } from './recover-package.js';
-import { makePrivateFolder, privateFolderOf } from './write-owner.js';
+import { makePrivateFolder, privateWriteFolder } from './write-owner.js';
 
 usePackageFolders();
 
@@ -197,7 +197,7 @@ describe('applyWrite', () => {
 describe('recoverPackage', () => {
   it('removes what a killed process had prepared', async () => {
     const { folder } = await opened();
-    const gone = privateFolderOf(folder, { id: 4_194_305, start: 1 });
+    const gone = privateWriteFolder(folder, { id: 4_194_305, start: 1 });
     mkdirSync(gone);
     writeFileSync(path.join(gone, 'new.0'), 'x');
     await recoverPackage(folder);
@@ -207,7 +207,7 @@ describe('recoverPackage', () => {
 
   it('leaves what a process prepares that runs', async () => {
     const { folder } = await opened();
-    const prepared = [privateFolderOf(folder), privateFolderOf(folder, { id: process.ppid, start: 0 })];
+    const prepared = [privateWriteFolder(folder), privateWriteFolder(folder, { id: process.ppid, start: 0 })];
     for (const place of prepared) makePrivateFolder(place);
     await recoverPackage(folder);
     expect(prepared.map((place) => existsSync(place))).toEqual([true, true]);

@@ -24,9 +24,9 @@ import {
   finishWrite,
   giveUp,
   makePrivateFolder,
-  privateFolderOf,
+  privateWriteFolder,
   removeFolder,
-  writeFolderOf,
+  writeFolderPath,
 } from './write-owner.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
@@ -56,7 +56,7 @@ export async function applyWrite(
   checkWritable(files, plan);
   const { folder } = files;
   const endGuard = guardWrite(folder);
-  const prepared = privateFolderOf(folder);
+  const prepared = privateWriteFolder(folder);
   let isSettled = true;
   try {
     const journal = await stage(files, plan, prepared);
@@ -79,7 +79,7 @@ function checkWritable({ folder }: PackageFiles, plan: WritePlan): void {
   const folders = new Set<string>();
   for (const { type, path: at } of plan.changes) {
     const place = path.join(folder, at);
-    const { existing } = parentOf(folder, at);
+    const { existing } = findParent(folder, at);
     try {
       if (type !== 'create') accessSync(place, constants.W_OK);
       if (!folders.has(existing)) accessSync(existing, constants.W_OK | constants.X_OK);
@@ -92,7 +92,7 @@ function checkWritable({ folder }: PackageFiles, plan: WritePlan): void {
 }
 
 /** Returns the innermost folder of a file that exists, and those that do not. A link is not a folder. */
-function parentOf(folder: string, at: string): { existing: string; missing: string[] } {
+function findParent(folder: string, at: string): { existing: string; missing: string[] } {
   const parts = at.split('/').slice(0, -1);
   for (let count = 1; count <= parts.length; count++) {
     const inner = parts.slice(0, count).join('/');
@@ -118,7 +118,7 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
   const written = new Map([...files.files.values()].map((file) => [writtenPath(file), file]));
   for (const [index, change] of plan.changes.entries()) {
     const { path: at } = change;
-    const { existing, missing } = parentOf(folder, at);
+    const { existing, missing } = findParent(folder, at);
     checkDevice(folder, existing, at);
     for (const one of missing) folders.add(one);
     const entry: JournalEntry = { path: at, isCreated: change.type === 'create' };
@@ -163,7 +163,7 @@ function checkDevice(folder: string, existing: string, at: string): void {
 
 /** Only one write of a package is between here and its end. */
 async function lock(folder: string, prepared: string): Promise<void> {
-  const writeFolder = writeFolderOf(folder);
+  const writeFolder = writeFolderPath(folder);
   for (;;) {
     try {
       renameSync(prepared, writeFolder);
@@ -189,7 +189,7 @@ interface Outcome {
 /** Changes all files, or none. */
 function settle(files: PackageFiles, plan: WritePlan, journal: Journal, limits: PackageLimits): Outcome {
   const { folder } = files;
-  const writeFolder = writeFolderOf(folder);
+  const writeFolder = writeFolderPath(folder);
   const outcome: Outcome = { isSettled: false };
   let isDecided = false;
   try {

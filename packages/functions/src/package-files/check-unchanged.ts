@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { PackageLimits } from './limits.js';
 import { type PackageFiles, writtenPath } from './package-file.js';
-import { listPackage, versionOf } from './walk-package.js';
+import { fileVersion, listPackage } from './walk-package.js';
 import type { WritePlan } from './write-plan.js';
 
 /**
@@ -25,7 +25,7 @@ export function checkUnchanged(
     if (listed.get(file.path) !== written) throw changedMeanwhile(file.path, 'was changed');
     const place = path.join(folder, written);
     const stat = lstatSync(place, { bigint: true });
-    const now = versionOf(stat);
+    const now = fileVersion(stat);
     const isSame =
       now.inode === file.version.inode &&
       now.size === file.version.size &&

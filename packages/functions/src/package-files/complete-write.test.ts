@@ -14,7 +14,7 @@ import { folderContent, packageFolder, usePackageFolders } from '../testing/pack
 import { applyJournal, undoJournal, versionText } from './complete-write.js';
 import { decideUndo, JOURNAL, type Journal } from './journal.js';
 import { recoverPackage } from './recover-package.js';
-import { OWNER_FOLDER, readOwner, takeOver, writeFolderOf } from './write-owner.js';
+import { OWNER_FOLDER, readOwner, takeOver, writeFolderPath } from './write-owner.js';
 
 usePackageFolders();
 
@@ -33,7 +33,7 @@ const JOURNAL_OF_CHANGES: Journal = {
 /** A write that was decided by a process that has ended. */
 function decided(journal: Journal = JOURNAL_OF_CHANGES) {
   const folder = packageFolder(BEFORE);
-  const writeFolder = writeFolderOf(folder);
+  const writeFolder = writeFolderPath(folder);
   mkdirSync(writeFolder);
   writeOwner(writeFolder, '4194305.1');
   for (const [name, text] of Object.entries({ 'new.0': 'new a', 'new.1': 'new d', 'new.3': 'new b' })) {
@@ -183,7 +183,7 @@ describe('recoverPackage', () => {
   it('does not use a linked folder of a write', async () => {
     const { folder, writeFolder } = decided();
     const other = packageFolder(BEFORE);
-    symlinkSync(writeFolder, writeFolderOf(other));
+    symlinkSync(writeFolder, writeFolderPath(other));
     await expect(recoverPackage(other)).rejects.toMatchObject({ code: 'conflict' });
     expect(readFileSync(path.join(other, 'a.yaml'), 'utf8')).toBe('old a');
     expect(readFileSync(path.join(folder, 'a.yaml'), 'utf8')).toBe('old a');

@@ -19,7 +19,7 @@ export function planWrite(
   resources: readonly Resource[],
   { maxFileBytes }: Pick<PackageLimits, 'maxFileBytes'> = PACKAGE_LIMITS,
 ): WritePlan {
-  const after = filesOf(resources);
+  const after = formatFiles(resources);
   const changes: FileChange[] = [];
   const written = new Map<string, { at: string; text: string }>();
   for (const [at, text] of after) {
@@ -64,7 +64,7 @@ function tooLarge(at: string, maxFileBytes: number): KrmhubError {
 }
 
 /** Returns the text of each file. Throws `invalid-document` for a path outside of the package. */
-export function filesOf(resources: readonly Resource[]): Map<string, string> {
+export function formatFiles(resources: readonly Resource[]): Map<string, string> {
   const groups = new Map<string, Resource[]>();
   for (const resource of placed(resources)) {
     const at = path.posix.normalize(resource.path);

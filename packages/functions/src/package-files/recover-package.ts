@@ -11,12 +11,12 @@ import {
   finishWrite,
   giveUp,
   isActive,
-  processOf,
+  parseProcess,
   readOwner,
   removeFolder,
   takeOver,
   type WriteOwner,
-  writeFolderOf,
+  writeFolderPath,
 } from './write-owner.js';
 
 export interface RecoverOptions {
@@ -42,7 +42,7 @@ export async function recoverPackage(
 ): Promise<Recovery | undefined> {
   let recovery: Recovery | undefined;
   const deadline = performance.now() + waitMilliseconds;
-  const writeFolder = writeFolderOf(folder);
+  const writeFolder = writeFolderPath(folder);
   for (;;) {
     const names = attempt(`cannot read ${folder}`, () => readdirSync(folder)).filter(isWriteFolder);
     removeAbandoned(folder, names);
@@ -88,7 +88,7 @@ function removeAbandoned(folder: string, names: readonly string[]): void {
   const own = ownProcess();
   for (const name of names) {
     if (name === WRITE_FOLDER) continue;
-    const writer = processOf(name);
+    const writer = parseProcess(name);
     const isOwn = writer.id === own.id && writer.start === own.start;
     if (!isOwn && !isRunning(writer)) removeFolder(path.join(folder, name));
   }

@@ -204,7 +204,7 @@ export function readPackageFile(folder: string, at: string, maxBytes: number): P
       return {
         path: at,
         text: decodeText(bytes, at, { isFile: true }),
-        version: versionOf(stat),
+        version: fileVersion(stat),
         mode: Number(stat.mode) & 0o7777,
         owner: Number(stat.uid),
         group: Number(stat.gid),
@@ -215,7 +215,7 @@ export function readPackageFile(folder: string, at: string, maxBytes: number): P
   });
 }
 
-export function versionOf(stat: {
+export function fileVersion(stat: {
   ino: bigint;
   size: bigint;
   mtimeNs: bigint;

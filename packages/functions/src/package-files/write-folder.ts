@@ -4,14 +4,14 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { watchFolder } from '../process/parent-watch.js';
 import type { Resource } from '../resource-list/resource.js';
 import { attempt, errorCode, fileError } from './file-error.js';
-import { filesOf } from './plan-write.js';
+import { formatFiles } from './plan-write.js';
 
 /**
  * Writes resources into a new folder, whole or not at all, also if krmhub is killed. Throws `conflict` if something of
  * that name exists, `storage-full`, `unavailable`.
  */
 export function writeFolder(folder: string, resources: readonly Resource[]): void {
-  const texts = filesOf(resources);
+  const texts = formatFiles(resources);
   const target = path.resolve(folder);
   const existing = attempt(`cannot write ${folder}`, () => lstatSync(target, { throwIfNoEntry: false }));
   if (existing !== undefined) throw taken(folder);

@@ -26,17 +26,17 @@ const MAX_INODE_BYTES = 100;
 /** Folders of this process have different names. */
 let count = Date.now();
 
-export function writeFolderOf(folder: string): string {
+export function writeFolderPath(folder: string): string {
   return path.join(folder, WRITE_FOLDER);
 }
 
 /** A new name for the folder of a write that is prepared, or of which the files only have to be removed. */
-export function privateFolderOf(folder: string, { id, start }: ProcessIdentity = ownProcess()): string {
+export function privateWriteFolder(folder: string, { id, start }: ProcessIdentity = ownProcess()): string {
   return path.join(folder, `${WRITE_FOLDER}.${id}.${start}.${count++}`);
 }
 
 /** The process in the name of such a folder. */
-export function processOf(name: string): ProcessIdentity {
+export function parseProcess(name: string): ProcessIdentity {
   const [id, start] = name.slice(WRITE_FOLDER.length + 1).split('.');
   return { id: Number(id), start: Number(start) };
 }
@@ -49,7 +49,7 @@ export function makePrivateFolder(place: string): string[] {
   const owners = path.join(place, OWNER_FOLDER);
   mkdirSync(owners);
   const write = path.basename(place).slice(WRITE_FOLDER.length + 1);
-  const file = path.join(owners, nameOf({ write, holder: ownProcess() }));
+  const file = path.join(owners, folderName({ write, holder: ownProcess() }));
   writeFileSync(file, String(lstatSync(place, { bigint: true }).ino));
   return [file, owners];
 }
@@ -80,7 +80,7 @@ function ownerIn(owners: string, inode: bigint): WriteOwner | undefined {
   }
 }
 
-function nameOf({ write, holder }: WriteOwner): string {
+function folderName({ write, holder }: WriteOwner): string {
   return `${write}.${holder === undefined ? 'ended' : `${holder.id}.${holder.start}`}`;
 }
 
@@ -113,7 +113,7 @@ export function giveUp(writeFolder: string): void {
 function rename(writeFolder: string, from: WriteOwner, to: WriteOwner): boolean {
   const owners = path.join(writeFolder, OWNER_FOLDER);
   try {
-    renameSync(path.join(owners, nameOf(from)), path.join(owners, nameOf(to)));
+    renameSync(path.join(owners, folderName(from)), path.join(owners, folderName(to)));
     return true;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false;
@@ -123,9 +123,9 @@ function rename(writeFolder: string, from: WriteOwner, to: WriteOwner): boolean 
 
 /** Marks a write on which this process acts as done, and removes its files. */
 export function finishWrite(folder: string): void {
-  const done = privateFolderOf(folder);
+  const done = privateWriteFolder(folder);
   try {
-    renameSync(writeFolderOf(folder), done);
+    renameSync(writeFolderPath(folder), done);
   } catch (error) {
     // The user has removed it.
     if (errorCode(error) === 'ENOENT') return;

@@ -3,12 +3,12 @@ import { defined } from '@krmhub/schema/defined';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
+  documentRoot,
   field,
   fromJson,
   type ResourceDocument,
   type ResourceNode,
   readResources,
-  rootOf,
   type SequenceIndent,
   STYLE,
   textNode,
@@ -26,7 +26,7 @@ import { type RenderOutcome, renderStatus } from './render-status.js';
 export async function editStatus(text: string, outcome: RenderOutcome): Promise<string | undefined> {
   // Most renders say what the one before said. Positions take another library.
   const block = readBlock(text);
-  const old = block === undefined ? undefined : field(rootOf(block.node), 'status');
+  const old = block === undefined ? undefined : field(documentRoot(block.node), 'status');
   const before = old === undefined ? undefined : toJson(old);
   if (before !== undefined && isDeepStrictEqual(before, statusAfter(before, outcome))) return text;
   const { parseKptfile } = await import('./kptfile.js');
@@ -121,7 +121,7 @@ function rewrite(block: string, status: JsonObject, seqIndent: SequenceIndent): 
   if (document === undefined) return undefined;
   const { node } = document;
   const merger = new Merger();
-  const root = rootOf(node);
+  const root = documentRoot(node);
   const old = field(root, 'status');
   const key = root.content[0]!;
   root.content[1] = merger.merge(old, status);

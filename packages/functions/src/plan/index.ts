@@ -24,9 +24,9 @@ export {
 } from './kptfile-content.js';
 export {
   levelOrder,
+  nearestPackage,
   type PackageNode,
   packageFolders,
-  packageOf,
   packageTree,
   renderOrder,
 } from './package-tree.js';

@@ -66,13 +66,13 @@ export interface Kptfile {
 export type SourceReader = (path: Path, value: JsonValue) => string;
 
 /** Returns the content of a Kptfile whose fields have been checked. */
-export function kptfileOf(value: JsonObject, folder: string, source: SourceReader): Kptfile {
+export function toKptfile(value: JsonObject, folder: string, source: SourceReader): Kptfile {
   const metadata = mapping(value.metadata);
-  const annotation = (name: string) => textOf(mapping(metadata.annotations)[name]);
+  const annotation = (name: string) => scalarText(mapping(metadata.annotations)[name]);
   const isSet = (name: string) => annotation(name)?.toLowerCase() === 'true';
   return {
     folder,
-    name: textOf(metadata.name) ?? '',
+    name: scalarText(metadata.name) ?? '',
     catalogs: (annotation(CATALOGS_ANNOTATION) ?? '')
       .split('\n')
       .map((line) => line.trim())
@@ -156,12 +156,12 @@ function readSelector(
 function filled<Name extends string>(
   name: Name,
   value: JsonValue | undefined,
-  text = textOf(value),
+  text = scalarText(value),
 ): { [Key in Name]?: string } {
   return text === undefined || text === '' ? {} : ({ [name]: text } as { [Key in Name]?: string });
 }
 
-export function textOf(value: JsonValue | undefined): string | undefined {
+export function scalarText(value: JsonValue | undefined): string | undefined {
   return value === undefined || value === null || typeof value === 'object' ? undefined : String(value);
 }
 

@@ -3,7 +3,14 @@ import type { Diagnostic, Path, Position, Range, Target } from '@krmhub/schema/d
 import { KrmhubError } from '@krmhub/schema/error';
 import { suggest } from '@krmhub/schema/suggest';
 import { readYaml, type YamlDocument } from '@krmhub/schema/yaml';
-import { isMapping, KPTFILE, type Kptfile, kptfileOf, type SourceReader, textOf } from './kptfile-content.js';
+import {
+  isMapping,
+  KPTFILE,
+  type Kptfile,
+  type SourceReader,
+  scalarText,
+  toKptfile,
+} from './kptfile-content.js';
 import { checkFields, type FieldProblem, KPT_VERSION, KPTFILE_FIELDS } from './kptfile-fields.js';
 
 /** Scalars that parsers read differently: kpt reads each of them as text. */
@@ -52,7 +59,7 @@ export function parseKptfile(text: string, file: string, folder = file): Kptfile
   const problems = checkFields(value, KPTFILE_FIELDS).map((one) => {
     return { ...one, range: document.locate(one.path, one.target) };
   });
-  const kptfile = kptfileOf(value, folder, sourceReader(text, document));
+  const kptfile = toKptfile(value, folder, sourceReader(text, document));
   kptfile.warnings = problems
     .filter(({ isUnknown }) => isUnknown)
     .map((one) => `${position(one.range)}: ${unknownField(one)}`);
@@ -101,7 +108,7 @@ function position(range: Range | undefined): string {
 }
 
 function versionProblem({ apiVersion, kind }: JsonObject, folder: string): NoKptfile | undefined {
-  const [group = '', version = ''] = (textOf(apiVersion) ?? '').split('/');
+  const [group = '', version = ''] = (scalarText(apiVersion) ?? '').split('/');
   if (group === 'kpt.dev' && version === 'v1' && kind === KPTFILE) return undefined;
   if (group === 'kpt.dev' && kind === KPTFILE && /^v1alpha[12]$/.test(version)) {
     return {
@@ -112,7 +119,7 @@ function versionProblem({ apiVersion, kind }: JsonObject, folder: string): NoKpt
           : 'Update the package: https://kpt.dev/installation/migration',
     };
   }
-  const found = `${group}/${version}, Kind=${textOf(kind) ?? ''}`;
+  const found = `${group}/${version}, Kind=${scalarText(kind) ?? ''}`;
   return {
     message: `Kptfile at "${folder}" has an unknown resource type ("${found}")`,
     hint: 'Use apiVersion kpt.dev/v1 and kind Kptfile.',

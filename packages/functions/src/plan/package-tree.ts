@@ -47,7 +47,7 @@ export function levelOrder(root: PackageNode): PackageNode[] {
 }
 
 /** The package that a file belongs to: the nearest folder above it that is one. */
-export function packageOf(file: string, packages: ReadonlySet<string>): string {
+export function nearestPackage(file: string, packages: ReadonlySet<string>): string {
   for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {
     const folder = file.slice(0, end);
     if (packages.has(folder)) return folder;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type ResourceNode, readResources, STYLE } from '@krmhub/schema/resource-yaml';
-import { isMapping, KPTFILE, type Kptfile, kptfileOf } from './kptfile-content.js';
+import { isMapping, KPTFILE, type Kptfile, toKptfile } from './kptfile-content.js';
 import { checkFields, KPTFILE_FIELDS } from './kptfile-fields.js';
 
 /**
@@ -9,16 +9,16 @@ import { checkFields, KPTFILE_FIELDS } from './kptfile-fields.js';
  * or tags: that is for `readKptfile`, which says what is wrong, and where.
  */
 export function readPlainKptfile(text: string, folder: string): Kptfile | undefined {
-  const value = documentOf(text);
+  const value = readDocument(text);
   if (!isMapping(value)) return undefined;
   if (value.apiVersion !== 'kpt.dev/v1' || value.kind !== KPTFILE) return undefined;
   // Warnings have positions.
   if (checkFields(value, KPTFILE_FIELDS).length > 0) return undefined;
   // All scalars are text already.
-  return kptfileOf(value, folder, (_, scalar) => (scalar === null ? '' : String(scalar)));
+  return toKptfile(value, folder, (_, scalar) => (scalar === null ? '' : String(scalar)));
 }
 
-function documentOf(text: string): JsonValue | undefined {
+function readDocument(text: string): JsonValue | undefined {
   try {
     const [document, ...others] = readResources(text, KPTFILE);
     return document === undefined || others.length > 0 ? undefined : textValue(document.node);

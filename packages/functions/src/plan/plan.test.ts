@@ -5,7 +5,7 @@ import { splitCommandLine } from './command-line.js';
 import { configMapText, readConfigArguments, typedConfigText } from './config-arguments.js';
 import { functionScope, isInScope, runOrder } from './declared-functions.js';
 import { requireRuntime } from './declared-runtime.js';
-import { packageOf, packageTree, renderOrder } from './package-tree.js';
+import { nearestPackage, packageTree, renderOrder } from './package-tree.js';
 import { functionResultList, resultLine, summaryLines } from './results-document.js';
 
 const parse = (text: string) =>
@@ -29,7 +29,7 @@ describe('the order of packages', () => {
     const packages = new Set(['', 'db', 'db/storage']);
     expect(
       ['a.yaml', 'db/a.yaml', 'db/x/a.yaml', 'db/storage/x/y/a.yaml', 'dbx/a.yaml'].map((file) =>
-        packageOf(file, packages),
+        nearestPackage(file, packages),
       ),
     ).toEqual(['', 'db', 'db', 'db/storage', '']);
   });

@@ -64,7 +64,7 @@ function matcher(selector: Selector): ResourceFilter {
   return (resource, file = '') =>
     isFile(file) &&
     isWanted(selector.apiVersion, resource.apiVersion) &&
-    isWanted(selector.group, groupOf(resource.apiVersion)) &&
+    isWanted(selector.group, apiGroup(resource.apiVersion)) &&
     isWanted(selector.kind, resource.kind) &&
     isWanted(selector.name, resource.name) &&
     isWanted(selector.namespace, resource.namespace) &&
@@ -80,7 +80,7 @@ function hasAll(found: Readonly<Record<string, string>>, wanted: Readonly<Record
   return Object.entries(wanted).every(([key, value]) => Object.hasOwn(found, key) && found[key] === value);
 }
 
-function groupOf(apiVersion: string): string {
+function apiGroup(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash === -1 ? '' : apiVersion.slice(0, slash);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
-import { peakOf } from './memory-watch.js';
+import { peakMemory } from './memory-watch.js';
 import { runProgram } from './run-program.js';
 
 /** Still there when its output has been read. */
@@ -34,6 +34,6 @@ describe.skipIf(!existsSync('/proc/self/status'))('the memory of a program', () 
 });
 
 it('is unknown for a process that has ended', () => {
-  expect(peakOf('Name:\tcat\nState:\tZ (zombie)\n')).toBeUndefined();
-  expect(peakOf('Name:\tcat\nVmHWM:\t    1684 kB\n')).toBe(1_724_416);
+  expect(peakMemory('Name:\tcat\nState:\tZ (zombie)\n')).toBeUndefined();
+  expect(peakMemory('Name:\tcat\nVmHWM:\t    1684 kB\n')).toBe(1_724_416);
 });

@@ -31,9 +31,9 @@ export class MemoryWatch {
     if (!this.#isStarted) return;
     const queue = [this.#pid];
     for (let at = 0; at < queue.length && at < MAX_PROCESSES; at++) {
-      const peak = peakOf(read(`/proc/${queue[at]}/status`));
+      const peak = peakMemory(read(`/proc/${queue[at]}/status`));
       if (peak !== undefined && peak > (this.#peak ?? 0)) this.#peak = peak;
-      queue.push(...childrenOf(queue[at]!));
+      queue.push(...childProcesses(queue[at]!));
     }
   }
 
@@ -45,12 +45,12 @@ export class MemoryWatch {
 }
 
 /** Returns the peak of the physical memory of a process in bytes, from its status file; undefined after its end. */
-export function peakOf(status: string): number | undefined {
+export function peakMemory(status: string): number | undefined {
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024;
 }
 
-function childrenOf(pid: number): number[] {
+function childProcesses(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
     return threads.flatMap((thread) =>

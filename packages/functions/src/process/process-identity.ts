@@ -8,13 +8,13 @@ export interface ProcessIdentity {
 }
 
 export function ownProcess(): ProcessIdentity {
-  const start = startOf(process.pid);
+  const start = startTime(process.pid);
   return { id: process.pid, start: typeof start === 'number' ? start : 0 };
 }
 
 /** Reports whether a process still runs. Another one with its id does not count where the start can be read. */
 export function isRunning({ id, start }: ProcessIdentity): boolean {
-  const now = startOf(id);
+  const now = startTime(id);
   if (now === 'ended') return false;
   if (now !== undefined) return start === 0 || now === start;
   try {
@@ -27,7 +27,7 @@ export function isRunning({ id, start }: ProcessIdentity): boolean {
 }
 
 /** Of Linux: field 22 of `/proc/PID/stat`. The name of a program may contain spaces and parentheses. */
-function startOf(id: number): number | 'ended' | undefined {
+function startTime(id: number): number | 'ended' | undefined {
   try {
     const stat = readFileSync(`/proc/${id}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

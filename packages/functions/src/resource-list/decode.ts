@@ -10,7 +10,7 @@ import {
 import { type FunctionResult, readResults } from '../output/function-result.js';
 import * as names from './annotations.js';
 import { readIdentity } from './read-identity.js';
-import { bodyOf } from './read-resources.js';
+import { readBody } from './read-resources.js';
 import { Resource } from './resource.js';
 
 /** A ResourceList that the user gave, or the documents of a YAML stream. */
@@ -31,12 +31,12 @@ export function decodeResourceList(text: string): DecodedList {
     ...defined({
       functionConfig: list.functionConfig === undefined ? undefined : writeDocument(list.functionConfig),
     }),
-    results: resultsOf(list),
+    results: decodeResults(list),
     wrapped: list.kind !== '',
   };
 }
 
-export function resultsOf({ results }: ResourceListNode): FunctionResult[] {
+export function decodeResults({ results }: ResourceListNode): FunctionResult[] {
   if (results === undefined) return [];
   const read = readResults(toJson(results));
   if (read.ok) return read.results;
@@ -46,7 +46,7 @@ export function resultsOf({ results }: ResourceListNode): FunctionResult[] {
 /** Takes the place of a resource from its annotations. */
 function placedResource(node: ResourceNode): Resource {
   const { annotations } = readIdentity(node);
-  const body = bodyOf(node, annotations[names.SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact');
+  const body = readBody(node, annotations[names.SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact');
   return new Resource(body, {
     path: annotations[names.PATH] ?? annotations[names.LEGACY_PATH] ?? '',
     index: readIndex(annotations[names.INDEX] ?? annotations[names.LEGACY_INDEX]),

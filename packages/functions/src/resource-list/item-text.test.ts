@@ -1,4 +1,4 @@
-import { readResourceList, rootOf, setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
+import { documentRoot, readResourceList, setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
 import { describe, expect, it } from 'vitest';
 import { decodeResourceList } from './decode.js';
 import { encodeResourceList } from './encode.js';
@@ -40,7 +40,7 @@ describe('an item of a ResourceList', () => {
   it.each(Object.entries(DOCUMENTS))('is what the model writes, for %s', (_, text) => {
     const [resource] = readResources(text, { path: 'a.yaml' });
     // kyaml leaves out the comments of the document, which is not the item.
-    const node = rootOf(resource!.node()).clone();
+    const node = documentRoot(resource!.node()).clone();
     for (const [key, value] of itemAnnotations(resource!)) setAnnotation(node, key, value);
     const list = encodeResourceList([resource!]);
     const [item] = readResourceList(list, 'list').items;
@@ -57,7 +57,7 @@ describe('an item of a ResourceList', () => {
     const [decoded] = decodeResourceList(encodeResourceList([resource!])).resources;
     expect(decoded).toMatchObject({ path: 'inner/a.yaml', index: 0, seqIndent: resource!.seqIndent });
     expect(decoded!.identity).toEqual(resource!.identity);
-    expect(decoded!.text()).toBe(writeDocument(rootOf(resource!.node()), resource!));
+    expect(decoded!.text()).toBe(writeDocument(documentRoot(resource!.node()), resource!));
   });
 
   it('finds annotations in the text of the usual documents, without the model', () => {

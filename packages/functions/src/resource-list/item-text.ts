@@ -1,7 +1,7 @@
 import {
   annotations,
+  documentRoot,
   fieldAt,
-  rootOf,
   STYLE,
   setAnnotation,
   writeResourceList,
@@ -59,7 +59,7 @@ export function itemText(resource: Resource, id: number | undefined, isKept = tr
 
 /** Returns an item as kyaml writes it from the model. */
 export function writtenItem(resource: Resource, ids: readonly [string, string][]): string {
-  const node = rootOf(resource.node()).clone();
+  const node = documentRoot(resource.node()).clone();
   insertAnnotations(node, resource.body.annotationsPlace);
   // kyaml writes it into the next item.
   node.foot = '';

@@ -2,7 +2,7 @@ import { type ResourceNode, readDocument, writeDocument } from '@krmhub/schema/r
 import { expect, it } from 'vitest';
 import { itemText } from './item-text.js';
 import { keepComments, restoreComments } from './kept-comments.js';
-import { bodyOf } from './read-resources.js';
+import { readBody } from './read-resources.js';
 import { Resource } from './resource.js';
 
 const TEXT = `# header
@@ -54,7 +54,7 @@ it('keeps texts and comments of a resource without its model', () => {
   const model = readDocument(TEXT, 'a.yaml')!;
   // The text does not tell that it is a comment of the value.
   model.content[0]!.content.at(-1)!.foot = '# below the value';
-  const one = new Resource(bodyOf(model, 'wide'), { path: 'a.yaml', index: 0, packagePath: '' });
+  const one = new Resource(readBody(model, 'wide'), { path: 'a.yaml', index: 0, packagePath: '' });
   const state = () => [one.text(), itemText(one, 1, false), commentsOf(one.node())];
   const before = state();
   one.body.dropModel();

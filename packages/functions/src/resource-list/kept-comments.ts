@@ -1,4 +1,4 @@
-import { type ResourceNode, rootOf } from '@krmhub/schema/resource-yaml';
+import { documentRoot, type ResourceNode } from '@krmhub/schema/resource-yaml';
 
 /** The comments of a model, which its text does not tell: one of several nodes can have them. */
 export interface KeptComments {
@@ -25,7 +25,7 @@ export function keepComments(model: ResourceNode): KeptComments {
 
 /** Gives the comments back to a model that was read from the text of the first one. Returns the model. */
 export function restoreComments(document: ResourceNode, kept: KeptComments): ResourceNode {
-  const model = kept.isDocument ? document : rootOf(document);
+  const model = kept.isDocument ? document : documentRoot(document);
   const found: ResourceNode[] = [];
   visit(model, (node) => found.push(node));
   if (found.length !== kept.nodes) return model;

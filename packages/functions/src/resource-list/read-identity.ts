@@ -1,4 +1,4 @@
-import { annotations, fieldAt, identityOf, type ResourceNode } from '@krmhub/schema/resource-yaml';
+import { annotations, fieldAt, type ResourceNode, resourceIdentity } from '@krmhub/schema/resource-yaml';
 import type { ResourceIdentity } from './identity.js';
 
 /** Returns what names a resource. */
@@ -10,13 +10,13 @@ export function readIdentity(node: ResourceNode): ResourceIdentity {
       labels.push([map.content[at]!.value, map.content[at + 1]!.value]);
     }
   }
-  return { ...identityOf(node), labels: recordOf(labels), annotations: recordOf(annotations(node)) };
+  return { ...resourceIdentity(node), labels: toRecord(labels), annotations: toRecord(annotations(node)) };
 }
 
 const EMPTY: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
 
 /** Without a prototype: functions choose the names. */
-export function recordOf(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+export function toRecord(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   let record: Record<string, string> | undefined;
   for (const [key, value] of entries) {
     record ??= Object.create(null) as Record<string, string>;

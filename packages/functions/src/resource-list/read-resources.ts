@@ -1,19 +1,19 @@
 import { defined } from '@krmhub/schema/defined';
 import {
   annotations,
+  documentRoot,
   fieldAt,
   ResourceNode,
   readResources as readDocuments,
   removeAnnotation,
   removeEmptyAnnotations,
-  rootOf,
   type SequenceIndent,
   STYLE,
   setField,
 } from '@krmhub/schema/resource-yaml';
 import { BARE_LIST_KEY, OWN_ANNOTATIONS, PATH } from './annotations.js';
 import { emptyAnnotationsPlace } from './annotations-place.js';
-import { readIdentity, recordOf } from './read-identity.js';
+import { readIdentity, toRecord } from './read-identity.js';
 import { Resource } from './resource.js';
 import { type PlaceQuotes, ResourceBody } from './resource-body.js';
 
@@ -27,7 +27,7 @@ export function readResources(
   }: { path: string; packagePath?: string; dropsModels?: boolean },
 ): Resource[] {
   return readDocuments(text, path).map(({ node, seqIndent }, index) => {
-    const body = bodyOf(wrapped(node), seqIndent);
+    const body = readBody(wrapped(node), seqIndent);
     if (dropsModels) body.dropModel();
     return new Resource(body, { path, index, packagePath });
   });
@@ -37,17 +37,17 @@ export function readResources(
  * Takes the annotations of the orchestrator out of a document. Where they are the only ones, kyaml keeps their place
  * among the fields of `metadata` until it writes a file.
  */
-export function bodyOf(node: ResourceNode, seqIndent: SequenceIndent): ResourceBody {
+export function readBody(node: ResourceNode, seqIndent: SequenceIndent): ResourceBody {
   const identity = readIdentity(node);
   const own = OWN_ANNOTATIONS.filter((key) => identity.annotations[key] !== undefined);
-  const quotes = quotesOf(node);
+  const quotes = readQuotes(node);
   const annotationsBefore = annotationsBeforeOwn(node);
   for (const key of own) removeAnnotation(node, key);
   const annotationsPlace = own.length === 0 ? undefined : emptyAnnotationsPlace(node);
   // kyaml writes none that are empty.
   removeEmptyAnnotations(node);
   if (own.length === 0) return new ResourceBody(node, identity, seqIndent);
-  const others = recordOf(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
+  const others = toRecord(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
   const style = {
     quotes,
     ...defined({ annotationsPlace, annotationsBefore }),
@@ -64,15 +64,15 @@ function annotationsBeforeOwn(node: ResourceNode): number | undefined {
 }
 
 /** The path tells: an index needs quotes in any case. */
-function quotesOf(node: ResourceNode): PlaceQuotes {
+function readQuotes(node: ResourceNode): PlaceQuotes {
   const style = fieldAt(node, ['metadata', 'annotations', PATH])?.style ?? STYLE.singleQuoted;
   if ((style & STYLE.singleQuoted) !== 0) return 'single';
   return (style & STYLE.doubleQuoted) !== 0 ? 'double' : 'needed';
 }
 
 function wrapped(node: ResourceNode): ResourceNode {
-  if (rootOf(node).kind !== 'list') return node;
+  if (documentRoot(node).kind !== 'list') return node;
   const map = new ResourceNode('map', '', 0, '');
-  setField(map, BARE_LIST_KEY, rootOf(node));
+  setField(map, BARE_LIST_KEY, documentRoot(node));
   return map;
 }

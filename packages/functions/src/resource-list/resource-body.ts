@@ -1,9 +1,9 @@
 import type { JsonValue } from '@krmhub/schema/definition';
 import {
+  documentRoot,
   field,
   type ResourceNode,
   readDocument,
-  rootOf,
   type SequenceIndent,
   toJson,
   writeDocument,
@@ -87,7 +87,7 @@ export class ResourceBody {
   /** Whether the document or its root has comments of its own. */
   get hasRootComments(): boolean {
     if (this.#node === undefined) return this.#comments !== undefined && hasRootComments(this.#comments);
-    const nodes = [this.#node, rootOf(this.#node)];
+    const nodes = [this.#node, documentRoot(this.#node)];
     return nodes.some(({ head, line, foot }) => head !== '' || line !== '' || foot !== '');
   }
 

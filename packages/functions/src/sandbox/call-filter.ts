@@ -141,7 +141,7 @@ function filterInstructions(architecture: keyof typeof AUDIT): Instruction[] {
   };
   const allow = leave(ALLOW);
   const refuse = [leave(EPERM)];
-  const ifOneOf = (values: readonly number[], block: readonly Instruction[]) =>
+  const ifAny = (values: readonly number[], block: readonly Instruction[]) =>
     values.flatMap((value) => ifEqual(value, block));
   return [
     load(ARCHITECTURE),
@@ -152,9 +152,9 @@ function filterInstructions(architecture: keyof typeof AUDIT): Instruction[] {
     ...Object.values(REFUSED_CALLS).flatMap((numbers) => call(numbers, refuse)),
     ...call(CLONE3, [leave(ENOSYS)]),
     ...call(CLONE, [load(argument(0)), ...ifAnyBit(NEW_NAMESPACES, refuse), allow]),
-    ...call(PERSONALITY, [load(argument(0)), ...ifOneOf(PERSONALITIES, [allow]), ...refuse]),
-    ...call(SOCKET, [load(argument(0)), ...ifOneOf(REFUSED_FAMILIES, refuse), allow]),
-    ...call(IOCTL, [load(argument(1)), ...ifOneOf(REFUSED_REQUESTS, refuse), allow]),
+    ...call(PERSONALITY, [load(argument(0)), ...ifAny(PERSONALITIES, [allow]), ...refuse]),
+    ...call(SOCKET, [load(argument(0)), ...ifAny(REFUSED_FAMILIES, refuse), allow]),
+    ...call(IOCTL, [load(argument(1)), ...ifAny(REFUSED_REQUESTS, refuse), allow]),
     allow,
   ];
 }

@@ -1,8 +1,8 @@
 import {
   Builtin,
   EvaluationError,
-  elementsOf,
   List,
+  listElements,
   Module,
   str,
   unpackArguments,
@@ -37,8 +37,8 @@ export const CSV = new Module('csv', [
     new Builtin('write_all', (thread, args, kwargs) => {
       const [source, comma = ','] = unpackArguments('write_all', args, kwargs, ['source', 'comma?']);
       const between = separator('write_all', comma);
-      const lines = elementsOf(source!, thread).map((row) => {
-        const fields = elementsOf(row, thread).map((field) => {
+      const lines = listElements(source!, thread).map((row) => {
+        const fields = listElements(row, thread).map((field) => {
           const text = typeof field === 'string' ? field : str(field, thread);
           // Before it is built. Quotes may be doubled.
           thread.step(text.length);

@@ -3,7 +3,7 @@ import { readYamlTree, writeYamlTree, type YamlNode, yamlString } from '@krmhub/
 import { compile, parse, run, type Value } from '@krmhub/starlark';
 import { Context } from './context.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';
-import { describeFailure, failureOf } from './failure-text.js';
+import { createFailure, describeFailure } from './failure-text.js';
 import { loadModule } from './modules.js';
 import { ResourceListFile } from './resource-list-file.js';
 import type { ScriptTask } from './script-task.js';
@@ -33,7 +33,8 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
     run(program, { predeclared: new Map<string, Value>([['ctx', ctx]]), load: loadModule, print });
     return { exitCode: 0, output: file.write() };
   } catch (error) {
-    const failure = error instanceof KrmhubError ? failureOf(error.message) : describeFailure(error, source);
+    const failure =
+      error instanceof KrmhubError ? createFailure(error.message) : describeFailure(error, source);
     if (failure === undefined) throw error;
     print(failure.details.trimEnd());
     return { exitCode: 1, output: failedOutput(file, failure.message) };
@@ -43,17 +44,17 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
 function failedOutput(file: ResourceListFile | undefined, message: string): string {
   const results: YamlNode = {
     kind: 'list',
-    items: [mapOf({ message: yamlString(message), severity: yamlString('error') })],
+    items: [mapNode({ message: yamlString(message), severity: yamlString('error') })],
   };
   if (file !== undefined) return file.withResults(results);
   const head = readYamlTree(
     'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n',
     'the output',
   )!;
-  return writeYamlTree(head) + writeYamlTree(mapOf({ results }));
+  return writeYamlTree(head) + writeYamlTree(mapNode({ results }));
 }
 
-function mapOf(fields: Record<string, YamlNode>): YamlNode {
+function mapNode(fields: Record<string, YamlNode>): YamlNode {
   return {
     kind: 'map',
     entries: Object.entries(fields).map(([key, value]) => [

@@ -25,7 +25,7 @@ export function describeFailure(error: unknown, source: string): ScriptFailure |
     return { message: shortened(message), details: shortened(details.join('')) };
   }
   // Of V8: the stack, or the length of a string or an array.
-  if (error instanceof RangeError) return failureOf(`the script is too large: ${error.message}`);
+  if (error instanceof RangeError) return createFailure(`the script is too large: ${error.message}`);
   if (!(error instanceof EvaluationError)) return undefined;
   const { position, stackFrames } = error;
   const message = shortened(error.message);
@@ -48,7 +48,7 @@ export function describeFailure(error: unknown, source: string): ScriptFailure |
 }
 
 /** A failure without a position. */
-export function failureOf(message: string): ScriptFailure {
+export function createFailure(message: string): ScriptFailure {
   const short = shortened(message);
   return { message: short, details: `${short}\n` };
 }

@@ -42,7 +42,7 @@ export class ResourceListFile {
   /** Returns the text after a script. Throws EvaluationError for values that YAML does not have. */
   write(): string {
     const writer = this.#values.writer();
-    const items = itemsOf(this.value).map((item, index) => {
+    const items = readItems(this.value).map((item, index) => {
       const name = `ctx.resource_list["items"][${index}]`;
       if (!(item instanceof Dict)) {
         throw new EvaluationError(`cannot write ${name}: it is a ${typeName(item)}, expected a dict`);
@@ -64,7 +64,7 @@ export class ResourceListFile {
   /** Returns the ResourceList as it was, with results: the output of a script that failed. */
   withResults(results: YamlNode): string {
     const { entries } = this.#tree as { entries: [key: YamlNode, value: YamlNode][] };
-    const tail = writeYamlTree(mapOf('results', results));
+    const tail = writeYamlTree(mapNode('results', results));
     const isBlock = /^(?:apiVersion|kind|items)[ \t]*:/m.test(this.#text) && this.#text.endsWith('\n');
     const hasResults = entries.some(([key]) => key.kind === 'scalar' && key.value === 'results');
     if (isBlock && !hasResults && !hasSecondMark(this.#text)) return this.#text + tail;
@@ -73,7 +73,7 @@ export class ResourceListFile {
 
   #head(): string {
     const apiVersion = yamlText(this.#tree, 'apiVersion') ?? 'config.kubernetes.io/v1';
-    return `${writeYamlTree(mapOf('apiVersion', { kind: 'scalar', value: apiVersion, plain: false }))}kind: ${KIND}\n`;
+    return `${writeYamlTree(mapNode('apiVersion', { kind: 'scalar', value: apiVersion, plain: false }))}kind: ${KIND}\n`;
   }
 
   #assemble(
@@ -94,8 +94,8 @@ export class ResourceListFile {
       pieces.push(itemText(item, isFree ? before[place]! : undefined, isFree ? place : -1, sources, writer));
     }
     const config = yamlField(this.#tree, 'functionConfig');
-    if (config !== undefined) pieces.push(writeYamlTree(mapOf('functionConfig', config)));
-    if (results !== undefined) pieces.push(writeYamlTree(mapOf('results', results)));
+    if (config !== undefined) pieces.push(writeYamlTree(mapNode('functionConfig', config)));
+    if (results !== undefined) pieces.push(writeYamlTree(mapNode('results', results)));
     return pieces.join('');
   }
 }
@@ -134,7 +134,7 @@ function asItem(text: string, indent: number): string {
   return `${space}- ${body.slice(indent + 2)}`;
 }
 
-function itemsOf(list: Dict): readonly Value[] {
+function readItems(list: Dict): readonly Value[] {
   const items = list.get('items') ?? null;
   if (items instanceof List || items instanceof Tuple) return items.items;
   throw new EvaluationError(
@@ -142,6 +142,6 @@ function itemsOf(list: Dict): readonly Value[] {
   );
 }
 
-function mapOf(name: string, value: YamlNode): YamlNode {
+function mapNode(name: string, value: YamlNode): YamlNode {
   return { kind: 'map', entries: [[{ kind: 'scalar', value: name, plain: true }, value]] };
 }

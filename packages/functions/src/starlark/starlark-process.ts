@@ -2,7 +2,7 @@ import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { builtEntry } from '../process/built-entry.js';
-import { peakOf } from '../process/memory-watch.js';
+import { peakMemory } from '../process/memory-watch.js';
 import { executeScript } from './execute-script.js';
 import { FRAME, frameHead } from './script-frames.js';
 import { readTask, type TaskInput } from './script-task.js';
@@ -63,7 +63,7 @@ function forgetPeak(): boolean {
 }
 
 function ownPeak(): string {
-  const peak = peakOf(readFileSync('/proc/self/status', 'utf8'));
+  const peak = peakMemory(readFileSync('/proc/self/status', 'utf8'));
   return peak === undefined ? '' : String(peak);
 }
 

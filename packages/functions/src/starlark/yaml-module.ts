@@ -3,8 +3,8 @@ import { readYamlTree, readYamlTrees, writeYamlTree } from '@krmhub/schema/lossl
 import {
   Builtin,
   EvaluationError,
-  elementsOf,
   List,
+  listElements,
   Module,
   type Thread,
   unpackArguments,
@@ -59,7 +59,7 @@ function encoder(name: string): Builtin {
 function allEncoder(name: string): Builtin {
   return new Builtin(name, (thread, args, kwargs) => {
     const [values] = unpackArguments(name, args, kwargs, ['x']);
-    return elementsOf(values!, thread)
+    return listElements(values!, thread)
       .map((value) => encode(thread, value))
       .join('---\n');
   });

@@ -72,7 +72,7 @@ export class YamlValues {
     if (node.kind === 'list') value = new List(node.items.map((item) => this.valueOf(item)));
     else {
       value = new Dict();
-      for (const [key, child] of fieldsOf(node)) (value as Dict).set(key, this.valueOf(child));
+      for (const [key, child] of collectFields(node)) (value as Dict).set(key, this.valueOf(child));
     }
     this.#nodes.set(value, node);
     return value;
@@ -106,7 +106,7 @@ export class TreeWriter {
         `cannot write ${name}: it is nested deeper than ${LOSSLESS_LIMITS.maxDepth} levels, or contains itself`,
       );
     }
-    if (!(value instanceof HeapValue) || value instanceof StarlarkFloat) return scalarOf(value);
+    if (!(value instanceof HeapValue) || value instanceof StarlarkFloat) return toScalar(value);
     const origin = this.#nodes.get(value);
     const made = this.#collection(value, origin, name, depth);
     if (made === origin || origin === undefined) return made;
@@ -126,7 +126,7 @@ export class TreeWriter {
     if (!(value instanceof Dict)) {
       throw new EvaluationError(`cannot write ${name}: a ${typeName(value)} is not a value of YAML`);
     }
-    const old = origin?.kind === 'map' ? fieldsOf(origin) : new Map<string, YamlNode>();
+    const old = origin?.kind === 'map' ? collectFields(origin) : new Map<string, YamlNode>();
     const entries: YamlMap['entries'] = [];
     let isSame = origin !== undefined;
     value.forEach((key, child) => {
@@ -155,7 +155,7 @@ function isSameScalar(a: Value, b: Value): boolean {
 }
 
 /** Returns the fields of a mapping, those of its merge keys included. */
-function fieldsOf(map: YamlMap): Map<string, YamlNode> {
+function collectFields(map: YamlMap): Map<string, YamlNode> {
   const fields = new Map<string, YamlNode>();
   const merged: YamlNode[] = [];
   for (const [key, value] of map.entries) {
@@ -164,7 +164,7 @@ function fieldsOf(map: YamlMap): Map<string, YamlNode> {
   }
   for (const source of merged.flatMap((one) => (one.kind === 'list' ? one.items : [one]))) {
     if (source.kind !== 'map') continue;
-    for (const [key, value] of fieldsOf(source)) if (!fields.has(key)) fields.set(key, value);
+    for (const [key, value] of collectFields(source)) if (!fields.has(key)) fields.set(key, value);
   }
   return fields;
 }
@@ -181,7 +181,7 @@ function yamlKey(text: string): YamlScalar {
   return { kind: 'scalar', value: text, plain: isPlain };
 }
 
-function scalarOf(value: null | boolean | number | bigint | string | StarlarkFloat): YamlScalar {
+function toScalar(value: null | boolean | number | bigint | string | StarlarkFloat): YamlScalar {
   if (typeof value === 'string') {
     return value.includes('\n') ? { ...yamlString(value), literal: true } : yamlString(value);
   }

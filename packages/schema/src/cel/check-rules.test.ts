@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkRules, rulesOf, uncheckedRule } from './check-rules.js';
+import { celRules, checkRules, uncheckedRule } from './check-rules.js';
 import { escapedName, readFieldPath } from './schema-values.js';
 
 describe('uncheckedRule', () => {
@@ -17,7 +17,7 @@ describe('uncheckedRule', () => {
 describe('checkRules', () => {
   it('ignores rules without an expression, and values that are null', () => {
     const schema = { type: 'object', nullable: true, 'x-kubernetes-validations': [{ message: 'a' }, 1] };
-    expect(rulesOf(schema)).toEqual([]);
+    expect(celRules(schema)).toEqual([]);
     const strict = { ...schema, 'x-kubernetes-validations': [{ rule: 'false' }] };
     expect(checkRules(strict, null)).toEqual([]);
     expect(checkRules(strict, {})).toEqual([

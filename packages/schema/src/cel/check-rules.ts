@@ -3,10 +3,10 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject, textField } from '../json/access.js';
 import type { ValueProblem } from '../json-schema/check-value.js';
-import { keyword, propertyOf, subschema } from '../json-schema/open-api.js';
+import { keyword, schemaProperty, subschema } from '../json-schema/open-api.js';
 import { CelBudget } from './budget.js';
 import { type CelExpression, compileCel, compileCondition } from './expression.js';
-import { celValueOf, readFieldPath } from './schema-values.js';
+import { readFieldPath, toSchemaValue } from './schema-values.js';
 
 /** CEL rules of a schema (`x-kubernetes-validations`), as Kubernetes evaluates them at the creation of a resource. */
 
@@ -14,7 +14,7 @@ import { celValueOf, readFieldPath } from './schema-values.js';
 const TRANSITION = /\boldSelf\b/;
 
 /** Returns the CEL rules of a schema, without those of fields and items. */
-export function rulesOf(schema: JsonObject): JsonObject[] {
+export function celRules(schema: JsonObject): JsonObject[] {
   const rules = (keyword(schema, 'x-kubernetes-validations') as JsonValue[] | undefined) ?? [];
   return rules.filter(isObject).filter((rule) => textField(rule, 'rule') !== undefined);
 }
@@ -44,9 +44,9 @@ export function checkRules(
   const visit = (outer: JsonObject, inner: JsonValue, at: Path): void => {
     // A value that may be null has no rules to satisfy then.
     if (inner === null || budget.exhausted) return;
-    const rules = rulesOf(outer);
+    const rules = celRules(outer);
     if (rules.length > 0) {
-      const self = celValueOf(outer, inner, { at, exact });
+      const self = toSchemaValue(outer, inner, { at, exact });
       for (const rule of rules) check(rule, self, at);
     }
     if (Array.isArray(inner)) {
@@ -56,7 +56,7 @@ export function checkRules(
       }
     } else if (isObject(inner)) {
       for (const [name, item] of Object.entries(inner)) {
-        const property = propertyOf(outer, name) ?? subschema(outer, 'additionalProperties');
+        const property = schemaProperty(outer, name) ?? subschema(outer, 'additionalProperties');
         if (property !== undefined) visit(property, item, [...at, name]);
       }
     }
@@ -74,12 +74,12 @@ export function checkRules(
     if ('problem' in expression) return;
     const outcome = expression.evaluate({ self }, budget);
     if ('value' in outcome && outcome.value === true) return;
-    const reason = 'problem' in outcome ? `${failed(rule)}: ${outcome.problem}` : messageOf(rule, self);
+    const reason = 'problem' in outcome ? `${failed(rule)}: ${outcome.problem}` : ruleMessage(rule, self);
     const fieldPath = textField(rule, 'fieldPath');
     const below = fieldPath === undefined ? [] : readFieldPath(fieldPath);
     problems.push({ at: [...at, ...below], isKey: false, message: reason });
   };
-  const messageOf = (rule: JsonObject, self: CelInput): string => {
+  const ruleMessage = (rule: JsonObject, self: CelInput): string => {
     const text = textField(rule, 'messageExpression');
     const expression = text === undefined ? undefined : compile(text, compileCel);
     if (expression !== undefined && 'evaluate' in expression) {

@@ -27,11 +27,11 @@ export function resultTypes(
 ): Types | undefined {
   switch (exprKind.case) {
     case 'constExpr':
-      return typesOf(LITERALS[exprKind.value.constantKind.case ?? '']);
+      return singleType(LITERALS[exprKind.value.constantKind.case ?? '']);
     case 'listExpr':
-      return typesOf('list');
+      return singleType('list');
     case 'structExpr':
-      return exprKind.value.messageName === '' ? typesOf('map') : undefined;
+      return exprKind.value.messageName === '' ? singleType('map') : undefined;
     case 'identExpr':
       return known.get(exprKind.value.name);
     case 'selectExpr':
@@ -62,7 +62,7 @@ export function resultTypes(
   }
 }
 
-function typesOf(name: string | undefined): Types | undefined {
+function singleType(name: string | undefined): Types | undefined {
   return name === undefined ? undefined : new Set([name]);
 }
 

@@ -1,7 +1,14 @@
 import type { CelInput } from '@bufbuild/cel';
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
-import { isSet, keyword, propertiesOf, propertyOf, subschema, typeOf } from '../json-schema/open-api.js';
+import {
+  isSet,
+  keyword,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
+  subschema,
+} from '../json-schema/open-api.js';
 import { loadCel } from '../libraries/lazy-libraries.js';
 import { toCelValue } from './expression.js';
 
@@ -22,16 +29,16 @@ const SYMBOLS: Readonly<Record<string, string>> = {
  * Converts a value of a resource by its schema, as Kubernetes does: fields get their defaults and names that expressions
  * can write, numbers are doubles, and texts with a format of a time are times.
  */
-export function celValueOf(
+export function toSchemaValue(
   schema: JsonObject,
   value: JsonValue,
   context: { at: Path; exact?: ((at: Path) => bigint | undefined) | undefined },
 ): CelInput {
   const { at, exact } = context;
   const inside = (inner: JsonObject | undefined, item: JsonValue, step: string | number) =>
-    inner === undefined ? toCelValue(item) : celValueOf(inner, item, { at: [...at, step], exact });
+    inner === undefined ? toCelValue(item) : toSchemaValue(inner, item, { at: [...at, step], exact });
   if (typeof value === 'number') {
-    if (typeOf(schema) === 'number') return value;
+    if (schemaType(schema) === 'number') return value;
     return Number.isSafeInteger(value) ? BigInt(value) : (exact?.(at) ?? toCelValue(value));
   }
   if (typeof value === 'string') return textValue(schema, value);
@@ -41,18 +48,18 @@ export function celValueOf(
   }
   if (typeof value !== 'object' || value === null) return value;
   const fields = new Map<string, CelInput>();
-  const declared = propertiesOf(schema);
+  const declared = schemaProperties(schema);
   for (const [name, item] of Object.entries(value)) {
-    const property = propertyOf(schema, name);
+    const property = schemaProperty(schema, name);
     const inner = property ?? subschema(schema, 'additionalProperties');
     if (item === null && property !== undefined && !isSet(property, 'nullable')) continue;
     fields.set(property === undefined ? name : escapedName(name), inside(inner, item, name));
   }
   for (const name of Object.keys(declared)) {
-    const property = propertyOf(schema, name);
+    const property = schemaProperty(schema, name);
     const fallback = property && keyword(property, 'default');
     if (fallback === undefined || fields.has(escapedName(name))) continue;
-    fields.set(escapedName(name), celValueOf(property!, fallback, { at: [] }));
+    fields.set(escapedName(name), toSchemaValue(property!, fallback, { at: [] }));
   }
   return fields;
 }

@@ -53,7 +53,7 @@ export function expandTwoVariables(expr: Expr): void {
   let loops = 0;
   const visit = (one: Expr): void => {
     // The inner macros first: what is left of a name then means the variable of an outer one.
-    for (const child of childrenOf(one)) visit(child);
+    for (const child of childExpressions(one)) visit(child);
     if (one.exprKind.case !== 'callExpr') return;
     const { function: name, target, args } = one.exprKind.value;
     const text = Object.hasOwn(LOOPS, name) ? LOOPS[name]?.[args.length] : undefined;
@@ -99,10 +99,10 @@ function substitute(expr: Expr, names: ReadonlyMap<string, () => Expr>): void {
     for (const part of [accuInit, loopCondition, loopStep, result]) if (part) substitute(part, inner);
     return;
   }
-  for (const child of childrenOf(expr)) substitute(child, names);
+  for (const child of childExpressions(expr)) substitute(child, names);
 }
 
-function childrenOf({ exprKind }: Expr): Expr[] {
+function childExpressions({ exprKind }: Expr): Expr[] {
   switch (exprKind.case) {
     case 'selectExpr':
       return [exprKind.value.operand ?? []].flat();

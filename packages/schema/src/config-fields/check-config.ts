@@ -7,7 +7,7 @@ import { isObject } from '../json/access.js';
 import { checkValue, type ValueProblem, withoutNulls } from '../json-schema/check-value.js';
 import { countValues } from '../json-schema/count-values.js';
 import { versionNamed } from '../json-schema/function-config.js';
-import { keyword, propertiesOf, propertyOf, subschema } from '../json-schema/open-api.js';
+import { keyword, schemaProperties, schemaProperty, subschema } from '../json-schema/open-api.js';
 import { PatternSet } from '../json-schema/pattern-set.js';
 import { suggest } from '../names/suggest.js';
 
@@ -71,8 +71,8 @@ export function checkConfig(
 /** Returns the schema of a functionConfig: that of the API version, with what every resource has. */
 export function configSchema(definition: CheckedDefinition, versionName: string): JsonObject {
   const source = versionNamed(definition, versionName).schema.openAPIV3Schema;
-  const properties = propertiesOf(source);
-  const metadata = propertyOf(source, 'metadata');
+  const properties = schemaProperties(source);
+  const metadata = schemaProperty(source, 'metadata');
   const { additionalProperties: _, ...open } = metadata ?? {};
   const constant = (value: string): JsonObject => ({ type: 'string', enum: [value] });
   // A functionConfig is never null, and any metadata is allowed: a schema can only restrict it.
@@ -97,7 +97,7 @@ function named({ at, isKey, message }: ValueProblem, schema: JsonObject): Config
   const path = formatPath(isKey ? at.slice(0, -1) : at);
   const name = at.at(-1);
   if (!isKey || typeof name !== 'string') return { at, isKey, message, path };
-  const known = Object.keys(propertiesOf(schemaAt(schema, at.slice(0, -1)) ?? {}));
+  const known = Object.keys(schemaProperties(schemaAt(schema, at.slice(0, -1)) ?? {}));
   const similar = suggest(name, known);
   const hint = similar === undefined ? '' : `; did you mean ${quote(similar)}?`;
   return { at, isKey, message: `${message}${hint}`, path };
@@ -110,7 +110,7 @@ function schemaAt(schema: JsonObject, at: Path): JsonObject | undefined {
     const inner: JsonValue | undefined =
       typeof step === 'number'
         ? subschema(outer, 'items')
-        : (propertyOf(outer, step) ?? subschema(outer, 'additionalProperties'));
+        : (schemaProperty(outer, step) ?? subschema(outer, 'additionalProperties'));
     return isObject(inner) ? inner : undefined;
   }, schema);
 }

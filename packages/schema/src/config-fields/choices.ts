@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
-import { keyword, OPEN_API_TYPES, requiredOf } from '../json-schema/open-api.js';
+import { keyword, OPEN_API_TYPES, requiredProperties } from '../json-schema/open-api.js';
 
 /** The restrictions of an `anyOf`, `oneOf`, or `not` that can be described in words. */
 export interface Choice {
@@ -96,7 +96,7 @@ function requiredByAnyBranch(schema: JsonObject): string[] | undefined {
 /** Returns the names that a schema requires if it contains nothing else. */
 function onlyRequired(branch: JsonValue): string[] | undefined {
   if (!isObject(branch) || !hasOnly(branch, ['required'])) return undefined;
-  const names = requiredOf(branch);
+  const names = requiredProperties(branch);
   return names.length > 0 ? names : undefined;
 }
 

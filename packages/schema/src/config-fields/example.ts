@@ -4,7 +4,7 @@ import { isObject, objectField } from '../json/access.js';
 import { checkValue } from '../json-schema/check-value.js';
 import { countValues } from '../json-schema/count-values.js';
 import { versionNamed } from '../json-schema/function-config.js';
-import { keyword, PROTOTYPE_NAMES, requiredOf } from '../json-schema/open-api.js';
+import { keyword, PROTOTYPE_NAMES, requiredProperties } from '../json-schema/open-api.js';
 import { PatternSet } from '../json-schema/pattern-set.js';
 import { kebabCase } from '../names/kebab-case.js';
 import { configSchema } from './check-config.js';
@@ -201,7 +201,7 @@ function firstBranchRequired(parts: SchemaParts): string[] {
   return parts.flatMap((part) =>
     (['anyOf', 'oneOf'] as const).flatMap((name) => {
       const branches = ((keyword(part, name) as JsonValue[] | undefined) ?? []).filter(isObject);
-      const required = branches.map(requiredOf);
+      const required = branches.map(requiredProperties);
       // If a branch requires nothing, no field is required.
       return required.some(({ length }) => length === 0) ? [] : (required[0] ?? []);
     }),

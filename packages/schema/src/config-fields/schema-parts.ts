@@ -4,9 +4,9 @@ import {
   isSet,
   keyword,
   OPEN_API_TYPES,
-  propertiesOf,
-  propertyOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
   subschema,
 } from '../json-schema/open-api.js';
 
@@ -57,8 +57,8 @@ export function isAnySet(parts: SchemaParts, name: Parameters<typeof isSet>[1]):
 export function declaredFields(parts: SchemaParts): Map<string, SchemaParts> {
   const fields = new Map<string, SchemaParts>();
   for (const part of parts) {
-    for (const name of Object.keys(propertiesOf(part))) {
-      const property: JsonObject = propertyOf(part, name) ?? {};
+    for (const name of Object.keys(schemaProperties(part))) {
+      const property: JsonObject = schemaProperty(part, name) ?? {};
       const earlier = fields.get(name);
       fields.set(name, earlier === undefined ? [property] : [...earlier, property]);
     }
@@ -67,7 +67,7 @@ export function declaredFields(parts: SchemaParts): Map<string, SchemaParts> {
 }
 
 export function requiredFields(parts: SchemaParts): Set<string> {
-  return new Set(parts.flatMap(requiredOf));
+  return new Set(parts.flatMap(requiredProperties));
 }
 
 /** Returns the schemas for items of a list, or for values of undeclared fields. */

@@ -123,7 +123,7 @@ export function parseOrigin(link: string): { host: string; owner?: string; repos
 }
 
 /** Returns the page of the repository of a link; undefined for unknown git hosts. */
-export function repositoryOf(link: string | undefined): string | undefined {
+export function repositoryPage(link: string | undefined): string | undefined {
   const origin = link === undefined ? undefined : parseOrigin(link);
   return origin?.repository === undefined
     ? undefined

@@ -17,7 +17,7 @@ import {
   oneLine,
   parseOrigin,
   pascalCase,
-  repositoryOf,
+  repositoryPage,
   stringItems,
 } from './conversion.js';
 import { KPT_GROUP, kindOfImage } from './group.js';
@@ -169,7 +169,7 @@ function readLinks(
   return {
     usage,
     examples: examples.length === 0 ? undefined : examples,
-    home: textField(metadata, 'home') ?? repositoryOf(source),
+    home: textField(metadata, 'home') ?? repositoryPage(source),
   };
 }
 

@@ -15,7 +15,7 @@ import {
   oneLine,
   parseOrigin,
   pascalCase,
-  repositoryOf,
+  repositoryPage,
 } from './conversion.js';
 import { groupOfLink } from './group.js';
 import { describeSelector, selectPlatforms } from './selector.js';
@@ -103,7 +103,7 @@ function readLink(spec: JsonObject, platforms: readonly ExecPlatform[]): PluginL
   const url = platforms[0]?.uri;
   return {
     url,
-    page: repositoryOf(url),
+    page: repositoryPage(url),
     path: ['spec', 'platforms'],
     name: 'the repository of the download',
   };

@@ -90,9 +90,9 @@ function readImagePath(spec: JsonObject, report: ConversionReport): string | und
 }
 
 function readTags(spec: JsonObject, report: ConversionReport): string[] {
-  const tagsOf = (executor: string) => stringItems(field(objectField(spec, executor), 'tags'));
-  const ofPods = tagsOf('podExecutor');
-  const tags = [...new Set(ofPods.length > 0 ? ofPods : OTHER_EXECUTORS.flatMap(tagsOf))];
+  const executorTags = (executor: string) => stringItems(field(objectField(spec, executor), 'tags'));
+  const ofPods = executorTags('podExecutor');
+  const tags = [...new Set(ofPods.length > 0 ? ofPods : OTHER_EXECUTORS.flatMap(executorTags))];
   if (tags.length === 0) report.add('convert/no-release', 'the object has no image tag', ['spec']);
   if (tags.length > MAX_TAGS) {
     report.add('convert/dropped-field', `${tags.length - MAX_TAGS} of ${tags.length} tags are omitted`, [

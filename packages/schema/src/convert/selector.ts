@@ -27,13 +27,13 @@ export function selectPlatforms(selector: JsonValue | undefined): Platform[] {
 
 function matches(selector: JsonValue | undefined, platform: Platform): boolean {
   const labels: Record<string, string> = { os: platform.os, arch: platform.arch };
-  const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  const readLabel = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   const matchLabels = field(selector, 'matchLabels');
   if (isObject(matchLabels)) {
-    if (!Object.entries(matchLabels).every(([key, value]) => labelOf(key) === value)) return false;
+    if (!Object.entries(matchLabels).every(([key, value]) => readLabel(key) === value)) return false;
   }
   return listField(selector, 'matchExpressions').every((expression) => {
-    const value = labelOf(textField(expression, 'key') ?? '');
+    const value = readLabel(textField(expression, 'key') ?? '');
     const values = stringItems(field(expression, 'values'));
     switch (field(expression, 'operator')) {
       case 'In':

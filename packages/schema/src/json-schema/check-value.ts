@@ -9,11 +9,11 @@ import {
   isSet,
   keyword,
   type OpenApiKeyword,
-  propertiesOf,
-  propertyOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
   subschema,
-  typeOf,
 } from './open-api.js';
 import type { PatternSet } from './pattern-set.js';
 import { hasFormat, isInRange } from './value-formats.js';
@@ -76,7 +76,7 @@ interface Place {
 class Check {
   readonly #options: ValueCheckOptions;
   readonly #steps: { left: number };
-  readonly #enums = new Map<JsonValue[], ReturnType<typeof enumOf>>();
+  readonly #enums = new Map<JsonValue[], ReturnType<typeof describeEnum>>();
 
   constructor(options: ValueCheckOptions) {
     this.#options = options;
@@ -114,7 +114,7 @@ class Check {
     const allowed = keyword(schema, 'enum') as JsonValue[] | undefined;
     if (allowed === undefined || allowed.length === 0) return undefined;
     this.#charge(countValues(value, this.#steps.left));
-    const listed = this.#enums.get(allowed) ?? enumOf(allowed);
+    const listed = this.#enums.get(allowed) ?? describeEnum(allowed);
     this.#enums.set(allowed, listed);
     return listed.values.has(canonical(value)) ? undefined : listed.message;
   }
@@ -131,7 +131,7 @@ class Check {
     }
     const step = keyword(schema, 'multipleOf');
     if (typeof step === 'number' && step > 0 && !isMultiple(value, step)) add(`must be multiple of ${step}`);
-    if (typeOf(schema) !== 'integer') return;
+    if (schemaType(schema) !== 'integer') return;
     const format = keyword(schema, 'format') as string | undefined;
     const exact = Number.isSafeInteger(value) ? undefined : this.#options.exact?.(at);
     if (!isInRange(format, exact ?? BigInt(value))) {
@@ -167,14 +167,14 @@ class Check {
     const names = (keyword(schema, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
     this.#charge(type === 'set' ? countValues(value, this.#steps.left) : names.length * value.length);
     const item = subschema(schema, 'items') ?? {};
-    const keyOf = (one: JsonValue, name: string) =>
+    const itemKey = (one: JsonValue, name: string) =>
       isObject(one) && Object.hasOwn(one, name)
         ? one[name]!
-        : (keyword(propertyOf(item, name) ?? {}, 'default') ?? null);
+        : (keyword(schemaProperty(item, name) ?? {}, 'default') ?? null);
     const same = type === 'set' ? 'is the same as' : `has the same ${names.join(' and ')} as`;
     const seen = new Map<string, number>();
     for (const [index, one] of value.entries()) {
-      const key = canonical(type === 'set' ? one : names.map((name) => keyOf(one, name)));
+      const key = canonical(type === 'set' ? one : names.map((name) => itemKey(one, name)));
       const first = seen.get(key);
       if (first === undefined) seen.set(key, index);
       else add(`${same} item ${first}`, [index]);
@@ -184,20 +184,20 @@ class Check {
   #object(schema: JsonObject, value: JsonObject, { at, isBranch }: Place, add: Add): ValueProblem[] {
     const names = Object.keys(value);
     addCount(schema, names.length, ['minProperties', 'maxProperties', 'properties'], add);
-    const required = requiredOf(schema);
+    const required = requiredProperties(schema);
     this.#charge(required.length);
     for (const name of new Set(required)) {
       // Authors can omit a field with a default.
-      const isOptional = keyword(propertyOf(schema, name) ?? {}, 'default') !== undefined;
+      const isOptional = keyword(schemaProperty(schema, name) ?? {}, 'default') !== undefined;
       if (!isOptional && !Object.hasOwn(value, name)) add(`must have required property '${name}'`);
     }
-    const declared = propertiesOf(schema);
+    const declared = schemaProperties(schema);
     const others = keyword(schema, 'additionalProperties');
     const isClosed = others === false || (others === undefined && !isBranch && isClosedObject(schema));
     const problems: ValueProblem[] = [];
     for (const name of names) {
       this.#charge(1);
-      const property = propertyOf(schema, name);
+      const property = schemaProperty(schema, name);
       const inner = property ?? (Object.hasOwn(declared, name) ? {} : others);
       if (isObject(inner as JsonValue)) {
         problems.push(...this.value(inner as JsonObject, value[name]!, { at: [...at, name], isBranch }));
@@ -245,7 +245,7 @@ function nearest(branches: readonly ValueProblem[][]): ValueProblem[] {
 /** Reports whether a schema forbids fields that it does not declare. */
 export function isClosedObject(schema: JsonObject): boolean {
   return (
-    Object.keys(propertiesOf(schema)).length > 0 &&
+    Object.keys(schemaProperties(schema)).length > 0 &&
     !isSet(schema, 'x-kubernetes-preserve-unknown-fields') &&
     !isSet(schema, 'x-kubernetes-embedded-resource')
   );
@@ -256,7 +256,7 @@ function typeProblem(schema: JsonObject, value: JsonValue): string | undefined {
     const isEither = typeof value === 'string' || Number.isInteger(value);
     return isEither ? undefined : wrongType('an integer or a string', value);
   }
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   const hasType =
     type === 'integer'
       ? Number.isInteger(value)
@@ -285,7 +285,7 @@ function wrongType(wanted: string, value: JsonValue): string {
 }
 
 /** The values of an enum as canonical text, and the message for any other: a list can have many items of one enum. */
-function enumOf(allowed: readonly JsonValue[]): { values: ReadonlySet<string>; message: string } {
+function describeEnum(allowed: readonly JsonValue[]): { values: ReadonlySet<string>; message: string } {
   const shown = allowed.map((one) => (isScalar(one) ? String(one) : JSON.stringify(one)));
   return { values: new Set(allowed.map(canonical)), message: `must be one of ${shown.join(', ')}` };
 }
@@ -325,7 +325,7 @@ export function withoutNulls(schema: JsonObject, value: JsonValue): JsonValue {
   if (!isObject(value)) return value;
   const others = subschema(schema, 'additionalProperties');
   const entries = Object.entries(value).flatMap(([name, item]): [string, JsonValue][] => {
-    const inner = propertyOf(schema, name) ?? others;
+    const inner = schemaProperty(schema, name) ?? others;
     if (inner === undefined) return [[name, item]];
     return item === null && !isSet(inner, 'nullable') ? [] : [[name, withoutNulls(inner, item)]];
   });

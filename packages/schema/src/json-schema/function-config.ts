@@ -13,11 +13,11 @@ import {
   keyword,
   OPEN_API_TYPES,
   PROTOTYPE_NAMES,
-  propertiesOf,
-  propertyOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
   subschema,
-  typeOf,
 } from './open-api.js';
 
 /** Formats with the same meaning in draft-07 and Kubernetes. `duration` and others differ. */
@@ -131,7 +131,7 @@ function convert(schema: JsonObject, structural: boolean, depth: number, keeps: 
 }
 
 function convertType(schema: JsonObject, result: JsonObject): void {
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   if (isSet(schema, 'x-kubernetes-int-or-string')) result.type = ['integer', 'string'];
   else if (type !== undefined && (OPEN_API_TYPES as readonly string[]).includes(type)) result.type = type;
   const values = keyword(schema, 'enum') as JsonValue[] | undefined;
@@ -158,19 +158,19 @@ function convertFields(
   depth: number,
   keeps: KeepsPattern,
 ): void {
-  const properties = propertiesOf(schema);
+  const properties = schemaProperties(schema);
   const names = Object.keys(properties).filter((name) => !PROTOTYPE_NAMES.has(name));
   if (names.length > 0) {
     const converted: JsonObject = {};
     for (const name of names) {
-      const property = propertyOf(schema, name);
+      const property = schemaProperty(schema, name);
       converted[name] = property === undefined ? {} : convert(property, structural, depth + 1, keeps);
     }
     result.properties = converted;
   }
   // Authors can omit a field with a default.
-  const required = unique(requiredOf(schema)).filter(
-    (name) => keyword(propertyOf(schema, name) ?? {}, 'default') === undefined,
+  const required = unique(requiredProperties(schema)).filter(
+    (name) => keyword(schemaProperty(schema, name) ?? {}, 'default') === undefined,
   );
   if (required.length > 0) result.required = required;
   const items = subschema(schema, 'items');

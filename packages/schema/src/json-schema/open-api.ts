@@ -108,22 +108,22 @@ export function subschema(
   return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
 }
 
-export function propertiesOf(schema: JsonObject): JsonObject {
+export function schemaProperties(schema: JsonObject): JsonObject {
   return (keyword(schema, 'properties') as JsonObject | undefined) ?? {};
 }
 
 /** Returns the declared property with this name, if it is a schema. */
-export function propertyOf(schema: JsonObject, name: string): JsonObject | undefined {
-  const properties = propertiesOf(schema);
+export function schemaProperty(schema: JsonObject, name: string): JsonObject | undefined {
+  const properties = schemaProperties(schema);
   const value = Object.hasOwn(properties, name) ? properties[name] : undefined;
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-export function requiredOf(schema: JsonObject): string[] {
+export function requiredProperties(schema: JsonObject): string[] {
   return (keyword(schema, 'required') as string[] | undefined) ?? [];
 }
 
-export function typeOf(schema: JsonObject): string | undefined {
+export function schemaType(schema: JsonObject): string | undefined {
   return keyword(schema, 'type') as string | undefined;
 }
 

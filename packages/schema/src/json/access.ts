@@ -37,7 +37,7 @@ export interface VersionAt {
 }
 
 /** Returns the API versions of a definition that are objects, with their paths. */
-export function versionsOf(spec: JsonObject): VersionAt[] {
+export function listVersions(spec: JsonObject): VersionAt[] {
   return listField(spec, 'versions').flatMap((version, index) =>
     isObject(version) ? [{ version, path: ['versions', index] }] : [],
   );

@@ -1,7 +1,7 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonValue } from '../documents/definition.js';
-import { listField, textField, versionsOf } from '../json/access.js';
+import { listField, listVersions, textField } from '../json/access.js';
 import { isLicenseExpression, licenseHint } from '../licenses/expressions.js';
 import { checkLink, checkPossibleLink } from './link.js';
 import type { Report, Rule } from './rule.js';
@@ -12,7 +12,7 @@ export const documents: Rule = (draft, report) => {
   checkTextAt(textField(spec, 'home'), ['home'], checkLink, report);
   checkTextAt(textField(spec, 'publisher'), ['publisher'], checkPossibleLink, report);
   checkEach(listField(spec, 'maintainers'), ['maintainers'], checkPossibleLink, report);
-  for (const { version, path } of versionsOf(spec)) {
+  for (const { version, path } of listVersions(spec)) {
     checkTextAt(textField(version, 'usage'), [...path, 'usage'], checkLink, report);
     checkEach(listField(version, 'examples'), [...path, 'examples'], checkLink, report);
     checkEach(listField(version, 'maintainers'), [...path, 'maintainers'], checkPossibleLink, report);

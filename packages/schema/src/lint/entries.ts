@@ -1,6 +1,6 @@
 import { quote } from '../diagnostics/quote.js';
 import type { Draft } from '../dialects/draft.js';
-import { textField, versionsOf } from '../json/access.js';
+import { listVersions, textField } from '../json/access.js';
 import { functionName } from './names.js';
 import type { Report } from './rule.js';
 
@@ -24,7 +24,7 @@ export function createEntryCheck(): EntryCheck {
         hint: 'OCI registries use lower-case names, so both have the same name there.',
       });
     }
-    for (const { version, path } of versionsOf(spec)) {
+    for (const { version, path } of listVersions(spec)) {
       const versionName = textField(version, 'name');
       if (versionName === undefined) continue;
       const key = JSON.stringify([group, kind, versionName]);

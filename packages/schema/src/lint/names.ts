@@ -1,6 +1,6 @@
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
-import { field, listField, objectField, textField, versionsOf } from '../json/access.js';
+import { field, listField, listVersions, objectField, textField } from '../json/access.js';
 import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../names/gvk.js';
 import type { Report, Rule } from './rule.js';
 
@@ -63,7 +63,7 @@ function checkDescription(description: string | undefined, report: Report): void
 
 function checkVersions(spec: JsonObject, report: Report): void {
   const first = new Map<string, number>();
-  versionsOf(spec).forEach(({ version, path }) => {
+  listVersions(spec).forEach(({ version, path }) => {
     const name = textField(version, 'name');
     if (name === undefined || name.trim() === '') return;
     const at = [...path, 'name'];

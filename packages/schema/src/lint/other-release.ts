@@ -1,7 +1,7 @@
 import { sharedImageRelease } from '../convert/image-release.js';
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
-import { objectField, textField, versionsOf } from '../json/access.js';
+import { listVersions, objectField, textField } from '../json/access.js';
 import type { Rule } from './rule.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Rule } from './rule.js';
  */
 export function otherRelease(release: string): Rule {
   return (draft, report) => {
-    const images = versionsOf(draft.spec).flatMap(({ version, path }): { image: string; path: Path }[] => {
+    const images = listVersions(draft.spec).flatMap(({ version, path }): { image: string; path: Path }[] => {
       const image = textField(objectField(objectField(version, 'runtime'), 'container'), 'image');
       return image === undefined ? [] : [{ image, path: [...path, 'runtime', 'container', 'image'] }];
     });

@@ -31,7 +31,7 @@ const MAX_REPORTS = 1_000;
 export function runRules(rules: readonly Rule[], draft: Draft, ruleset: LintRuleset): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const report: Report = (code, path, message, options = {}) => {
-    const severity = severityOf(code, ruleset);
+    const severity = ruleSeverity(code, ruleset);
     if (severity === 'off' || (diagnostics.length >= MAX_REPORTS && severity !== 'error')) return;
     if (diagnostics.length >= 2 * MAX_REPORTS) return;
     const location = draft.locate(path, options.target);
@@ -49,7 +49,7 @@ export function runRules(rules: readonly Rule[], draft: Draft, ruleset: LintRule
   return diagnostics;
 }
 
-function severityOf(code: RuleCode, ruleset: LintRuleset): LintRule['severity'] {
+function ruleSeverity(code: RuleCode, ruleset: LintRuleset): LintRule['severity'] {
   const rule: LintRule = LINT_RULES[code];
   return ruleset === 'kep' ? (rule.kep ?? rule.severity) : rule.severity;
 }

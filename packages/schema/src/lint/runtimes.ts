@@ -2,7 +2,7 @@
 
 import type { Path } from '../diagnostics/diagnostic.js';
 import { type JsonValue, RUNTIME_KINDS, type RuntimeKind } from '../documents/definition.js';
-import { objectField, versionsOf } from '../json/access.js';
+import { listVersions, objectField } from '../json/access.js';
 import { checkContainer } from './container.js';
 import { checkExec, checkScript } from './program.js';
 import type { Report, Rule } from './rule.js';
@@ -15,7 +15,7 @@ const CHECKS: Record<RuntimeKind, (runtime: JsonValue, at: Path, report: Report)
 };
 
 export const runtimes: Rule = (draft, report) => {
-  for (const { version, path } of versionsOf(draft.spec)) {
+  for (const { version, path } of listVersions(draft.spec)) {
     const runtime = objectField(version, 'runtime');
     if (runtime === undefined) continue;
     const at = [...path, 'runtime'];

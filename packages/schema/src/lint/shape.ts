@@ -16,7 +16,7 @@ export const shape: Rule = (draft, report) => check(draft.spec, definitionSpecJs
 function check(value: JsonValue, schema: JsonObject, path: Path, report: Report): void {
   const type = textField(schema, 'type') ?? 'object';
   const label = fieldLabel(path);
-  if (typeOf(value) !== type) {
+  if (jsonType(value) !== type) {
     report('shape/wrong-type', path, `${label} must be ${TYPE_NAMES[type]}, not ${describeValue(value)}`, {
       ...descriptionHint(schema),
     });
@@ -118,7 +118,7 @@ const TYPE_NAMES: Record<string, string> = {
   object: 'a mapping',
 };
 
-function typeOf(value: JsonValue): string {
+function jsonType(value: JsonValue): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -1,7 +1,7 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { MAX_FILTER_LENGTH } from '../documents/limits.js';
-import { listField, versionsOf } from '../json/access.js';
+import { listField, listVersions } from '../json/access.js';
 import type { Report, Rule } from './rule.js';
 
 const MAX_TEXT_LENGTH = 10_000;
@@ -42,7 +42,7 @@ function checkFilters(spec: JsonObject, report: Report): void {
   listField(spec, 'tags').forEach((tag, index) => {
     check(tag, ['tags', index]);
   });
-  for (const { version, path } of versionsOf(spec)) check(version.license, [...path, 'license']);
+  for (const { version, path } of listVersions(spec)) check(version.license, [...path, 'license']);
 }
 
 function checkText(

@@ -21,7 +21,7 @@ import { reachableAddress } from '../reachable-address.js';
 import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
 import { type GitSettings, gitEnvironment, helperEnvironment, type Remote } from './environment.js';
-import { type FolderContext, readFolder, readReleaseTags, releaseTagsOf, tagKey } from './read-folder.js';
+import { type FolderContext, findReleaseTags, readFolder, readReleaseTags, tagKey } from './read-folder.js';
 import { RemoteRepository } from './remote-repository.js';
 import { type GitRun, runGit } from './run-git.js';
 import { TemporaryRepository } from './temporary-repository.js';
@@ -177,7 +177,7 @@ async function readCatalog(
     return fetched;
   }
   const found = await repository.resolveRef(ref);
-  const tags = folder === undefined ? [] : await releaseTagsOf(ref, found.commit, context);
+  const tags = folder === undefined ? [] : await findReleaseTags(ref, found.commit, context);
   const selection = folder === undefined ? {} : { ...selectionKey(folder), ...tagKey(tags) };
   const isSame = Object.entries({ selection: '', tags: '', ...selection }).every(
     ([name, value]) => (validators[name] ?? '') === value,

@@ -18,7 +18,7 @@ export interface FolderContext {
  * Returns the release tags that a ref is, or that name the same commit. A commit that is not a release has none. Too many
  * tags to list are none, because a branch does not need them.
  */
-export async function releaseTagsOf(
+export async function findReleaseTags(
   ref: string | undefined,
   commit: string,
   { repository }: FolderContext,
@@ -58,11 +58,11 @@ export async function readFolder(
   const wanted = chooseFiles(listed, request);
   // A branch such as releases/v1.2 is not a folder of the repository.
   const isOfFolders = wanted.some((file) => tagOfFile(tags, file.path) !== undefined);
-  const releaseOf = (file: string) =>
+  const fileRelease = (file: string) =>
     isOfFolders ? tagOfFile(tags, file)?.release : tags.length === 1 ? tags[0]!.release : undefined;
   await addFiles(
     files,
-    wanted.map((file) => ({ file, release: releaseOf(file.path) })),
+    wanted.map((file) => ({ file, release: fileRelease(file.path) })),
     context,
   );
   return files.bytes();

@@ -3,13 +3,13 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { suggest } from '../values/spelling.js';
 import { typeName } from '../values/type-name.js';
 import { HeapValue, type Value } from '../values/value.js';
-import { methodsOf } from './method-tables.js';
+import { typeMethods } from './method-tables.js';
 
 /** Returns `value.name`: a field, or a method bound to the value. Undefined if there is none. */
 export function findAttribute(value: Value, name: string): Value | undefined {
   const field = value instanceof HeapValue ? value.attribute(name) : undefined;
   if (field !== undefined) return field;
-  const body = methodsOf(value)?.get(name);
+  const body = typeMethods(value)?.get(name);
   return body === undefined ? undefined : new BoundMethod(name, value, body);
 }
 
@@ -24,5 +24,5 @@ export function getAttribute(value: Value, name: string): Value {
 /** Returns the names of the fields and methods of a value, sorted. */
 export function attributeNames(value: Value): readonly string[] {
   const fields = value instanceof HeapValue ? value.attributeNames() : [];
-  return [...fields, ...(methodsOf(value)?.keys() ?? [])].sort();
+  return [...fields, ...(typeMethods(value)?.keys() ?? [])].sort();
 }

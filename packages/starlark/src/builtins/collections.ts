@@ -7,7 +7,7 @@ import { typeName } from '../values/type-name.js';
 import { checkPositional } from '../values/unpack-arguments.js';
 import type { Kwargs, Value } from '../values/value.js';
 import { elementsOrUndefined, named, wantIterable } from './arguments.js';
-import { lengthOf } from './length.js';
+import { valueLength } from './length.js';
 
 /** Bytes that an entry takes in a dict or set. */
 export const ENTRY_BYTES = 64;
@@ -62,7 +62,7 @@ function addEntries(target: Dict, thread: Thread, source: Value): void {
     const parts = elementsOrUndefined(pair, thread);
     const subject = `dictionary update sequence element #${index}`;
     if (parts === undefined) throw new EvaluationError(`${subject} is not iterable (${typeName(pair)})`);
-    const length = lengthOf(pair);
+    const length = valueLength(pair);
     if (length === undefined) throw new EvaluationError(`${subject} has unknown length (${typeName(pair)})`);
     if (length !== 2) throw new EvaluationError(`${subject} has length ${length}, want 2`);
     target.checkMutable('insert into');

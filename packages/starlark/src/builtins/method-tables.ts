@@ -11,7 +11,7 @@ import { SET_METHODS } from './set-methods.js';
 import { STRING_METHODS } from './string-methods.js';
 
 /** Returns the methods of the type of a value, or undefined for a type without methods. */
-export function methodsOf(value: Value): MethodTable | undefined {
+export function typeMethods(value: Value): MethodTable | undefined {
   if (typeof value === 'string') return STRING_METHODS;
   if (value instanceof List) return LIST_METHODS;
   if (value instanceof Dict) return DICT_METHODS;

@@ -30,7 +30,7 @@ export function int(thread: Thread, args: readonly Value[], kwargs: Kwargs): Val
   const [x = 0, base] = unpackArguments('int', args, kwargs, ['x', 'base?']);
   if (typeof x === 'string') {
     readString(thread, x);
-    const radix = base === undefined ? 10 : baseOf(base);
+    const radix = base === undefined ? 10 : readBase(base);
     if (x.length > MAX_INT_DIGITS) throw new EvaluationError(`int: more than ${MAX_INT_DIGITS} digits`);
     thread.step(x.length ** 2 / 10_000);
     const value = parseIntText(x, radix);
@@ -42,7 +42,7 @@ export function int(thread: Thread, args: readonly Value[], kwargs: Kwargs): Val
   return named('int', () => numberToInt(x));
 }
 
-function baseOf(value: Value): number {
+function readBase(value: Value): number {
   if (!isInt(value) || typeof value === 'bigint') {
     throw new EvaluationError(`int: for base, got ${typeName(value)}, want int`);
   }

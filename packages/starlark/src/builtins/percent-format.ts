@@ -103,7 +103,7 @@ function convert(letter: string, argument: Value, thread: Thread): string {
     case 'E':
     case 'F':
     case 'G':
-      return formatFloat(floatOf(letter, argument), letter satisfies FloatConversion);
+      return formatFloat(toFloat(letter, argument), letter satisfies FloatConversion);
     case 'c':
       return character(argument);
     case '%':
@@ -126,7 +126,7 @@ function formatInt(letter: string, argument: Value, thread: Thread): string {
   return letter === 'X' ? digits.toUpperCase() : digits;
 }
 
-function floatOf(letter: string, argument: Value): number {
+function toFloat(letter: string, argument: Value): number {
   if (argument instanceof StarlarkFloat) return argument.value;
   if (isInt(argument)) return Number(argument);
   throw new EvaluationError(`%${letter} format requires float, not ${typeName(argument)}`);

@@ -11,7 +11,7 @@ import { typeName } from '../values/type-name.js';
 import { checkPositional, unpackArguments, wantBool, wantCallable } from '../values/unpack-arguments.js';
 import { HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
 import { elementsOrUndefined, named, wantInt, wantInt64, wantIterable } from './arguments.js';
-import { lengthOf } from './length.js';
+import { valueLength } from './length.js';
 
 /** Bytes that an element takes in a list or tuple. */
 const ELEMENT_BYTES = 16;
@@ -65,7 +65,7 @@ function plus(start: Int, index: number): Int {
 export function len(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('len', args, kwargs, 1, 1);
   if (typeof args[0] === 'string') thread.step(readingSteps(args[0]));
-  const length = lengthOf(args[0] as Value);
+  const length = valueLength(args[0] as Value);
   if (length === undefined) {
     throw new EvaluationError(`len: value of type ${typeName(args[0] as Value)} has no len`);
   }
@@ -73,21 +73,21 @@ export function len(thread: Thread, args: readonly Value[], kwargs: Kwargs): Val
 }
 
 export function list(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-  return new List(copyOf('list', thread, args, kwargs));
+  return new List(copyElements('list', thread, args, kwargs));
 }
 
 export function tuple(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   if (args.length === 1 && args[0] instanceof Tuple && kwargs.length === 0) return args[0];
-  const items = copyOf('tuple', thread, args, kwargs);
+  const items = copyElements('tuple', thread, args, kwargs);
   return items.length === 0 ? EMPTY_TUPLE : new Tuple(items);
 }
 
 export function reversed(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('reversed', args, kwargs, 1, 1);
-  return new List(copyOf('reversed', thread, args, kwargs).reverse());
+  return new List(copyElements('reversed', thread, args, kwargs).reverse());
 }
 
-function copyOf(name: string, thread: Thread, args: readonly Value[], kwargs: Kwargs): Value[] {
+function copyElements(name: string, thread: Thread, args: readonly Value[], kwargs: Kwargs): Value[] {
   checkPositional(name, args, kwargs, 0, 1);
   if (args.length === 0) return [];
   const elements = wantIterable(name, 1, args[0] as Value, thread);
@@ -111,10 +111,10 @@ function extremum(name: 'max' | 'min', thread: Thread, args: readonly Value[], k
   if (elements.length === 0) throw new EvaluationError(`${name}: argument is an empty sequence`);
   return whileIterating(iterable, () => {
     let best = elements[0] as Value;
-    let bestKey = keyOf(best, key, thread);
+    let bestKey = sortKey(best, key, thread);
     for (let index = 1; index < elements.length; index++) {
       const element = elements[index] as Value;
-      const elementKey = keyOf(element, key, thread);
+      const elementKey = sortKey(element, key, thread);
       const order = named(name, () => compare(elementKey, bestKey, thread, name === 'max' ? '>' : '<'));
       if (name === 'max' ? order > 0 : order < 0) {
         best = element;
@@ -148,7 +148,9 @@ export function sorted(thread: Thread, args: readonly Value[], kwargs: Kwargs): 
   thread.allocate(elements.length * ELEMENT_BYTES * 3);
   const items = elements.slice();
   const keys =
-    key === undefined ? items : whileIterating(iterable, () => items.map((item) => keyOf(item, key, thread)));
+    key === undefined
+      ? items
+      : whileIterating(iterable, () => items.map((item) => sortKey(item, key, thread)));
   thread.step(items.length * Math.ceil(Math.log2(items.length + 1)));
   countStrings(keys, thread);
   return new List(sortByKeys(items, keys, reverse, thread));
@@ -236,7 +238,7 @@ function comparisonError(
   return last;
 }
 
-function keyOf(value: Value, key: HeapValue | undefined, thread: Thread): Value {
+function sortKey(value: Value, key: HeapValue | undefined, thread: Thread): Value {
   return key === undefined ? value : (key.call(thread, [value], NO_KWARGS) as Value);
 }
 
@@ -255,7 +257,7 @@ export function zip(thread: Thread, args: readonly Value[], kwargs: Kwargs): Val
   if (kwargs.length > 0) throw new EvaluationError('zip does not accept keyword arguments');
   // Of a range, only what fits the shortest.
   const shortest = args.reduce<number>(
-    (least, value) => Math.min(least, lengthOf(value) ?? least),
+    (least, value) => Math.min(least, valueLength(value) ?? least),
     Number.POSITIVE_INFINITY,
   );
   const columns = args.map((value, index) => {

@@ -18,8 +18,8 @@ type Method = readonly [string, MethodBody<string>];
 export const SEARCH_METHODS: readonly Method[] = [
   ['count', count],
   ['endswith', withAffix('endswith', (text, affix) => text.endsWith(affix))],
-  ['find', finder('find', firstIndexOf, true)],
-  ['index', finder('index', firstIndexOf, false)],
+  ['find', finder('find', findFirst, true)],
+  ['index', finder('index', findFirst, false)],
   ['removeprefix', removeprefix],
   ['removesuffix', removesuffix],
   ['replace', replace],
@@ -77,7 +77,7 @@ function finder(
   };
 }
 
-function firstIndexOf(bytes: string, sought: string, thread: Thread): number {
+function findFirst(bytes: string, sought: string, thread: Thread): number {
   return indexOfPart(bytes, sought, 0, thread);
 }
 

@@ -52,7 +52,7 @@ function stripper(name: string, atStart: boolean, atEnd: boolean): MethodBody<st
     const characters = args.length === 0 ? '' : wantString(name, 1, args[0] as Value);
     readString(thread, text);
     const bytes = toByteString(text);
-    const isStripped = characters === '' ? isSpace : oneOf(characters, thread);
+    const isStripped = characters === '' ? isSpace : characterTest(characters, thread);
     let start = 0;
     let end = bytes.length;
     if (atStart) {
@@ -69,7 +69,7 @@ function stripper(name: string, atStart: boolean, atEnd: boolean): MethodBody<st
   };
 }
 
-function oneOf(characters: string, thread: Thread): (rune: number) => boolean {
+function characterTest(characters: string, thread: Thread): (rune: number) => boolean {
   thread.step(characters.length);
   const bytes = toByteString(characters);
   const runes = new Set<number>();
@@ -127,11 +127,11 @@ function splitter(
     if (separator === null) {
       thread.step(bytes.length / 4);
       allocateParts(Math.min(countWords(bytes), most + 1), thread);
-      return listOf(atSpace(bytes, most), thread);
+      return toList(atSpace(bytes, most), thread);
     }
     const sought = toByteString(separator);
     allocateParts(Math.min(occurrences(bytes, sought, thread), most) + 1, thread);
-    return listOf(atSeparator(bytes, sought, most, thread), thread);
+    return toList(atSeparator(bytes, sought, most, thread), thread);
   };
 }
 
@@ -140,7 +140,7 @@ function allocateParts(count: number, thread: Thread): void {
   thread.allocate(count * PART_BYTES);
 }
 
-function listOf(parts: readonly string[], thread: Thread): List {
+function toList(parts: readonly string[], thread: Thread): List {
   thread.step(parts.length);
   return new List(parts.map(fromByteString));
 }
@@ -227,5 +227,5 @@ function splitlines(thread: Thread, text: string, args: readonly Value[], kwargs
   const lines = bytes.split('\n');
   const last = lines.pop() as string;
   const ended = keepEnds ? lines.map((line) => `${line}\n`) : lines;
-  return listOf(last === '' ? ended : [...ended, last], thread);
+  return toList(last === '' ? ended : [...ended, last], thread);
 }

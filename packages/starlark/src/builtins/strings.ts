@@ -40,10 +40,10 @@ export function bytes(thread: Thread, args: readonly Value[], kwargs: Kwargs): V
     throw new EvaluationError(`bytes: got ${typeName(x)}, want string, bytes, or iterable of ints`);
   }
   allocateString(thread, elements.length);
-  return new Bytes(Uint8Array.from(elements, (element, index) => byteOf(element, index)));
+  return new Bytes(Uint8Array.from(elements, (element, index) => toByte(element, index)));
 }
 
-function byteOf(element: Value, index: number): number {
+function toByte(element: Value, index: number): number {
   if (!isInt(element))
     throw new EvaluationError(`bytes: at index ${index}, got ${typeName(element)}, want int`);
   if (typeof element === 'number' && element >= 0 && element <= 255) return element;

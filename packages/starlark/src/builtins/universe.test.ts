@@ -11,7 +11,7 @@ import { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { type HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
 import { getAttribute } from './attributes.js';
-import { methodsOf } from './method-tables.js';
+import { typeMethods } from './method-tables.js';
 import { formatPercent } from './percent-format.js';
 import { UNIVERSE } from './universe.js';
 
@@ -154,7 +154,7 @@ function dictOf(key: Value, value: Value): Dict {
 
 describe('methods', () => {
   const apply = (receiver: Value, name: string, ...args: Value[]) =>
-    methodsOf(receiver)?.get(name)?.(thread, receiver, args, NO_KWARGS) as Value;
+    typeMethods(receiver)?.get(name)?.(thread, receiver, args, NO_KWARGS) as Value;
 
   test('of lists', () => {
     const items = list(1, 2, 3);

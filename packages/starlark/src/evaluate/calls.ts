@@ -1,5 +1,5 @@
 import { getAttribute } from '../builtins/attributes.js';
-import { methodsOf } from '../builtins/method-tables.js';
+import { typeMethods } from '../builtins/method-tables.js';
 import { failedIn, type MethodBody } from '../values/builtin.js';
 import { call } from '../values/call.js';
 import { Dict } from '../values/dict.js';
@@ -74,7 +74,7 @@ export type Callee = MethodBody | Value;
 
 /** Finds `object.name` for a call, without making a bound method. */
 export function findMethod(object: Value, name: string): Callee {
-  return methodsOf(object)?.get(name) ?? getAttribute(object, name);
+  return typeMethods(object)?.get(name) ?? getAttribute(object, name);
 }
 
 /** Calls what `findMethod` returned. */

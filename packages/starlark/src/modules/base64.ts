@@ -26,21 +26,21 @@ export const BASE64_MODULE = new Module('base64', [
 ]);
 
 function encode(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-  const { data, encoding } = argumentsOf('encode', thread, args, kwargs);
+  const { data, encoding } = readArguments('encode', thread, args, kwargs);
   allocateString(thread, Math.ceil(data.length / 3) * 4);
   const text = Buffer.from(data, 'latin1').toString(encoding.name).replace(/=+$/, '');
   return encoding.padded ? text.padEnd(Math.ceil(text.length / 4) * 4, '=') : text;
 }
 
 function decode(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-  const { data, encoding } = argumentsOf('decode', thread, args, kwargs);
+  const { data, encoding } = readArguments('decode', thread, args, kwargs);
   allocateString(thread, data.length);
   const wrong = illegalOffset(data, encoding);
   if (wrong !== undefined) throw new EvaluationError(`illegal base64 data at input byte ${wrong}`);
   return fromByteString(Buffer.from(data, encoding.name).toString('latin1'));
 }
 
-function argumentsOf(
+function readArguments(
   name: string,
   thread: Thread,
   args: readonly Value[],

@@ -85,17 +85,17 @@ export const RE_MODULE = new Module('re', [
 function moduleFunction([name, { parameters, run }]: readonly [string, Operation]): [string, Builtin] {
   const builtin = new Builtin(name, (thread, args, kwargs) => {
     const [pattern, ...rest] = unpackArguments(name, args, kwargs, ['pattern', ...parameters]);
-    return run(thread, patternOf(name, thread, pattern as Value), rest);
+    return run(thread, compilePattern(name, thread, pattern as Value), rest);
   });
   return [name, builtin];
 }
 
 function compile(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   const [pattern] = unpackArguments('compile', args, kwargs, ['pattern', 'flags?']);
-  return new CompiledPattern(patternOf('compile', thread, pattern as Value));
+  return new CompiledPattern(compilePattern('compile', thread, pattern as Value));
 }
 
-function patternOf(name: string, thread: Thread, value: Value): Pattern {
+function compilePattern(name: string, thread: Thread, value: Value): Pattern {
   const source = wantString(name, 'pattern', value);
   thread.step(source.length);
   thread.allocate(source.length * 64);

@@ -1,7 +1,7 @@
 import { equals } from './equality.js';
 import { EvaluationError } from './evaluation-error.js';
 import { FirstKey } from './first-key.js';
-import { keyOf } from './key.js';
+import { valueKey } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
@@ -25,16 +25,16 @@ export class Dict extends HeapValue {
 
   /** Returns the value of a key or `undefined`. Throws if the key is not hashable. */
   get(key: Value, thread?: Thread): Value | undefined {
-    return this.#values.get(keyOf(key, thread));
+    return this.#values.get(valueKey(key, thread));
   }
 
   has(key: Value, thread?: Thread): boolean {
-    return this.#values.has(keyOf(key, thread));
+    return this.#values.has(valueKey(key, thread));
   }
 
   /** Sets without the check for frozen and iterated dicts. An existing key keeps its place. */
   set(key: Value, value: Value, thread?: Thread): void {
-    const mapKey = keyOf(key, thread);
+    const mapKey = valueKey(key, thread);
     if (mapKey !== key && !this.#values.has(mapKey)) {
       this.#originals ??= new Map();
       this.#originals.set(mapKey, key);
@@ -44,7 +44,7 @@ export class Dict extends HeapValue {
 
   /** Deletes without the check for frozen and iterated dicts. Returns the value that the key had. */
   delete(key: Value, thread?: Thread): Value | undefined {
-    const mapKey = keyOf(key, thread);
+    const mapKey = valueKey(key, thread);
     const value = this.#values.get(mapKey);
     if (value === undefined) return undefined;
     this.#values.delete(mapKey);

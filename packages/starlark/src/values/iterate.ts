@@ -7,7 +7,7 @@ import { HeapValue, type Value } from './value.js';
  * Returns the elements of an iterable value; throws if it is not one. The array may be the value's own: do not change
  * it, and copy it before calling a function of the script. Use `iterate` where a script's function runs in between.
  */
-export function elementsOf(value: Value, thread?: Thread): readonly Value[] {
+export function listElements(value: Value, thread?: Thread): readonly Value[] {
   const elements = value instanceof HeapValue ? value.elements(thread) : undefined;
   if (elements === undefined) throw new EvaluationError(`got ${typeName(value)}, want iterable`);
   thread?.step(elements.length);
@@ -27,7 +27,7 @@ export function forEach(
   visit: (element: Value, index: number) => boolean | undefined,
   thread?: Thread,
 ): void {
-  const elements = elementsOf(value, thread);
+  const elements = listElements(value, thread);
   const iterable = value as HeapValue;
   iterable.countIterators(1);
   try {

@@ -1,5 +1,5 @@
 import { EvaluationError } from './evaluation-error.js';
-import { keyOf } from './key.js';
+import { valueKey } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Value } from './value.js';
 
@@ -60,7 +60,7 @@ function count(text: string, thread: Thread | undefined): void {
 function partText(part: Value, thread: Thread | undefined): string {
   if (typeof part === 'string') return `s${part.length}:${part}`;
   if (typeof part === 'number') return `n${part};`;
-  const key = keyOf(part, thread);
+  const key = valueKey(part, thread);
   if (typeof key === 'string') return `c${key.length}:${key}`;
   if (typeof key === 'number' || typeof key === 'bigint') return `n${key};`;
   if (key instanceof HeapValue) return `o${identityNumber(key)};`;

@@ -1,6 +1,6 @@
 import { EvaluationError } from './evaluation-error.js';
 import { FirstKey } from './first-key.js';
-import { keyOf } from './key.js';
+import { valueKey } from './key.js';
 import type { Thread } from './thread.js';
 import { type ComparisonOperator, HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
@@ -29,18 +29,18 @@ export class StarlarkSet extends HeapValue {
   }
 
   has(value: Value, thread?: Thread): boolean {
-    return this.#items.has(keyOf(value, thread));
+    return this.#items.has(valueKey(value, thread));
   }
 
   /** Adds without the check for frozen and iterated sets. An existing equal element stays. */
   add(value: Value, thread?: Thread): void {
-    const key = keyOf(value, thread);
+    const key = valueKey(value, thread);
     if (!this.#items.has(key)) this.#items.set(key, value);
   }
 
   /** Deletes without the check for frozen and iterated sets. Reports whether it was there. */
   delete(value: Value, thread?: Thread): boolean {
-    const key = keyOf(value, thread);
+    const key = valueKey(value, thread);
     this.#first?.deleted(key);
     return this.#items.delete(key);
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import {
   type BuildSource,
   evaluateCopy,
-  folderOf,
+  folderReading,
   policyKeys,
   type Recipe,
   type RecipeSource,
@@ -114,7 +114,7 @@ async function fetchPinned(
     fetcher.fetch({
       address,
       bundles: bundles || pin !== undefined,
-      ...folderOf(catalog),
+      ...folderReading(catalog),
       onProgress: (bytes) => void progress.bytes(name, bytes),
     });
   const fetched = await fetch();

@@ -10,9 +10,9 @@ import {
   checkPipeline,
   KPTFILE,
   levelOrder,
+  nearestPackage,
   type PackageNode,
   type PipelineFunction,
-  packageOf,
   packageTree,
   renderOrder,
 } from '@krmhub/functions/plan';
@@ -95,7 +95,7 @@ async function readPackages(io: WorkingFolder, name: string, files: Package): Pr
   const displayOf = (folder: string) => path.posix.join(root, folder) || '.';
   for (const resource of files.resources) {
     // A Kptfile belongs to the package that it makes.
-    const folder = packageOf(resource.path, folders);
+    const folder = nearestPackage(resource.path, folders);
     const inside = folder === '' ? resource.path : resource.path.slice(folder.length + 1);
     own.get(folder)!.push(resource.at({ path: inside, packagePath: displayOf(folder) }));
   }

@@ -1,4 +1,4 @@
-import { type FileChange, filesOf, type Package, type Resource } from '@krmhub/functions/fn';
+import { type FileChange, formatFiles, type Package, type Resource } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import type { Progress } from '../progress.js';
@@ -54,7 +54,7 @@ export async function withStatus(
 /** Reports whether functions left the Kptfile as it was, so that only its notation would change. */
 function isFormatOnly(change: FileChange | undefined, before: readonly Resource[]): boolean {
   if (change?.type !== 'update') return false;
-  return filesOf(before.filter(({ path }) => path === KPTFILE)).get(KPTFILE) === change.after;
+  return formatFiles(before.filter(({ path }) => path === KPTFILE)).get(KPTFILE) === change.after;
 }
 
 /** kpt leaves out the root above a subpackage that failed. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type PinnedRuntime, pinnedPrograms, rulesOf } from '@krmhub/catalog/runtimes/runtimes';
+import { findRules, type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import type { Engine, Sandbox } from '@krmhub/functions';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
@@ -120,7 +120,7 @@ function parseRecord(text: string): PluginRecord | undefined {
 
 /** The type of a later version has no rules. */
 function isRuntime(runtime: PinnedRuntime): boolean {
-  return RUNTIME_KINDS.includes(runtime.type) && rulesOf(runtime).isComplete(runtime);
+  return RUNTIME_KINDS.includes(runtime.type) && findRules(runtime).isComplete(runtime);
 }
 
 /** Reports whether two pins run the same: the image, the script, or the executables of all platforms. */

@@ -10,7 +10,7 @@
 import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/catalog/lock/judge-catalog';
 import { lockedRuntimeDifference } from '@krmhub/catalog/lock/judge-runtime';
 import type { LockedFunctions } from '@krmhub/catalog/lock/lock';
-import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionRuntime } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -47,7 +47,7 @@ export async function checkLocked(
 ): Promise<CheckedFunction> {
   const { fn, catalog, state } = located;
   const opened = await context.open(catalog);
-  const found = await opened.reader.find(functionOf(request));
+  const found = await opened.reader.find(parseFunction(request));
   refuse(judgeLockedCatalog(state, found.state));
   const now = await versionOf(found, request);
   const { trustedBy, warnings } = opened;
@@ -140,7 +140,7 @@ async function checkRelease(
   const release = registryRelease(request, located);
   if (release === undefined) return;
   const { readSignedVersion } = await import('../release/judge-release.js');
-  const version = await readSignedVersion(context, release, functionOf(request).version);
+  const version = await readSignedVersion(context, release, parseFunction(request).version);
   const runtime: FunctionRuntime = version?.runtime ?? {};
   const { container } = runtime;
   // Only a digest says that an image is the same in another place. That of a tag was compared with the snapshot.
@@ -196,7 +196,7 @@ export async function checkSearchedBefore(
 /** Undefined offline, if the catalog is known not to have the function. */
 async function findNow(context: SearchContext, request: SearchedFunction, catalog: NamedCatalog) {
   try {
-    return await (await context.open(catalog)).reader.find(functionOf(request));
+    return await (await context.open(catalog)).reader.find(parseFunction(request));
   } catch (error) {
     const isUncached = error instanceof KrmhubError && error.code === 'unavailable';
     if (isUncached && context.fetcher.isOffline && (await wasAbsent(context, { ...request, catalog })))

@@ -1,5 +1,5 @@
 import type { LockedCatalog, LockedFunction } from '@krmhub/catalog/lock/lock';
-import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -36,7 +36,7 @@ export async function versionOf(
   found: FoundFunction,
   request: SearchedFunction,
 ): Promise<CatalogVersion | undefined> {
-  const { version: name } = functionOf(request);
+  const { version: name } = parseFunction(request);
   const catalog = found.state.digest === undefined ? {} : { catalog: found.state.digest };
   for (const { definition, origins } of found.entries) {
     const version = definition.versions.find((one) => one.name === name);
@@ -70,7 +70,7 @@ export async function versionInSnapshot(
     const snapshot = parseCatalog(context.io, { text, folder: context.io.cwd });
     const { reader } = await openCatalog(context, { grants }, snapshot);
     try {
-      return (await versionOf(await reader.find(functionOf(request)), request)) ?? 'missing';
+      return (await versionOf(await reader.find(parseFunction(request)), request)) ?? 'missing';
     } finally {
       await reader.close();
     }
@@ -91,6 +91,6 @@ export function registryRelease(
   { fn, catalog }: Pick<Located, 'fn' | 'catalog'>,
 ): RegistryRelease | undefined {
   if (catalog.registry === undefined || fn.release === undefined) return undefined;
-  const { group, kind } = functionOf(request);
+  const { group, kind } = parseFunction(request);
   return { registry: catalog.registry.url, group, kind, release: fn.release, definition: fn.definition };
 }

@@ -1,4 +1,4 @@
-import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { OptionTrust } from '../open/catalog-trust.js';
@@ -51,7 +51,7 @@ async function versionNow(
   { catalog }: Located,
 ): Promise<CatalogVersion | undefined> {
   const { reader } = await context.open(catalog);
-  return versionOf(await reader.find(functionOf(request)), request);
+  return versionOf(await reader.find(parseFunction(request)), request);
 }
 
 /** What runs is known without the schema, so that a server that cannot be reached stops nothing. */

@@ -1,4 +1,4 @@
-import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
@@ -227,6 +227,6 @@ export function catalogRelease(
 ): CatalogRelease | undefined {
   const { registry } = parseCatalog(io, { text: catalog, folder: io.cwd });
   if (registry === undefined) return undefined;
-  const { group } = functionOf({ apiVersion, kind });
+  const { group } = parseFunction({ apiVersion, kind });
   return { registry: registry.url, group, kind, ...defined({ release }) };
 }

@@ -68,7 +68,7 @@ export function writeEntryIndex(
       digest,
     ]);
     const piece = Buffer.from(JSON.stringify(rows));
-    buckets.push([offset, piece.byteLength, checkOf(piece)]);
+    buckets.push([offset, piece.byteLength, checksum(piece)]);
     offset += piece.byteLength;
     pieces.push(piece);
   }
@@ -119,7 +119,7 @@ export function readBucket(
   number: number,
   bytes: Uint8Array,
 ): IndexedEntry[] | undefined {
-  if (checkOf(bytes) !== header.buckets[number]?.[2]) return undefined;
+  if (checksum(bytes) !== header.buckets[number]?.[2]) return undefined;
   const rows = JSON.parse(new TextDecoder().decode(bytes)) as [string, string, number, number, Digest][];
   return rows.map(([group, kind, offset, length, digest]) => ({ group, kind, offset, length, digest }));
 }
@@ -137,6 +137,6 @@ function bucketNumber({ group, kind }: FunctionName, buckets: number): number {
   return (hash >>> 0) % buckets;
 }
 
-function checkOf(bytes: Uint8Array): string {
+function checksum(bytes: Uint8Array): string {
   return sha256(bytes).slice('sha256:'.length, 'sha256:'.length + 32);
 }

@@ -12,7 +12,7 @@ export function listFunctions(meter: Meter): CelFunc[] {
   const LIST = listType(DYN);
   const join = (list: CelList, separator: string) => {
     meter.budget.chargeText(list.size * separator.length);
-    return [...list].map((item) => textOf(item)).join(separator);
+    return [...list].map((item) => requireText(item)).join(separator);
   };
   return [
     celMethod('isSorted', LIST, [], BOOL, function () {
@@ -50,14 +50,14 @@ export function listFunctions(meter: Meter): CelFunc[] {
 
 /** Compares two numbers, texts, booleans, timestamps, or durations. Throws for others. */
 export function compare(left: CelValue, right: CelValue): number {
-  const [a, b] = [orderOf(left), orderOf(right)];
+  const [a, b] = [orderKey(left), orderKey(right)];
   if (typeof a === 'string' || typeof b === 'string') {
     if (typeof a !== typeof b) throw new Error('values of different types have no order');
   }
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function orderOf(value: CelValue): number | bigint | string {
+function orderKey(value: CelValue): number | bigint | string {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
   const message = (value as { message?: { seconds?: unknown; nanos?: unknown } } | null)?.message;
@@ -89,7 +89,7 @@ function extreme(list: CelList, sign: 1 | -1): CelValue {
   return rest.reduce((best, item) => (compare(item, best) * sign > 0 ? item : best), first);
 }
 
-function textOf(value: CelValue): string {
+function requireText(value: CelValue): string {
   if (typeof value === 'string') return value;
   throw new Error('join() is defined for lists of strings');
 }

@@ -153,22 +153,22 @@ function parseRange(text: string): Range | undefined {
 
 /** As Go's netip, but without zones, and without IPv4 addresses in IPv6, as Kubernetes. */
 function parseAddress(text: string): Address | undefined {
-  if (isIpv4(text)) return { family: 4, bits: numberOf(text.split('.').map(Number), 8n) };
+  if (isIpv4(text)) return { family: 4, bits: joinParts(text.split('.').map(Number), 8n) };
   if (!isIpv6(text)) return undefined;
-  const [head = [], tail = []] = text.split('::').map(groupsOf);
+  const [head = [], tail = []] = text.split('::').map(parseGroups);
   const zeros = Array<number>(8 - head.length - tail.length).fill(0);
-  const bits = numberOf([...head, ...zeros, ...tail], 16n);
+  const bits = joinParts([...head, ...zeros, ...tail], 16n);
   return bits >> 32n === 0xffffn ? undefined : { family: 6, bits };
 }
 
-function groupsOf(half: string): number[] {
+function parseGroups(half: string): number[] {
   return (half === '' ? [] : half.split(':')).flatMap((part) => {
     const [a, b, c, d] = part.split('.').map(Number);
     return d === undefined ? Number.parseInt(part, 16) : [a! * 256 + b!, c! * 256 + d];
   });
 }
 
-function numberOf(parts: readonly number[], size: bigint): bigint {
+function joinParts(parts: readonly number[], size: bigint): bigint {
   return parts.reduce((sum, part) => (sum << size) + BigInt(part), 0n);
 }
 

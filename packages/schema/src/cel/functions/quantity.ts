@@ -1,6 +1,6 @@
 import type { CelFunc, CelInput, CelMap } from '@bufbuild/cel';
 import { loadCel, loadVersionOrder } from '../../libraries/lazy-libraries.js';
-import { versionOf } from './semver.js';
+import { readVersion } from './semver.js';
 import { tagged, untagged } from './tagged.js';
 
 /** Kubernetes rounds smaller quantities up to this one. */
@@ -31,9 +31,9 @@ export function quantityFunctions(): CelFunc[] {
   const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
   const QUANTITIES = mapType(DYN, DYN);
   const order = (left: CelMap, right: CelMap) => {
-    const [version, other] = [versionOf(left), versionOf(right)];
+    const [version, other] = [readVersion(left), readVersion(right)];
     if (version !== undefined && other !== undefined) return BigInt(loadVersionOrder()(version, other));
-    const [a, b] = [nanosOf(left), nanosOf(right)];
+    const [a, b] = [readNanos(left), readNanos(right)];
     return a < b ? -1n : a > b ? 1n : 0n;
   };
   return [
@@ -44,14 +44,14 @@ export function quantityFunctions(): CelFunc[] {
     }),
     celFunc('isQuantity', [STRING], BOOL, (text) => parseQuantity(text) !== undefined),
     celMethod('isInteger', QUANTITIES, [], BOOL, function () {
-      return nanosOf(this) % NANOS === 0n;
+      return readNanos(this) % NANOS === 0n;
     }),
     celMethod('asInteger', QUANTITIES, [], INT, function () {
-      if (nanosOf(this) % NANOS !== 0n) throw new Error('the quantity is not an integer');
-      return nanosOf(this) / NANOS;
+      if (readNanos(this) % NANOS !== 0n) throw new Error('the quantity is not an integer');
+      return readNanos(this) / NANOS;
     }),
     celMethod('asApproximateFloat', QUANTITIES, [], DOUBLE, function () {
-      return Number(nanosOf(this)) / Number(NANOS);
+      return Number(readNanos(this)) / Number(NANOS);
     }),
     celMethod('sign', QUANTITIES, [], INT, function () {
       return order(this, quantity(0n) as unknown as CelMap);
@@ -69,10 +69,10 @@ export function quantityFunctions(): CelFunc[] {
       const sign = name === 'add' ? 1n : -1n;
       return [
         celMethod(name, QUANTITIES, [QUANTITIES], DYN, function (other) {
-          return quantity(nanosOf(this) + sign * nanosOf(other));
+          return quantity(readNanos(this) + sign * readNanos(other));
         }),
         celMethod(name, QUANTITIES, [INT], DYN, function (other) {
-          return quantity(nanosOf(this) + sign * other * NANOS);
+          return quantity(readNanos(this) + sign * other * NANOS);
         }),
       ];
     }),
@@ -97,7 +97,7 @@ function quantity(nanos: bigint): CelInput {
   return tagged('quantity', nanos);
 }
 
-function nanosOf(value: CelMap): bigint {
+function readNanos(value: CelMap): bigint {
   const nanos = untagged('quantity', value);
   if (typeof nanos !== 'bigint') throw new Error('the value is not a quantity');
   return nanos;

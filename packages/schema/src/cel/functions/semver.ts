@@ -32,7 +32,7 @@ export function semverFunctions(): CelFunc[] {
     celFunc('semver', [STRING, BOOL], DYN, (text, loose) => read(given(text, loose))),
     ...['major', 'minor', 'patch'].map((name, index) =>
       celMethod(name, MAP, [], INT, function () {
-        const version = versionOf(this);
+        const version = readVersion(this);
         if (version === undefined) throw new Error('the value is not a semantic version');
         return BigInt(version.split(/[.-]/)[index]!);
       }),
@@ -41,7 +41,7 @@ export function semverFunctions(): CelFunc[] {
 }
 
 /** Returns the version without its build, which has no order. */
-export function versionOf(value: CelMap): string | undefined {
+export function readVersion(value: CelMap): string | undefined {
   return untagged('semver', value) as string | undefined;
 }
 

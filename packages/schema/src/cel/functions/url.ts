@@ -21,7 +21,7 @@ export function urlFunctions(): CelFunc[] {
   const [MAP, QUERY] = [mapType(DYN, DYN), mapType(STRING, listType(STRING))];
   const getter = (name: string, get: (parts: Parts) => string) =>
     celMethod(name, MAP, [], STRING, function () {
-      return get(partsOf(this));
+      return get(readParts(this));
     });
   return [
     celFunc('isURL', [STRING], BOOL, isUri),
@@ -36,7 +36,7 @@ export function urlFunctions(): CelFunc[] {
     getter('getEscapedPath', ({ path }) => escapePath(path)),
     celMethod('getQuery', MAP, [], QUERY, function () {
       const found = new Map<string, string[]>();
-      for (const [name, value] of new URLSearchParams(partsOf(this).query)) {
+      for (const [name, value] of new URLSearchParams(readParts(this).query)) {
         const values = found.get(name);
         if (values === undefined) found.set(name, [value]);
         else values.push(value);
@@ -46,7 +46,7 @@ export function urlFunctions(): CelFunc[] {
   ];
 }
 
-function partsOf(value: CelMap): Parts {
+function readParts(value: CelMap): Parts {
   const text = untagged('url', value);
   if (typeof text !== 'string') throw new Error('the value is not a URL');
   // Go reads a URL of a request without a fragment: a # belongs to the path or the query.

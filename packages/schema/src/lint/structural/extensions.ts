@@ -5,11 +5,11 @@ import type { OpenApiKeyword } from '../../json-schema/open-api.js';
 import {
   isSet,
   keyword,
-  propertiesOf,
-  propertyOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
   subschema,
-  typeOf,
 } from '../../json-schema/open-api.js';
 import type { Report } from '../rule.js';
 import type { SchemaCheck } from './nodes.js';
@@ -27,8 +27,8 @@ export const extensions: SchemaCheck = (nodes, report) => {
   for (const { schema, path, level } of nodes) {
     if (level === 'junctor') continue;
     checkFlags(schema, path, report);
-    checkTypeOf(schema, LIST_TYPE, ['atomic', 'set', 'map'], 'array', path, report);
-    checkTypeOf(schema, MAP_TYPE, ['granular', 'atomic'], 'object', path, report);
+    checkKeywordType(schema, LIST_TYPE, ['atomic', 'set', 'map'], 'array', path, report);
+    checkKeywordType(schema, MAP_TYPE, ['granular', 'atomic'], 'object', path, report);
     checkList(schema, path, report);
   }
 };
@@ -39,22 +39,23 @@ function checkFlags(schema: JsonObject, path: Path, report: Report): void {
   if (keyword(schema, PRESERVE) === false)
     wrong(PRESERVE, `\`${PRESERVE}\` must be true, or must not be set`);
   if (isSet(schema, INT_OR_STRING)) {
-    if (typeOf(schema) !== undefined) wrong('type', `\`type\` cannot be combined with \`${INT_OR_STRING}\``);
+    if (schemaType(schema) !== undefined)
+      wrong('type', `\`type\` cannot be combined with \`${INT_OR_STRING}\``);
     for (const name of [PRESERVE, EMBEDDED] as const) {
       if (isSet(schema, name)) wrong(name, `\`${name}\` cannot be combined with \`${INT_OR_STRING}\``);
     }
   }
   if (!isSet(schema, EMBEDDED)) return;
-  if (typeOf(schema) !== 'object') wrong('type', `an embedded resource requires \`type: object\``);
+  if (schemaType(schema) !== 'object') wrong('type', `an embedded resource requires \`type: object\``);
   if (subschema(schema, 'additionalProperties') !== undefined) {
     wrong('additionalProperties', 'an embedded resource cannot be a map');
   }
-  if (Object.keys(propertiesOf(schema)).length === 0 && !isSet(schema, PRESERVE)) {
+  if (Object.keys(schemaProperties(schema)).length === 0 && !isSet(schema, PRESERVE)) {
     wrong('properties', `an embedded resource requires \`properties\` or \`${PRESERVE}: true\``);
   }
 }
 
-function checkTypeOf(
+function checkKeywordType(
   schema: JsonObject,
   name: OpenApiKeyword,
   values: readonly string[],
@@ -68,7 +69,7 @@ function checkTypeOf(
     const message = `\`${name}\` is ${quote(value)}; expected one of ${values.join(', ')}`;
     report('schema/extension', [...path, name], message);
   }
-  if (typeOf(schema) !== type) {
+  if (schemaType(schema) !== type) {
     report('schema/extension', [...path, 'type'], `\`${name}\` requires \`type: ${type}\``, {
       target: 'key',
     });
@@ -96,7 +97,7 @@ function checkList(schema: JsonObject, path: Path, report: Report): void {
     wrong([MAP_KEYS], `a list of type map requires \`${MAP_KEYS}\``);
   }
   if (items === undefined) wrong(['items'], 'a list of type map requires `items`');
-  else if (typeOf(items) !== 'object')
+  else if (schemaType(items) !== 'object')
     wrong(['items', 'type'], 'the items of a list of type map must be objects');
   else checkMapKeys(keys ?? [], items, wrong);
 }
@@ -104,30 +105,30 @@ function checkList(schema: JsonObject, path: Path, report: Report): void {
 type Wrong = (below: Path, message: string) => void;
 
 function checkSetItems(items: JsonObject, wrong: Wrong): void {
-  if (typeOf(items) === 'object' && keyword(items, MAP_TYPE) !== 'atomic') {
+  if (schemaType(items) === 'object' && keyword(items, MAP_TYPE) !== 'atomic') {
     wrong(['items', MAP_TYPE], `objects in a set require \`${MAP_TYPE}: atomic\``);
   }
   const inner = keyword(items, LIST_TYPE);
-  if (typeOf(items) === 'array' && inner !== undefined && inner !== 'atomic') {
+  if (schemaType(items) === 'array' && inner !== undefined && inner !== 'atomic') {
     wrong(['items', LIST_TYPE], `lists in a set require \`${LIST_TYPE}: atomic\``);
   }
 }
 
 function checkMapKeys(keys: readonly string[], items: JsonObject, wrong: Wrong): void {
-  const required = requiredOf(items);
+  const required = requiredProperties(items);
   const seen = new Set<string>();
   keys.forEach((key, index) => {
     const at = [MAP_KEYS, index];
     if (seen.has(key)) wrong(at, `the map key ${quote(key)} appears twice`);
     if (seen.has(key)) return;
     seen.add(key);
-    const property = propertyOf(items, key);
+    const property = schemaProperty(items, key);
     if (property === undefined) {
       wrong(at, `the map key ${quote(key)} is not a property of the items`);
       return;
     }
     const below = ['items', 'properties', key];
-    if (!SCALARS.has(typeOf(property) ?? ''))
+    if (!SCALARS.has(schemaType(property) ?? ''))
       wrong([...below, 'type'], `the map key ${quote(key)} must be a scalar`);
     if (isSet(property, 'nullable'))
       wrong([...below, 'nullable'], `the map key ${quote(key)} cannot be null`);

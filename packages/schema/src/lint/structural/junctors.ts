@@ -1,5 +1,5 @@
 import { quote } from '../../diagnostics/quote.js';
-import { isSet, propertiesOf, propertyOf } from '../../json-schema/open-api.js';
+import { isSet, schemaProperties, schemaProperty } from '../../json-schema/open-api.js';
 import type { SchemaCheck } from './nodes.js';
 
 const FORBIDDEN = new Set(['type', 'title', 'description', 'default', 'nullable', 'additionalProperties']);
@@ -21,8 +21,8 @@ export const junctors: SchemaCheck = (nodes, report) => {
       });
     }
     if (declared === undefined) continue;
-    for (const name of Object.keys(propertiesOf(schema))) {
-      if (propertyOf(declared, name) !== undefined) continue;
+    for (const name of Object.keys(schemaProperties(schema))) {
+      if (schemaProperty(declared, name) !== undefined) continue;
       const message = `the field ${quote(name)} appears only inside allOf, anyOf, oneOf, or not`;
       report('schema/junctor-undeclared', [...path, 'properties', name], message, {
         hint: 'Also declare it with its type in `properties` of the object.',

@@ -1,7 +1,13 @@
 import type { Path } from '../../diagnostics/diagnostic.js';
 import type { JsonObject } from '../../documents/definition.js';
 import { isObject } from '../../json/access.js';
-import { JUNCTORS, keyword, propertiesOf, propertyOf, subschema } from '../../json-schema/open-api.js';
+import {
+  JUNCTORS,
+  keyword,
+  schemaProperties,
+  schemaProperty,
+  subschema,
+} from '../../json-schema/open-api.js';
 import type { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Report } from '../rule.js';
 
@@ -50,13 +56,13 @@ function innerNodes(node: SchemaNode): SchemaNode[] {
   const { schema, path, level, declared } = node;
   const junctor = level === 'junctor';
   const inner: SchemaNode[] = [];
-  for (const name of Object.keys(propertiesOf(schema))) {
-    const property = propertyOf(schema, name);
+  for (const name of Object.keys(schemaProperties(schema))) {
+    const property = schemaProperty(schema, name);
     if (property === undefined) continue;
     const at = [...path, 'properties', name];
     inner.push(
       junctor
-        ? { schema: property, path: at, level, declared: declared && propertyOf(declared, name) }
+        ? { schema: property, path: at, level, declared: declared && schemaProperty(declared, name) }
         : { schema: property, path: at, level: 'field', name },
     );
   }

@@ -1,4 +1,4 @@
-import { rulesOf, uncheckedRule } from '../../cel/check-rules.js';
+import { celRules, uncheckedRule } from '../../cel/check-rules.js';
 import { textField } from '../../json/access.js';
 import { keyword } from '../../json-schema/open-api.js';
 import { isUncheckedFormat } from '../../json-schema/value-formats.js';
@@ -17,7 +17,7 @@ export const rules: SchemaCheck = (nodes, report) => {
       report('schema/unchecked', [...path, 'format'], `the format ${format} is not checked`);
     }
     if (level === 'junctor') continue;
-    for (const [index, rule] of rulesOf(schema).entries()) {
+    for (const [index, rule] of celRules(schema).entries()) {
       const at = [...path, VALIDATIONS, index, 'rule'];
       left -= textField(rule, 'rule')?.length ?? 0;
       if (left < 0) {

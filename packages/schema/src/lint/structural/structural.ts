@@ -4,7 +4,7 @@
  * @module
  */
 
-import { objectField, versionsOf } from '../../json/access.js';
+import { listVersions, objectField } from '../../json/access.js';
 import { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Rule } from '../rule.js';
 import { defaults, MAX_DEFAULT_STEPS } from './defaults.js';
@@ -34,7 +34,7 @@ const CHECKS: readonly SchemaCheck[] = [
 /** Checks that the openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
 export const structural: Rule = (draft, report) => {
   const state: CheckState = { patterns: new PatternSet(), steps: { left: MAX_DEFAULT_STEPS } };
-  for (const { version, path } of versionsOf(draft.spec)) {
+  for (const { version, path } of listVersions(draft.spec)) {
     const root = objectField(objectField(version, 'schema'), 'openAPIV3Schema');
     if (root === undefined) continue;
     const at = [...path, 'schema', 'openAPIV3Schema'];

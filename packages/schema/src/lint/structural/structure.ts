@@ -5,11 +5,11 @@ import {
   isSet,
   keyword,
   OPEN_API_TYPES,
-  propertiesOf,
-  propertyOf,
-  requiredOf,
+  requiredProperties,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
   subschema,
-  typeOf,
 } from '../../json-schema/open-api.js';
 import type { Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
@@ -33,7 +33,7 @@ export const structure: SchemaCheck = (nodes, report) => {
 };
 
 function checkRoot(schema: JsonObject, path: Path, report: Report): void {
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   if (type !== undefined && type !== 'object' && (OPEN_API_TYPES as readonly string[]).includes(type)) {
     const message = `the root has the type ${quote(type)}, but a functionConfig is an object`;
     report('schema/root-type', [...path, 'type'], message, { hint: 'Use `object`.' });
@@ -52,7 +52,7 @@ function checkRoot(schema: JsonObject, path: Path, report: Report): void {
 
 /** Checks metadata: Kubernetes allows a schema to restrict only the name of a resource. */
 function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void {
-  const metadata = propertyOf(schema, 'metadata');
+  const metadata = schemaProperty(schema, 'metadata');
   if (metadata === undefined) return;
   const at = [...path, 'properties', 'metadata'];
   for (const name of Object.keys(metadata)) {
@@ -61,7 +61,7 @@ function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void
     const message = `\`metadata\` at the root cannot have \`${name}\`: only name and generateName are allowed`;
     report('schema/meta-restriction', [...at, name], message, { target: 'key' });
   }
-  for (const name of Object.keys(propertiesOf(metadata))) {
+  for (const name of Object.keys(schemaProperties(metadata))) {
     if (name === 'name' || name === 'generateName') continue;
     const message = `\`metadata\` at the root cannot restrict \`${name}\`: only name and generateName are allowed`;
     report('schema/meta-restriction', [...at, 'properties', name], message, { target: 'key' });
@@ -69,7 +69,7 @@ function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void
 }
 
 function checkOpen(schema: JsonObject, path: Path, report: Report): void {
-  const fields = Object.keys(propertiesOf(schema)).filter((name) => !META_NAMES.includes(name));
+  const fields = Object.keys(schemaProperties(schema)).filter((name) => !META_NAMES.includes(name));
   const preserves = isSet(schema, 'x-kubernetes-preserve-unknown-fields');
   const declaresNothing = keyword(schema, 'properties') === undefined;
   if (fields.length > 0 || !(preserves || declaresNothing)) return;
@@ -81,7 +81,7 @@ function checkOpen(schema: JsonObject, path: Path, report: Report): void {
 }
 
 function checkType({ schema, path, level, name }: SchemaNode, report: Report): void {
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   const free =
     isSet(schema, 'x-kubernetes-int-or-string') || isSet(schema, 'x-kubernetes-preserve-unknown-fields');
   if (type === undefined && !free && !isPresent(schema, 'type')) {
@@ -117,7 +117,7 @@ function isPresent(schema: JsonObject, name: string): boolean {
 function checkMap(schema: JsonObject, path: Path, report: Report): void {
   const values = keyword(schema, 'additionalProperties');
   if (values === undefined || values === true) return;
-  const hasProperties = Object.keys(propertiesOf(schema)).length > 0;
+  const hasProperties = Object.keys(schemaProperties(schema)).length > 0;
   if (values !== false && !hasProperties) return;
   const message =
     values === false
@@ -131,8 +131,8 @@ function checkMap(schema: JsonObject, path: Path, report: Report): void {
 
 function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
   for (const [name, expected] of Object.entries(META_TYPES)) {
-    const declared = propertyOf(schema, name);
-    const type = declared === undefined ? undefined : typeOf(declared);
+    const declared = schemaProperty(schema, name);
+    const type = declared === undefined ? undefined : schemaType(declared);
     if (type === undefined || type === expected || !OPEN_API_TYPES.some((known) => known === type)) continue;
     const message = `\`${name}\` of a resource has the type ${quote(expected)}, not ${quote(type)}`;
     report('schema/meta-type', [...path, 'properties', name, 'type'], message);
@@ -152,5 +152,5 @@ export function mayBeUndeclared({ schema, level }: SchemaNode, name: string): bo
 
 /** Returns the names in `required` of a node, with their positions. */
 export function requiredNames({ schema, path }: SchemaNode): { name: string; path: Path }[] {
-  return requiredOf(schema).map((name, index) => ({ name, path: [...path, 'required', index] }));
+  return requiredProperties(schema).map((name, index) => ({ name, path: [...path, 'required', index] }));
 }

@@ -5,9 +5,9 @@ import {
   isSet,
   keyword,
   PROTOTYPE_NAMES,
-  propertiesOf,
-  propertyOf,
-  typeOf,
+  schemaProperties,
+  schemaProperty,
+  schemaType,
 } from '../../json-schema/open-api.js';
 import type { Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
@@ -36,7 +36,7 @@ export const values: SchemaCheck = (nodes, report) => {
       });
     }
     const format = keyword(schema, 'format');
-    if (typeOf(schema) === 'number' && (format === 'int32' || format === 'int64')) {
+    if (schemaType(schema) === 'number' && (format === 'int32' || format === 'int64')) {
       const message = `a number with the format ${quote(format)} is an integer`;
       report('schema/number-for-integer', [...path, 'type'], message, { hint: 'Use `type: integer`.' });
     }
@@ -46,7 +46,7 @@ export const values: SchemaCheck = (nodes, report) => {
 function checkRequired(node: SchemaNode, report: Report): void {
   if (node.level === 'junctor') return;
   for (const { name, path } of requiredNames(node)) {
-    const property = propertyOf(node.schema, name);
+    const property = schemaProperty(node.schema, name);
     if (property === undefined) {
       if (mayBeUndeclared(node, name)) continue;
       const message = `\`required\` contains ${quote(name)}, which \`properties\` does not declare`;
@@ -74,7 +74,7 @@ function checkRanges(schema: JsonObject, path: Path, report: Report): void {
 }
 
 function checkNames(schema: JsonObject, path: Path, report: Report): void {
-  for (const name of Object.keys(propertiesOf(schema))) {
+  for (const name of Object.keys(schemaProperties(schema))) {
     if (!PROTOTYPE_NAMES.has(name)) continue;
     report('schema/prototype-name', [...path, 'properties', name], `a field cannot be named ${quote(name)}`, {
       target: 'key',

@@ -1,4 +1,4 @@
-import { meaningOf } from './meaning.js';
+import { readMeaning } from './meaning.js';
 import type { YamlNode, YamlScalar } from './tree.js';
 
 /**
@@ -31,7 +31,7 @@ export function isSameYaml(a: YamlNode, b: YamlNode): boolean {
 
 /** Where readers could differ, only the same text is equal. */
 function isSameScalar(a: YamlScalar, b: YamlScalar): boolean {
-  const [one, other] = [meaningOf(a), meaningOf(b)];
+  const [one, other] = [readMeaning(a), readMeaning(b)];
   if (one.type === 'null' || other.type === 'null') return one.type === other.type;
   return one.type === other.type && one.value === other.value;
 }

@@ -121,7 +121,7 @@ class Editor {
   #scalar(value: YamlScalar, old: Node | undefined): Node {
     const node = isScalar(old) && !this.#used.has(old) ? old : new Scalar('');
     this.#used.add(node);
-    const style = styleOf(value, node.type);
+    const style = chooseStyle(value, node.type);
     node.value = value.value;
     if (style === undefined) delete node.type;
     else node.type = style;
@@ -174,7 +174,7 @@ class Editor {
   }
 }
 
-function styleOf(
+function chooseStyle(
   { value, plain, literal }: YamlScalar,
   old: Scalar.Type | undefined,
 ): Scalar.Type | undefined {

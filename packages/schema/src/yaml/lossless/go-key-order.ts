@@ -9,8 +9,8 @@ export function compareGoKeys(a: string, b: string): number {
     if (first === second) continue;
     const letters = [first, second].map((character) => /^\p{L}$/u.test(character));
     if (letters[0] !== letters[1]) return letters[1] === true ? -1 : 1;
-    if (letters[0] === true) return codeOf(first) - codeOf(second);
-    return compareNumbers(one, other, at) || codeOf(first) - codeOf(second);
+    if (letters[0] === true) return codePoint(first) - codePoint(second);
+    return compareNumbers(one, other, at) || codePoint(first) - codePoint(second);
   }
   return one.length - other.length;
 }
@@ -31,6 +31,6 @@ function digitsFrom(characters: readonly string[], at: number): string {
   return /^\d*/.exec(characters.slice(at).join(''))![0];
 }
 
-function codeOf(character: string): number {
+function codePoint(character: string): number {
   return character.codePointAt(0)!;
 }

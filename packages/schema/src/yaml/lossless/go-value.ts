@@ -1,6 +1,6 @@
 import { compareGoKeys } from './go-key-order.js';
 import { isTextInGo } from './go-scalars.js';
-import { meaningOf } from './meaning.js';
+import { readMeaning } from './meaning.js';
 import type { YamlNode, YamlScalar } from './tree.js';
 
 /** A value as Go has it after YAML became JSON, with its keys in the order in which go-yaml 2 writes them. */
@@ -46,7 +46,7 @@ function isSimpleKey(name: string): boolean {
 }
 
 function goScalar(scalar: YamlScalar): GoScalar | undefined {
-  const meaning = meaningOf(scalar);
+  const meaning = readMeaning(scalar);
   switch (meaning.type) {
     case 'null':
       return { kind: 'word', word: 'null' };

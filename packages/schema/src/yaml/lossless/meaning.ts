@@ -19,7 +19,7 @@ const SPECIAL = /^(?:[-+]?[0-9.][0-9a-fx_o.]*(?:e[-+]?[0-9_]+)?|[-+]?\.(?:inf|na
 /** Digits that every number keeps as a double. */
 const MAX_DIGITS = 15;
 
-export function meaningOf({ value, plain, tag }: YamlScalar): ScalarMeaning {
+export function readMeaning({ value, plain, tag }: YamlScalar): ScalarMeaning {
   if (tag !== undefined) return { type: 'special', value: `${tag} ${plain} ${value}` };
   if (!plain) return { type: 'text', value };
   if (NULL.test(value)) return { type: 'null' };

@@ -16,7 +16,7 @@ export interface YamlChange {
  * undefined for any other change, which takes `editYaml`: that gives the same values, and takes some ten times as long.
  */
 export function spliceYaml(text: string, change: YamlChange): string | undefined {
-  const place = placesOf(text);
+  const place = findPlaces(text);
   if (place === undefined) return undefined;
   const splicer = new Splicer(text, change.originOf);
   return splicer.change(change.before, place, change.after) ? splicer.result() : undefined;
@@ -28,7 +28,7 @@ type Place =
   | { kind: 'map' | 'list'; isFlow: boolean; children: Place[] };
 
 /** Returns undefined for a text with anchors, whose values are in other places too. */
-function placesOf(text: string): Place | undefined {
+function findPlaces(text: string): Place | undefined {
   let root: Place | undefined;
   const open: (Place & { kind: 'map' | 'list' })[] = [];
   const add = (place: Place) => {

@@ -73,7 +73,7 @@ class GoYamlWriter {
   }
 
   #text(text: string, indent: number, isKey: boolean): void {
-    const style = styleOf(text, isKey);
+    const style = chooseStyle(text, isKey);
     if (style === 'literal') this.#literal(text, indent);
     else if (style === 'double') this.#double(text, indent, !isKey);
     else if (style === 'plain') this.#plain(text, indent, !isKey);
@@ -152,7 +152,7 @@ function isEmpty(value: GoCollection): boolean {
 }
 
 /** Go's `yaml_emitter_analyze_scalar` and `yaml_emitter_select_scalar_style`. */
-function styleOf(text: string, isKey: boolean): 'plain' | 'single' | 'double' | 'literal' {
+function chooseStyle(text: string, isKey: boolean): 'plain' | 'single' | 'double' | 'literal' {
   const isSpecial = [...text].some((character) => !isPrintable(character)) || / \n/.test(text);
   if (text.includes('\n')) {
     return isSpecial || isKey || text.endsWith(' ') ? 'double' : 'literal';

@@ -1,6 +1,6 @@
 import { isNull } from './fields.js';
-import { type FieldKeys, ListKeys, mergeKeysOf } from './merge-keys.js';
-import { type ResourceNode, rootOf, STYLE } from './node.js';
+import { type FieldKeys, findMergeKeys, ListKeys } from './merge-keys.js';
+import { documentRoot, type ResourceNode, STYLE } from './node.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
 
@@ -11,7 +11,7 @@ type Keys = FieldKeys | ListKeys | undefined;
  */
 export function copyComments(from: ResourceNode, to: ResourceNode): void {
   copyOwn(from, to);
-  copyBelow(rootOf(from), rootOf(to), undefined);
+  copyBelow(documentRoot(from), documentRoot(to), undefined);
 }
 
 function copyOwn(from: ResourceNode, to: ResourceNode): void {
@@ -26,7 +26,7 @@ function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys)
   if (from === undefined) return;
   const kind = isNull(from) ? to.kind : from.kind;
   if (kind !== to.kind) return;
-  if (kind === 'map') copyMap(from, to, keys ?? mergeKeysOf(isNull(from) ? to : from));
+  if (kind === 'map') copyMap(from, to, keys ?? findMergeKeys(isNull(from) ? to : from));
   else if (kind === 'list') {
     copyByIndex(from, to);
     if (keys instanceof ListKeys) copyByKeys(from, to, keys);

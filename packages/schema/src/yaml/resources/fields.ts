@@ -1,4 +1,4 @@
-import { ResourceNode, rootOf, STYLE } from './node.js';
+import { documentRoot, ResourceNode, STYLE } from './node.js';
 
 /** A scalar for text; it is quoted where readers would take it for something else. */
 export function textNode(text: string, style = 0): ResourceNode {
@@ -13,7 +13,7 @@ export function isNull(node: ResourceNode | undefined): boolean {
 /** The value of a key. Undefined if the map has no such key, or the node is not a map. */
 export function field(map: ResourceNode | undefined, name: string): ResourceNode | undefined {
   if (map === undefined) return undefined;
-  const root = rootOf(map);
+  const root = documentRoot(map);
   const index = keyIndex(root, name);
   return index === -1 ? undefined : root.content[index + 1];
 }
@@ -25,7 +25,7 @@ export function fieldAt(map: ResourceNode, path: readonly string[]): ResourceNod
 }
 
 /** The text of a scalar. Undefined for null, maps and lists. */
-export function textOf(node: ResourceNode | undefined): string | undefined {
+export function scalarText(node: ResourceNode | undefined): string | undefined {
   return node?.kind === 'scalar' && node.tag !== '!!null' ? node.value : undefined;
 }
 
@@ -34,7 +34,7 @@ export function textOf(node: ResourceNode | undefined): string | undefined {
  * kyaml does; its comments are not.
  */
 export function setField(map: ResourceNode, name: string, value: ResourceNode): void {
-  const root = rootOf(map);
+  const root = documentRoot(map);
   const index = keyIndex(root, name);
   if (index === -1) root.content.push(keyNode(name), value);
   else {
@@ -45,7 +45,7 @@ export function setField(map: ResourceNode, name: string, value: ResourceNode): 
 
 /** Removes a key, with its comments. Returns the value. */
 export function removeField(map: ResourceNode, name: string): ResourceNode | undefined {
-  const root = rootOf(map);
+  const root = documentRoot(map);
   const index = keyIndex(root, name);
   return index === -1 ? undefined : root.content.splice(index, 2)[1];
 }
@@ -91,7 +91,7 @@ function mapField(map: ResourceNode, name: string): ResourceNode {
   const found = field(map, name);
   if (found !== undefined && found.tag !== '!!null') return found;
   const created = new ResourceNode('map', '', 0, '');
-  const root = rootOf(map);
+  const root = documentRoot(map);
   if (found === undefined) root.content.push(keyNode(name), created);
   else root.content[keyIndex(root, name) + 1] = created;
   return created;
@@ -123,12 +123,12 @@ export interface ResourceIdentity {
   namespace: string;
 }
 
-export function identityOf(resource: ResourceNode): ResourceIdentity {
+export function resourceIdentity(resource: ResourceNode): ResourceIdentity {
   const metadata = field(resource, 'metadata');
   return {
-    apiVersion: textOf(field(resource, 'apiVersion')) ?? '',
-    kind: textOf(field(resource, 'kind')) ?? '',
-    name: textOf(field(metadata, 'name')) ?? '',
-    namespace: textOf(field(metadata, 'namespace')) ?? '',
+    apiVersion: scalarText(field(resource, 'apiVersion')) ?? '',
+    kind: scalarText(field(resource, 'kind')) ?? '',
+    name: scalarText(field(metadata, 'name')) ?? '',
+    namespace: scalarText(field(metadata, 'namespace')) ?? '',
   };
 }

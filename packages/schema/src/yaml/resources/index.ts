@@ -12,19 +12,19 @@ export {
   annotations,
   field,
   fieldAt,
-  identityOf,
   isNull,
   type ResourceIdentity,
   removeAnnotation,
   removeEmptyAnnotations,
   removeField,
+  resourceIdentity,
+  scalarText,
   setAnnotation,
   setField,
   textNode,
-  textOf,
 } from './fields.js';
 export { fromJson, toJson } from './json.js';
-export { ResourceNode, type ResourceNodeKind, rootOf, STYLE } from './node.js';
+export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE } from './node.js';
 export {
   type ResourceDocument,
   type ResourceListNode,

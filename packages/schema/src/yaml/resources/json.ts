@@ -86,7 +86,7 @@ function scalarValue(node: ResourceNode): JsonValue {
       return value.toLowerCase() === 'true';
     case '!!int':
     case '!!float': {
-      const number = numberOf(value.replaceAll('_', ''));
+      const number = parseNumber(value.replaceAll('_', ''));
       return Number.isFinite(number) ? number : value;
     }
     default:
@@ -94,7 +94,7 @@ function scalarValue(node: ResourceNode): JsonValue {
   }
 }
 
-function numberOf(text: string): number {
+function parseNumber(text: string): number {
   const sign = text.startsWith('-') ? -1 : 1;
   const digits = text.replace(/^[-+]/, '');
   // YAML 1.1 writes octal numbers so.

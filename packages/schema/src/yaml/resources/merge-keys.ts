@@ -1,4 +1,4 @@
-import { field, textOf } from './fields.js';
+import { field, scalarText } from './fields.js';
 import type { ResourceNode } from './node.js';
 
 /** The fields of a type whose lists, or those below them, are matched by keys instead of by index. */
@@ -106,7 +106,9 @@ const TYPES: ReadonlyMap<string, FieldKeys> = new Map<string, FieldKeys>([
 ]);
 
 /** The keys of the lists in a Kubernetes object; undefined for types that kyaml does not know. */
-export function mergeKeysOf(object: ResourceNode): FieldKeys | undefined {
-  const kind = textOf(field(object, 'kind'));
-  return kind === undefined ? undefined : TYPES.get(`${textOf(field(object, 'apiVersion')) ?? ''} ${kind}`);
+export function findMergeKeys(object: ResourceNode): FieldKeys | undefined {
+  const kind = scalarText(field(object, 'kind'));
+  return kind === undefined
+    ? undefined
+    : TYPES.get(`${scalarText(field(object, 'apiVersion')) ?? ''} ${kind}`);
 }

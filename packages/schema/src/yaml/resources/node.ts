@@ -64,6 +64,6 @@ export class ResourceNode {
 }
 
 /** The root of a document, or the node itself. */
-export function rootOf(node: ResourceNode): ResourceNode {
+export function documentRoot(node: ResourceNode): ResourceNode {
   return node.kind === 'document' ? node.content[0]! : node;
 }

@@ -1,8 +1,8 @@
-import { field, fieldAt, identityOf, isNull } from './fields.js';
+import { field, fieldAt, isNull, resourceIdentity } from './fields.js';
 import { invalidYaml, type ReadText, YamlProblem } from './invalid.js';
-import { type ResourceNode, rootOf } from './node.js';
+import { documentRoot, type ResourceNode } from './node.js';
 import { parseDocument } from './parse.js';
-import { sequenceIndentOf } from './sequence-indent.js';
+import { detectSequenceIndent } from './sequence-indent.js';
 import type { SequenceIndent } from './write.js';
 
 /** A document of a file that has content. */
@@ -34,7 +34,7 @@ function readDocuments(text: string, from: ReadText): ResourceDocument[] {
     documents.push({
       node,
       text: part,
-      seqIndent: sequenceIndentOf(part),
+      seqIndent: detectSequenceIndent(part),
       index: documents.length,
       rowsBefore,
     });
@@ -119,7 +119,7 @@ function checkKeys(node: ResourceNode, text: string): void {
 
 /** kpt loses annotations that are no map, and cannot read other documents without these maps. */
 function checkShape(resource: ResourceNode): void {
-  const root = rootOf(resource);
+  const root = documentRoot(resource);
   if (root.kind === 'scalar' || root.kind === 'alias') throw notMap('the document', root);
   for (const path of [['metadata'], ['metadata', 'annotations']]) {
     const value = fieldAt(root, path);
@@ -164,7 +164,7 @@ export interface ResourceListNode {
 export function readResourceList(text: string, name: string): ResourceListNode {
   const documents = readDocuments(text, { name, isFile: false });
   const root = documents.length === 1 ? documents[0]!.node : undefined;
-  const { apiVersion, kind } = root === undefined ? NO_LIST : identityOf(root);
+  const { apiVersion, kind } = root === undefined ? NO_LIST : resourceIdentity(root);
   const items = field(root, 'items');
   const functionConfig = field(root, 'functionConfig');
   if (

@@ -6,7 +6,7 @@ const DASH = /^ *- $/;
  * How the lists of a document are indented: by the first list whose key is alone in the line above it. `compact` if
  * there is none.
  */
-export function sequenceIndentOf(text: string): SequenceIndent {
+export function detectSequenceIndent(text: string): SequenceIndent {
   let end = 0;
   // The first dash of each line.
   for (let at = text.indexOf('- '); at !== -1; at = text.indexOf('- ', end)) {

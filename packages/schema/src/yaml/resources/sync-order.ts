@@ -1,9 +1,9 @@
-import { type ResourceNode, rootOf } from './node.js';
+import { documentRoot, type ResourceNode } from './node.js';
 
 /** Brings the keys of all maps in `to` into the order of `from`; keys that only `to` has come last. As kyaml does. */
 export function syncOrder(from: ResourceNode, to: ResourceNode): void {
-  sync(rootOf(from), rootOf(to));
-  moveItemComments(rootOf(to));
+  sync(documentRoot(from), documentRoot(to));
+  moveItemComments(documentRoot(to));
 }
 
 function sync(from: ResourceNode, to: ResourceNode): void {

@@ -1,4 +1,4 @@
-import { ResourceNode, rootOf } from './node.js';
+import { documentRoot, ResourceNode } from './node.js';
 import { DocumentWriter, type SequenceIndent } from './write.js';
 
 /** Writes a document or a node, as kyaml does. */
@@ -29,12 +29,12 @@ export function writeResourceList(list: {
 }): string {
   const root = new ResourceNode('map', '', 0, '');
   const add = (key: string, value: ResourceNode | undefined): void => {
-    if (value !== undefined) root.content.push(new ResourceNode('scalar', '', 0, key), rootOf(value));
+    if (value !== undefined) root.content.push(new ResourceNode('scalar', '', 0, key), documentRoot(value));
   };
   add('apiVersion', new ResourceNode('scalar', '', 0, list.apiVersion));
   add('kind', new ResourceNode('scalar', '', 0, list.kind ?? 'ResourceList'));
   const items = new ResourceNode('list', '', 0, '');
-  for (const item of list.items) items.content.push(rootOf(item));
+  for (const item of list.items) items.content.push(documentRoot(item));
   add('items', items);
   add('functionConfig', list.functionConfig);
   add('results', list.results);

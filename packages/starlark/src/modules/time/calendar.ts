@@ -17,13 +17,13 @@ export const MAX_UNIX_SECONDS = 8_640_000_000_000;
 /**
  * Returns seconds since 1970 of a time in UTC; parts out of their range carry over. NaN outside of the range of Date.
  */
-export function unixSecondsOf({ year, month, day, hour, minute, second }: CivilTime): number {
+export function toUnixSeconds({ year, month, day, hour, minute, second }: CivilTime): number {
   // Date.UTC takes years from 0 to 99 as those of the 20th century.
   const start = new Date(0).setUTCFullYear(year, month - 1, 1);
   return start / 1000 + (day - 1) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
 }
 
-export function civilTimeOf(unixSeconds: number): CivilTime {
+export function toCivilTime(unixSeconds: number): CivilTime {
   const date = new Date(unixSeconds * 1000);
   return {
     year: date.getUTCFullYear(),
@@ -36,14 +36,14 @@ export function civilTimeOf(unixSeconds: number): CivilTime {
 }
 
 /** Returns the day of the week, from 0 for Sunday. */
-export function weekdayOf(unixSeconds: number): number {
+export function weekday(unixSeconds: number): number {
   return new Date(unixSeconds * 1000).getUTCDay();
 }
 
 /** Returns the day of the year, from 1. */
-export function yearDayOf(time: CivilTime): number {
+export function yearDay(time: CivilTime): number {
   const day = { ...time, hour: 0, minute: 0, second: 0 };
-  return (unixSecondsOf(day) - unixSecondsOf({ ...day, month: 1, day: 1 })) / SECONDS_PER_DAY + 1;
+  return (toUnixSeconds(day) - toUnixSeconds({ ...day, month: 1, day: 1 })) / SECONDS_PER_DAY + 1;
 }
 
 export function daysIn(year: number, month: number): number {

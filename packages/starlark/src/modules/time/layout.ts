@@ -1,4 +1,4 @@
-import { type CivilTime, MONTHS, WEEKDAYS, yearDayOf } from './calendar.js';
+import { type CivilTime, MONTHS, WEEKDAYS, yearDay } from './calendar.js';
 
 /**
  * The parts of a layout of Go's package time, which shows how the reference time Mon Jan 2 15:04:05 MST 2006 is
@@ -73,9 +73,9 @@ function formatElement(time: ZonedTime, element: string): string {
     case '02':
       return two(time.day);
     case '__2':
-      return String(yearDayOf(time)).padStart(3);
+      return String(yearDay(time)).padStart(3);
     case '002':
-      return pad(yearDayOf(time), 3);
+      return pad(yearDay(time), 3);
     case '15':
       return two(time.hour);
     case '3':

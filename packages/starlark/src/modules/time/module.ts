@@ -85,14 +85,14 @@ function parseTimeFunction(thread: Thread, args: readonly Value[], kwargs: Kwarg
   const zone = wantZone(wantString('parse_time', 'location', location));
   try {
     const parsed = parseTime(text, form);
-    return Time.fromCivil(parsed, parsed.nanosecond, zoneOf(parsed, zone));
+    return Time.fromCivil(parsed, parsed.nanosecond, chooseZone(parsed, zone));
   } catch (error) {
     throw error instanceof TimeError ? new EvaluationError(error.message) : error;
   }
 }
 
 /** An offset or abbreviation of the text goes before the zone that the script names. */
-function zoneOf(parsed: ReturnType<typeof parseTime>, zone: Zone): Zone {
+function chooseZone(parsed: ReturnType<typeof parseTime>, zone: Zone): Zone {
   const { isUtc, offset, abbreviation } = parsed;
   if (isUtc || (offset === 0 && abbreviation === '')) return UTC;
   if (offset !== undefined) return fixedZone(abbreviation, offset);

@@ -5,7 +5,7 @@ import { compositeKey } from '../../values/key-text.js';
 import type { Thread } from '../../values/thread.js';
 import { checkPositional, wantString } from '../../values/unpack-arguments.js';
 import { type BinaryOperator, HeapValue, type Key, type ReprWriter, type Value } from '../../values/value.js';
-import { type CivilTime, civilTimeOf, MAX_UNIX_SECONDS, unixSecondsOf, weekdayOf } from './calendar.js';
+import { type CivilTime, MAX_UNIX_SECONDS, toCivilTime, toUnixSeconds, weekday } from './calendar.js';
 import { Duration } from './duration.js';
 import { formatTime, type ZonedTime } from './layout.js';
 import { findZone, UTC, type Zone } from './zones.js';
@@ -43,7 +43,7 @@ export class Time extends HeapValue {
 
   /** Returns the time that a clock in a zone shows. */
   static fromCivil(civil: CivilTime, nanosecond: number, zone: Zone): Time {
-    const wall = unixSecondsOf(civil);
+    const wall = toUnixSeconds(civil);
     if (!(Math.abs(wall) <= MAX_UNIX_SECONDS)) throw new EvaluationError('time out of range');
     // The offset may change between the instant and that of the same time in UTC.
     const { offset } = zone.at(wall - zone.at(wall).offset);
@@ -116,8 +116,8 @@ export class Time extends HeapValue {
     const seconds = floorDivide(this.nanoseconds);
     const { offset, abbreviation } = this.zone.at(seconds);
     return {
-      ...civilTimeOf(seconds + offset),
-      weekday: weekdayOf(seconds + offset),
+      ...toCivilTime(seconds + offset),
+      weekday: weekday(seconds + offset),
       nanosecond: Number(this.nanoseconds - BigInt(seconds) * SECOND),
       offset,
       abbreviation,

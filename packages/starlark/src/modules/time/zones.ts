@@ -51,13 +51,13 @@ function lookUp(
   const wall = Date.UTC(2000, part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   const year = new Date(wall).setUTCFullYear(part('year'), part('month') - 1, part('day'));
   const offset = year / 1000 - seconds;
-  return { offset, abbreviation: abbreviationOf(zone, seconds) ?? offsetAbbreviation(offset) };
+  return { offset, abbreviation: zoneAbbreviation(zone, seconds) ?? offsetAbbreviation(offset) };
 }
 
 /** Languages that know the abbreviations of their zones; for other zones Intl gives the offset. */
 const LOCALES = ['en-US', 'en-GB', 'en-AU', 'en-NZ', 'en-IN', 'en-ZA', 'ja-JP'];
 
-function abbreviationOf(zone: string, unixSeconds: number): string | undefined {
+function zoneAbbreviation(zone: string, unixSeconds: number): string | undefined {
   for (const locale of LOCALES) {
     const format = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'short' });
     const parts = format.formatToParts(unixSeconds * 1000);
