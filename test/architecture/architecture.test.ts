@@ -24,7 +24,7 @@ interface Workspace {
 
 const workspaces: Record<string, Workspace> = {
   'packages/schema': { below: [], pure: true },
-  'packages/starlark': { below: [], pure: true },
+  'packages/starlark': { below: ['@krmhub/schema'], pure: true },
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },

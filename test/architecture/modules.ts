@@ -68,7 +68,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     values: ['text'],
     syntax: ['values'],
     resolve: ['values', 'syntax'],
-    regexp: ['text'],
+    regexp: ['text', 'values'],
     builtins: ['text', 'values'],
     evaluate: ['values', 'syntax', 'resolve', 'builtins'],
     modules: ['text', 'values', 'regexp', 'builtins'],

@@ -206,7 +206,7 @@ export function compilePattern(pattern: string): { matches(text: string): boolea
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
   if (patterns.size >= MAX_PATTERNS) patterns.clear();
-  const expression = loadRe2().compile(pattern);
+  const expression = loadRe2().RE2JS.compile(pattern);
   patterns.set(pattern, expression);
   return expression;
 }

@@ -45,7 +45,7 @@ export type ResourceFilter = (resource: ResourceIdentity, file?: string) => bool
 
 /** Returns what reports whether a path has a match of a regular expression (RE2). Throws for one that is not valid. */
 export function fileMatcher(expression: string): (file: string) => boolean {
-  const compiled = loadRe2().compile(expression);
+  const compiled = loadRe2().RE2JS.compile(expression);
   return (file) => compiled.matcher(file).find();
 }
 

@@ -64,7 +64,7 @@ const remembered = new Map<string, RE2JS>();
 function compiledOnce(pattern: string, instructions: number): RE2JS {
   const known = remembered.get(pattern);
   if (known !== undefined) return known;
-  const expression = loadRe2().compile(pattern);
+  const expression = loadRe2().RE2JS.compile(pattern);
   if (remembered.size >= REMEMBERED.patterns) remembered.clear();
   if (instructions <= REMEMBERED.instructions) remembered.set(pattern, expression);
   return expression;
@@ -76,7 +76,7 @@ const TOKEN = /\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]
 const UNICODE_CLASS = 20;
 
 /** Estimates the number of instructions of a pattern. Repeats multiply it. */
-export function countInstructions(pattern: string): number {
+export function countInstructions(pattern: string, unicodeClass = UNICODE_CLASS): number {
   const outer: number[] = [];
   let sum = 0;
   let last = 0;
@@ -94,7 +94,7 @@ export function countInstructions(pattern: string): number {
       last = sum + 2;
       sum = (outer.pop() ?? 0) + last;
     } else {
-      last = 1 + UNICODE_CLASS * (token.match(/\\[pP]/g)?.length ?? 0);
+      last = 1 + unicodeClass * (token.match(/\\[pP]/g)?.length ?? 0);
       sum += last;
     }
   }

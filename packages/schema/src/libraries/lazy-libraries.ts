@@ -9,7 +9,7 @@
 import { createRequire } from 'node:module';
 import type * as CelLanguage from '@bufbuild/cel';
 import type * as CelExtensions from '@bufbuild/cel/ext';
-import type { RE2JS } from 're2js';
+import type * as Re2Library from 're2js';
 import type compareVersions from 'semver/functions/compare.js';
 import type correctLicense from 'spdx-correct';
 import type * as PublicSuffixes from 'tldts';
@@ -18,14 +18,14 @@ const require = createRequire(import.meta.url);
 
 export type CelLibrary = typeof CelLanguage & typeof CelExtensions;
 
-let re2: typeof RE2JS | undefined;
+let re2: typeof Re2Library | undefined;
 let cel: CelLibrary | undefined;
 let correct: typeof correctLicense | undefined;
 let compare: typeof compareVersions | undefined;
 let suffixes: typeof PublicSuffixes | undefined;
 
-export function loadRe2(): typeof RE2JS {
-  re2 ??= (require('re2js') as { RE2JS: typeof RE2JS }).RE2JS;
+export function loadRe2(): typeof Re2Library {
+  re2 ??= require('re2js') as typeof Re2Library;
   return re2;
 }
 

@@ -1,7 +1,6 @@
 import { allocateString, fromByteString, readString, toByteString } from '../builtins/byte-string.js';
 import type { Match } from '../regexp/matcher.js';
-import { Pattern } from '../regexp/pattern.js';
-import { PatternError } from '../regexp/tree.js';
+import { Pattern, PatternError } from '../regexp/pattern.js';
 import { BoundMethod, Builtin, type MethodBody, methodTable } from '../values/builtin.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { List } from '../values/list.js';
@@ -97,15 +96,14 @@ function compile(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value 
 
 function compilePattern(name: string, thread: Thread, value: Value): Pattern {
   const source = wantString(name, 'pattern', value);
-  thread.step(source.length);
   thread.allocate(source.length * 64);
   try {
-    const pattern = new Pattern(toByteString(source));
+    const pattern = new Pattern(toByteString(source), counter(thread));
     thread.step(pattern.size);
     thread.allocate(pattern.size * 64);
     return pattern;
   } catch (error) {
-    throw error instanceof PatternError ? new EvaluationError(fromByteString(error.message)) : error;
+    throw error instanceof PatternError ? new EvaluationError(error.message) : error;
   }
 }
 

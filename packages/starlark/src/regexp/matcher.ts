@@ -1,9 +1,32 @@
 import { runeAt, runeWidth } from '../text/utf8.js';
-import type { Instruction } from './program.js';
-import type { Assertion } from './tree.js';
 
 /** Start and end of the match and of each group, in bytes; -1 for a group that did not take part. */
 export type Match = readonly number[];
+
+/** What RE2JS compiles a pattern to. */
+export interface Program {
+  readonly inst: readonly {
+    readonly op: number;
+    readonly out: number;
+    readonly arg: number;
+    matchRune(rune: number): boolean;
+  }[];
+  readonly start: number;
+  /** Returns the assertions that a match starts with. */
+  startCond(): number;
+}
+
+/** The kinds of instructions and the zero-width assertions of RE2. */
+const OP = {
+  alternative: 1,
+  alternativeMatch: 2,
+  capture: 3,
+  assertion: 4,
+  fail: 5,
+  match: 6,
+  nop: 7,
+} as const;
+const ASSERTION = { lineStart: 1, lineEnd: 2, textStart: 4, textEnd: 8, boundary: 16, inside: 32 } as const;
 
 /** The threads at one position, in the order of their priority, each with its slots. */
 class ThreadList {
@@ -32,7 +55,7 @@ class ThreadList {
 
 /**
  * Finds matches in linear time: it follows all alternatives at once (Thompson's construction with the slots of Pike's
- * machine), so a text takes at most a step per code point and instruction.
+ * machine), so a text takes at most a step per code point and instruction. The engine of RE2JS does not count steps.
  */
 export class Matcher {
   private current: ThreadList;
@@ -44,24 +67,25 @@ export class Matcher {
 
   /** `step` is told how many steps were made, and may throw to end the search. */
   constructor(
-    private readonly program: readonly Instruction[],
+    private readonly program: Program,
     private readonly groups: number,
     private readonly step: (count: number) => void,
   ) {
-    this.current = new ThreadList(program.length);
-    this.next = new ThreadList(program.length);
-    this.anchored = startsAtTextStart(program);
+    this.current = new ThreadList(program.inst.length);
+    this.next = new ThreadList(program.inst.length);
+    this.anchored = (program.startCond() & ASSERTION.textStart) !== 0;
   }
 
   /** Returns the leftmost match at or behind an index; the text before it counts for assertions. */
   find(text: string, from: number): Match | undefined {
-    const start = this.program.length - 1;
     const empty: readonly number[] = new Array(this.groups * 2).fill(-1);
-    let found: readonly number[] | undefined;
+    let found: number[] | undefined;
     this.current.size = 0;
     for (let index = from; ; ) {
       if (found === undefined && (!this.anchored || index === 0)) {
-        this.follow(this.current, start, empty, text, index);
+        const slots = empty.slice();
+        slots[0] = index;
+        this.follow(this.current, this.program.start, slots, text, index);
       }
       if (this.current.size === 0 && (found !== undefined || this.anchored)) break;
       this.step(1 + this.current.size + this.copied / 4);
@@ -72,15 +96,15 @@ export class Matcher {
       this.next.size = 0;
       for (let thread = 0; thread < this.current.size; thread++) {
         const slots = this.current.slots[thread] as readonly number[];
-        const instruction = this.program[this.current.states[thread] as number] as Instruction;
-        if (instruction.code === 'match') {
+        const instruction = this.program.inst[this.current.states[thread] as number]!;
+        if (instruction.op === OP.match) {
           // Threads behind have a lower priority.
-          found = slots;
+          found = slots.slice();
+          found[1] = index;
           break;
         }
-        if (atEnd) continue;
-        if (instruction.code === 'rune' ? instruction.rune === rune : accepts(instruction, rune)) {
-          this.follow(this.next, (instruction as { next: number }).next, slots, text, following);
+        if (!atEnd && instruction.op > OP.nop && instruction.matchRune(rune)) {
+          this.follow(this.next, instruction.out, slots, text, following);
         }
       }
       if (atEnd) break;
@@ -104,46 +128,43 @@ export class Matcher {
       const at = stack.pop() as number;
       const held = stack.pop() as readonly number[];
       if (list.has(at)) continue;
-      const instruction = this.program[at] as Instruction;
+      const instruction = this.program.inst[at]!;
       list.add(at, held);
-      switch (instruction.code) {
-        case 'split':
-          stack.push(held, instruction.other, held, instruction.next);
+      switch (instruction.op) {
+        case OP.alternative:
+        case OP.alternativeMatch:
+          stack.push(held, instruction.arg, held, instruction.out);
           break;
-        case 'save': {
+        case OP.capture: {
           this.copied += held.length;
           const changed = held.slice();
-          changed[instruction.slot] = index;
-          stack.push(changed, instruction.next);
+          changed[instruction.arg] = index;
+          stack.push(changed, instruction.out);
           break;
         }
-        case 'assertion':
-          if (holds(instruction.assertion, text, index)) stack.push(held, instruction.next);
+        case OP.assertion:
+          if (holds(instruction.arg, text, index)) stack.push(held, instruction.out);
+          break;
+        case OP.nop:
+          stack.push(held, instruction.out);
           break;
       }
     }
   }
 }
 
-function accepts(instruction: Instruction, rune: number): boolean {
-  return instruction.code === 'class' && instruction.test(rune);
-}
-
-function holds(assertion: Assertion, text: string, index: number): boolean {
-  switch (assertion) {
-    case 'textStart':
-      return index === 0;
-    case 'textEnd':
-      return index === text.length;
-    case 'lineStart':
-      return index === 0 || text[index - 1] === '\n';
-    case 'lineEnd':
-      return index === text.length || text[index] === '\n';
-    case 'boundary':
-      return isWord(text, index - 1) !== isWord(text, index);
-    case 'inside':
-      return isWord(text, index - 1) === isWord(text, index);
-  }
+/** Reports whether all of the zero-width assertions hold. */
+function holds(assertions: number, text: string, index: number): boolean {
+  const asks = (assertion: number) => (assertions & assertion) !== 0;
+  const isBoundary = isWord(text, index - 1) !== isWord(text, index);
+  return !(
+    (asks(ASSERTION.lineStart) && index > 0 && text[index - 1] !== '\n') ||
+    (asks(ASSERTION.lineEnd) && index < text.length && text[index] !== '\n') ||
+    (asks(ASSERTION.textStart) && index > 0) ||
+    (asks(ASSERTION.textEnd) && index < text.length) ||
+    (asks(ASSERTION.boundary) && !isBoundary) ||
+    (asks(ASSERTION.inside) && isBoundary)
+  );
 }
 
 /** Words are ASCII only. */
@@ -155,11 +176,4 @@ function isWord(text: string, index: number): boolean {
     code === 0x5f ||
     (code >= 0x61 && code <= 0x7a)
   );
-}
-
-/** Reports whether each match starts at the start of the text, so that no other start is tried. */
-function startsAtTextStart(program: readonly Instruction[]): boolean {
-  let instruction = program[program.length - 1];
-  while (instruction?.code === 'save') instruction = program[instruction.next];
-  return instruction?.code === 'assertion' && instruction.assertion === 'textStart';
 }

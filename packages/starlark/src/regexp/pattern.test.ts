@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Pattern } from './pattern.js';
-import { PatternError } from './tree.js';
+import { Pattern, PatternError } from './pattern.js';
 
 const free = () => {};
 const all = (pattern: string, text: string) =>
@@ -42,6 +41,7 @@ describe('matches', () => {
     ['\\pL+', 'a\xc3\xa91', ['a\xc3\xa9']],
     ['\\p{Greek}', 'a\xce\xb1', ['\xce\xb1']],
     ['\\P{Lu}+', 'Abc', ['bc']],
+    ['[\\p{greek}]\\\\pa', '\xce\xb1\\pa', ['\xce\xb1\\pa']],
     ['.', '\xc3\xa9', ['\xc3\xa9']],
     ['\\x41\\x{42}\\103\\.', 'ABC.', ['ABC.']],
     ['\\Qa.b\\E+', 'a.bbb', ['a.bbb']],
@@ -73,6 +73,12 @@ test('names groups, and expands templates', () => {
   );
 });
 
+test('names of groups may repeat, and are text in a class and in quotes', () => {
+  const pattern = new Pattern('(?P<a>x)|(?P<a>y)(?P<_1>z)[(?P<b>]\\Q(?P<c>\\E');
+  expect(pattern.groupNames).toEqual(['', 'a', 'a', '_1']);
+  expect(pattern.expand('$a', 'yz<(?P<c>', pattern.find('yz<(?P<c>', free) ?? [])).toBe('y');
+});
+
 test.each([
   ['(', 'missing closing ): `(`'],
   [')', 'unexpected ): `)`'],
@@ -93,6 +99,8 @@ test.each([
   ['\\p{Nope}', 'invalid character class range: `\\p{Nope}`'],
   ['(?=a)', 'invalid or unsupported Perl syntax: `(?=`'],
   ['(?<!a)', 'invalid named capture: `(?<!a)`'],
+  ['(?P<name>', 'missing closing ): `(?P<name>`'],
+  ['(?P<\xc3\xa9>a)', 'invalid named capture: `(?P<é>`'],
   ['(?P<1a', 'invalid named capture: `(?P<1a`'],
 ])('rejects %s', (pattern, problem) => {
   expect(() => new Pattern(pattern)).toThrow(PatternError);
@@ -117,7 +125,7 @@ describe('hostile patterns', () => {
   );
 
   test('nested groups and large patterns are errors', () => {
-    expect(() => new Pattern('('.repeat(2000))).toThrow('expression nests too deeply');
+    expect(() => new Pattern('('.repeat(2000) + ')'.repeat(2000))).toThrow('expression nests too deeply');
     expect(() => new Pattern('a{1000}'.repeat(1000))).toThrow('expression too large');
     expect(() => new Pattern('((a{10}){10}){100}')).toThrow('invalid repeat count');
   });
