@@ -22,7 +22,7 @@ async function serve(script: Script): Promise<ScriptedServer> {
   return server;
 }
 
-function clientOf(options: Partial<ConstructorParameters<typeof OciClient>[0]> = {}): OciClient {
+function createClient(options: Partial<ConstructorParameters<typeof OciClient>[0]> = {}): OciClient {
   return new OciClient({
     userAgent: 'test',
     plainHttp: () => true,
@@ -53,7 +53,7 @@ describe('authentication', () => {
         response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
       } else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(index);
     });
-    const client = clientOf({ credentials: allowing(tokens) });
+    const client = createClient({ credentials: allowing(tokens) });
     for (const tag of ['1', '2', '3']) await client.manifest({ ...place(registry), tag });
     expect(registry.requests.map(({ authorization }) => authorization)).toEqual([
       undefined,
@@ -70,7 +70,7 @@ describe('authentication', () => {
     const registry = await serve((_, response) =>
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end(),
     );
-    await expect(clientOf().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+    await expect(createClient().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
       code: 'unauthorized',
       hint: expect.stringContaining(`docker login ${registry.host}`),
     });
@@ -89,7 +89,7 @@ describe('authentication', () => {
         response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
       }
     });
-    const client = clientOf({ credentials: allowing(tokens) });
+    const client = createClient({ credentials: allowing(tokens) });
     await client.manifest({ ...place(registry), tag: '1' });
     good = 2;
     await client.manifest({ ...place(registry), tag: '1' });
@@ -109,7 +109,7 @@ describe('authentication', () => {
           .writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${thief.host}/token",service="r"` })
           .end(),
       );
-      const client = clientOf({ credentials: async () => credentials });
+      const client = createClient({ credentials: async () => credentials });
       await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
         code: 'unauthorized',
         message: expect.stringContaining(`a token service on another host, http://${thief.host}`),
@@ -117,7 +117,7 @@ describe('authentication', () => {
       });
       expect(thief.requests).toEqual([]);
       // Without credentials, there is nothing to steal.
-      const anonymous = clientOf({ credentials: async () => undefined });
+      const anonymous = createClient({ credentials: async () => undefined });
       await expect(anonymous.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
         code: 'unauthorized',
       });
@@ -135,7 +135,7 @@ describe('authentication', () => {
         response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end();
       }
     });
-    await expect(clientOf().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+    await expect(createClient().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
       code: 'unreachable',
     });
     expect(thief.requests).toEqual([]);
@@ -155,7 +155,7 @@ describe('authentication', () => {
         response.writeHead(202, { Location: `http://${otherHost.host}/upload?state=1` }).end();
       } else response.writeHead(404).end();
     });
-    const client = clientOf();
+    const client = createClient();
     expect(await read(await client.blob(place(registry), { digest: DIGEST, size: BLOB.length }))).toBe(
       Buffer.from(BLOB).toString(),
     );
@@ -176,7 +176,7 @@ it('names a registry as the user wrote it where a token service must be allowed'
     response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="http://auth.example.com/token"' }).end(),
   );
   const typed = registry.host.replace('127.0.0.1', 'LocalHost');
-  const asked = clientOf().manifest({ registry: typed, repository: 'team/x', tag: '1' });
+  const asked = createClient().manifest({ registry: typed, repository: 'team/x', tag: '1' });
   await expect(asked).rejects.toMatchObject({
     message: expect.stringContaining(`${typed} uses a token service on another host`),
     hint: expect.stringContaining(`KRMHUB_TOKEN_SERVICES=${typed}=http://auth.example.com`),
@@ -199,7 +199,7 @@ async function thereAndBack(back: (request: IncomingMessage, response: ServerRes
 
 it('sends no credentials back to the registry where another host chose the target', async () => {
   const registry = await thereAndBack((_, response) => response.end(BLOB));
-  const blob = await clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  const blob = await createClient().blob(place(registry), { digest: DIGEST, size: BLOB.length });
   expect(await read(blob)).toBe(Buffer.from(BLOB).toString());
   expect(registry.requests.map(({ request, authorization }) => [request, authorization])).toEqual([
     [`GET /v2/team/x/blobs/${DIGEST}`, undefined],
@@ -212,7 +212,7 @@ it('does not log in for a target that another host chose', async () => {
   const registry = await thereAndBack((_, response) =>
     response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${registry.host}/token"` }).end(),
   );
-  const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  const reading = createClient().blob(place(registry), { digest: DIGEST, size: BLOB.length });
   await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
   expect(registry.requests.map(({ request }) => request)).not.toContain(expect.stringContaining('/token'));
   expect(registry.requests.at(-1)).toMatchObject({ request: 'GET /chosen', authorization: undefined });
@@ -226,7 +226,7 @@ it('ignores challenges of other hosts after a redirect', async () => {
   const registry = await serve((_, response) =>
     response.writeHead(307, { Location: `http://${thief.host}/blob` }).end(),
   );
-  const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  const reading = createClient().blob(place(registry), { digest: DIGEST, size: BLOB.length });
   await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
   expect(thief.requests).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
 });
@@ -247,18 +247,18 @@ describe('an error response', () => {
     client.putManifest({ ...place(registry), tag: '1' }, index, MEDIA_TYPES.index);
 
   it('is reported with its message, and with a login hint only if it has no message', async () => {
-    await expect(writing(await refusing(403, body), clientOf())).rejects.toMatchObject({
+    await expect(writing(await refusing(403, body), createClient())).rejects.toMatchObject({
       code: 'forbidden',
       message: expect.stringContaining(advice),
       hint: undefined,
     });
-    await expect(writing(await refusing(403, ''), clientOf())).rejects.toMatchObject({
+    await expect(writing(await refusing(403, ''), createClient())).rejects.toMatchObject({
       hint: expect.stringContaining('as a user with access'),
     });
   });
 
   it('has a hint to log in if there are no credentials', async () => {
-    const anonymous = clientOf({ credentials: async () => undefined });
+    const anonymous = createClient({ credentials: async () => undefined });
     for (const [status, text] of [
       [401, body],
       [401, ''],
@@ -275,7 +275,7 @@ describe('an error response', () => {
       const text = request.url?.startsWith('/token') ? body : '';
       response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end(text);
     });
-    await expect(writing(registry, clientOf())).rejects.toMatchObject({
+    await expect(writing(registry, createClient())).rejects.toMatchObject({
       code: 'unauthorized',
       message: expect.stringContaining(advice),
     });
@@ -324,7 +324,7 @@ describe('a faulty registry', () => {
   ])('fails for a blob with %s', async (_, script, error) => {
     const registry = await serve(script);
     const reading = (async () =>
-      read(await clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length })))();
+      read(await createClient().blob(place(registry), { digest: DIGEST, size: BLOB.length })))();
     await expect(reading).rejects.toMatchObject(error);
   });
 
@@ -333,7 +333,7 @@ describe('a faulty registry', () => {
       response.setHeader('Content-Type', MEDIA_TYPES.index);
       response.end(request.url?.endsWith('large') ? Buffer.alloc(MAX_MANIFEST_BYTES + 1, ' ') : index);
     });
-    const client = clientOf();
+    const client = createClient();
     await expect(client.manifest({ ...place(registry), tag: 'large' })).rejects.toMatchObject({
       code: 'too-large',
     });
@@ -348,7 +348,10 @@ describe('a faulty registry', () => {
   it('fails at the idle timeout', async () => {
     const registry = await serve(() => undefined);
     const waits: number[] = [];
-    const client = clientOf({ idleMilliseconds: 50, onRetry: (_, milliseconds) => waits.push(milliseconds) });
+    const client = createClient({
+      idleMilliseconds: 50,
+      onRetry: (_, milliseconds) => waits.push(milliseconds),
+    });
     await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
       code: 'unreachable',
       message: expect.stringContaining('no data for 0.05 seconds'),
@@ -366,7 +369,7 @@ describe('a temporary failure', () => {
         response.writeHead(202, { Location: '/v2/team/x/blobs/uploads/1' }).end();
       else response.writeHead(++puts < 3 ? 503 : 201, { 'Retry-After': '0' }).end();
     });
-    expect(await clientOf().pushBlob(place(registry), DIGEST, toContent(BLOB))).toBe('sent');
+    expect(await createClient().pushBlob(place(registry), DIGEST, toContent(BLOB))).toBe('sent');
     const sent = registry.requests.filter(({ request }) => request.startsWith('PUT'));
     expect(sent.map(({ body }) => body.toString())).toEqual(Array(3).fill(Buffer.from(BLOB).toString()));
   });
@@ -376,7 +379,7 @@ describe('a temporary failure', () => {
       if (request.url?.includes('wrong')) response.writeHead(400).end();
       else response.writeHead(429, { 'Retry-After': '3600' }).end();
     });
-    const client = clientOf();
+    const client = createClient();
     await expect(client.manifest({ ...place(registry), tag: 'wrong' })).rejects.toMatchObject({
       code: 'invalid-request',
     });
@@ -398,7 +401,9 @@ describe('a temporary failure', () => {
         throw new Error('the disk is gone');
       },
     };
-    await expect(clientOf().pushBlob(place(registry), DIGEST, broken)).rejects.toThrow('the disk is gone');
+    await expect(createClient().pushBlob(place(registry), DIGEST, broken)).rejects.toThrow(
+      'the disk is gone',
+    );
   });
 });
 
@@ -419,7 +424,7 @@ describe('referrers', () => {
       if (!next) response.setHeader('Link', `</v2/team/x/referrers/${DIGEST}?page=2>; rel="next"`);
       response.end(page(next ? second : DIGEST));
     });
-    const found = await clientOf().referrers(place(registry), DIGEST);
+    const found = await createClient().referrers(place(registry), DIGEST);
     expect(found.map(({ digest }) => digest)).toEqual([DIGEST, second]);
   });
 
@@ -432,7 +437,7 @@ describe('referrers', () => {
       } else if (stored === undefined || request.url?.includes('/referrers/')) response.writeHead(404).end();
       else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(stored);
     });
-    const client = clientOf();
+    const client = createClient();
     for (let turn = 0; turn < 2; turn++) await client.addToReferrersTag(place(registry), DIGEST, referrer);
     await client.addToReferrersTag(place(registry), DIGEST, {
       ...referrer,
@@ -459,13 +464,13 @@ describe('lists of names', () => {
 
   it('lists the tags of all pages', async () => {
     const registry = await serve(pages('/v2/team/x/tags/list', 'tags', ['1.0.0', '1.1.0', 'latest']));
-    expect(await clientOf().tags(place(registry))).toEqual(['1.0.0', '1.1.0', 'latest']);
+    expect(await createClient().tags(place(registry))).toEqual(['1.0.0', '1.1.0', 'latest']);
     expect(registry.requests).toHaveLength(3);
   });
 
   it('lists the repositories of all pages', async () => {
     const registry = await serve(pages('/v2/_catalog', 'repositories', ['catalogs/default', 'team/x']));
-    expect(await clientOf().repositories(registry.host)).toEqual(['catalogs/default', 'team/x']);
+    expect(await createClient().repositories(registry.host)).toEqual(['catalogs/default', 'team/x']);
   });
 
   it.each([
@@ -477,8 +482,8 @@ describe('lists of names', () => {
       response.writeHead(200, { Link: `<${next}>; rel="next"` }).end('{"tags":["a"],"repositories":["a"]}');
     });
     const refused = { code: 'unreachable', message: expect.stringContaining(`the next page is ${where}`) };
-    await expect(clientOf().tags(place(registry))).rejects.toMatchObject(refused);
-    await expect(clientOf().repositories(registry.host)).rejects.toMatchObject(refused);
+    await expect(createClient().tags(place(registry))).rejects.toMatchObject(refused);
+    await expect(createClient().repositories(registry.host)).rejects.toMatchObject(refused);
   });
 
   it('asks for a token with the scope of the catalog', async () => {
@@ -489,14 +494,14 @@ describe('lists of names', () => {
         response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
       else response.end('{"repositories":null}');
     });
-    expect(await clientOf({ credentials: allowing(tokens) }).repositories(registry.host)).toEqual([]);
+    expect(await createClient({ credentials: allowing(tokens) }).repositories(registry.host)).toEqual([]);
     expect(tokens.requests[0]?.request).toBe('GET /token?service=r&scope=registry%3Acatalog%3A*');
   });
 
   it('reports a registry without a list of repositories, and a repository that does not exist', async () => {
     const registry = await serve((_, response) => response.writeHead(404).end());
-    expect(await clientOf().repositories(registry.host)).toBeUndefined();
-    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'not-found' });
+    expect(await createClient().repositories(registry.host)).toBeUndefined();
+    await expect(createClient().tags(place(registry))).rejects.toMatchObject({ code: 'not-found' });
   });
 
   it.each([
@@ -505,7 +510,7 @@ describe('lists of names', () => {
     ['an invalid name', '{"tags":["a\\u001b[2Jb"]}'],
   ])('rejects %s', async (_, body) => {
     const registry = await serve((_, response) => response.end(body));
-    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'unreachable' });
+    await expect(createClient().tags(place(registry))).rejects.toMatchObject({ code: 'unreachable' });
   });
 
   it('rejects a list without an end', async () => {
@@ -515,7 +520,7 @@ describe('lists of names', () => {
         .writeHead(200, { Link: `</v2/team/x/tags/list?last=${page++}>; rel="next"` })
         .end('{"tags":["1"]}'),
     );
-    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'too-large' });
+    await expect(createClient().tags(place(registry))).rejects.toMatchObject({ code: 'too-large' });
   });
 
   it.each([1, 2])('stops at a page that refers to one of the last %i', async (length) => {
@@ -528,7 +533,7 @@ describe('lists of names', () => {
         : { tags: ['1'], repositories: ['team/x'] };
       response.writeHead(200, { Link }).end(JSON.stringify(body));
     });
-    const client = clientOf();
+    const client = createClient();
     for (const list of [
       () => client.tags(place(registry)),
       () => client.repositories(registry.host),

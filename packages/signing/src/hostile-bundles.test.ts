@@ -12,7 +12,7 @@ const ROOT = publicGoodRoot();
 const KEY = testKey();
 
 /** Returns the last check and its CPU time: elapsed time depends on the load of the machine. The fastest run counts. */
-function refusalOf(bundle: object, keys = [KEY.publicKey]): { message: string; milliseconds: number } {
+function verifyRefused(bundle: object, keys = [KEY.publicKey]): { message: string; milliseconds: number } {
   const bytes = bundleBytes(bundle);
   expect(bytes.byteLength).toBeLessThanOrEqual(1_048_576);
   const times = [];
@@ -164,7 +164,7 @@ describe('a hostile bundle', () => {
   ];
 
   it.each(hostile)('with %s is rejected quickly', (_, bundle, reason) => {
-    const { message, milliseconds } = refusalOf(bundle());
+    const { message, milliseconds } = verifyRefused(bundle());
     expect(message).toContain(reason);
     expect(milliseconds).toBeLessThan(MILLISECONDS);
   });
@@ -173,7 +173,7 @@ describe('a hostile bundle', () => {
     const keys = Array.from({ length: 500 }, () => testKey().publicKey);
     const bundle = testBundle(KEY, testStatement('x'));
     bundle.verificationMaterial.publicKey.hint = '';
-    expect(refusalOf(bundle, keys).milliseconds).toBeLessThan(MILLISECONDS);
+    expect(verifyRefused(bundle, keys).milliseconds).toBeLessThan(MILLISECONDS);
   });
 });
 
@@ -183,7 +183,7 @@ it('the limits accept the certificates of the public instance', () => {
     ({ certChain }) => certChain!.certificates,
   );
   for (const { rawBytes } of all) {
-    const { message } = refusalOf(certified(rawBytes));
+    const { message } = verifyRefused(certified(rawBytes));
     expect(message).not.toMatch(/levels|bytes/);
     expect(rawBytes.byteLength).toBeLessThan(SIGNING_LIMITS.maxCertificateBytes / 4);
   }

@@ -6,15 +6,15 @@ import { describe, expect, it } from 'vitest';
 import { keylessSigner, readTokenClaims, type SigningServices } from './keyless.js';
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const tokenOf = (claims: unknown) => `${part({ alg: 'none' })}.${part(claims)}.${'c2lnbmF0dXJl'}`;
+const createToken = (claims: unknown) => `${part({ alg: 'none' })}.${part(claims)}.${'c2lnbmF0dXJl'}`;
 const claims = { iss: 'https://accounts.example.com', sub: 'somebody', aud: 'sigstore' };
-const token = tokenOf(claims);
+const token = createToken(claims);
 
 describe('identity tokens', () => {
   it('contain subject and issuer', () => {
     expect(readTokenClaims(token)).toEqual({ subject: 'somebody', issuer: claims.iss });
     const email = { ...claims, email: 'a@example.com', email_verified: true };
-    expect(readTokenClaims(tokenOf(email)).subject).toBe('a@example.com');
+    expect(readTokenClaims(createToken(email)).subject).toBe('a@example.com');
   });
 
   it.for([
@@ -25,10 +25,10 @@ describe('identity tokens', () => {
     ['other characters', token.replace('.', '.%')],
     ['a line more', `${token}\n${token}`],
     ['no JSON', 'aGk.aGk.aGk'],
-    ['null', tokenOf(null)],
-    ['no issuer', tokenOf({ ...claims, iss: undefined })],
-    ['no subject', tokenOf({ ...claims, sub: '' })],
-    ['an address that is not verified', tokenOf({ ...claims, email: 'a@example.com' })],
+    ['null', createToken(null)],
+    ['no issuer', createToken({ ...claims, iss: undefined })],
+    ['no subject', createToken({ ...claims, sub: '' })],
+    ['an address that is not verified', createToken({ ...claims, email: 'a@example.com' })],
     ['too long', 'a'.repeat(20_000)],
   ])('are rejected without printing them: %s', ([, bad]) => {
     const refused = () => keylessSigner(services('http://127.0.0.1:9'), bad!);

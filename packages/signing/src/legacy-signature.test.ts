@@ -11,7 +11,7 @@ const manifest = `sha256:${'a'.repeat(64)}`;
 const NAME = 'dev.cosignproject.cosign/signature';
 const EVIDENCE = 'dev.sigstore.cosign';
 
-function payloadOf(digest: string, type = 'cosign container image signature'): string {
+function createPayload(digest: string, type = 'cosign container image signature'): string {
   const image = { 'docker-manifest-digest': digest };
   return JSON.stringify({ critical: { identity: { 'docker-reference': 'x' }, image, type }, optional: null });
 }
@@ -31,7 +31,7 @@ function refusal(signature: ReturnType<typeof signed>, by = trust): string {
 
 it('is valid for its image and key', () => {
   const { verified, checks, signer, statement } = verifyLegacySignature(
-    signed(payloadOf(manifest)),
+    signed(createPayload(manifest)),
     manifest,
     trust,
   );
@@ -44,12 +44,12 @@ it('is valid for its image and key', () => {
 });
 
 it('is rejected for another key, image or payload', () => {
-  const good = signed(payloadOf(manifest));
+  const good = signed(createPayload(manifest));
   expect(refusal(good, { ...trust, keys: [testKey().publicKey] })).toMatch(/^signature: /);
-  expect(refusal(signed(payloadOf(`sha256:${'b'.repeat(64)}`)))).toMatch(
+  expect(refusal(signed(createPayload(`sha256:${'b'.repeat(64)}`)))).toMatch(
     /^subject: the signature is for sha256:bbb/,
   );
-  expect(refusal(signed(payloadOf(manifest, 'something else')))).toMatch(/^subject: /);
+  expect(refusal(signed(createPayload(manifest, 'something else')))).toMatch(/^subject: /);
   expect(refusal(signed('hello'))).toMatch(/^subject: /);
   expect(refusal(signed('null'))).toMatch(/^subject: /);
   const moved = { ...signed('{}'), payload: good.payload };
@@ -64,7 +64,7 @@ it.for([
   ['empty evidence of a log', { [`${EVIDENCE}/bundle`]: '{}' }, 'with evidence is invalid'],
   ['a damaged timestamp', { [`${EVIDENCE}/rfc3161timestamp`]: 'null' }, 'with evidence is invalid'],
 ] as const)('is rejected: %s', ([, annotations, reason]) => {
-  const text = refusal(signed(payloadOf(manifest), annotations));
+  const text = refusal(signed(createPayload(manifest), annotations));
   expect(text).toMatch(/^(bundle|signature): /);
   expect(text).toContain(reason);
 });
@@ -72,7 +72,7 @@ it.for([
 it('is rejected with an untrusted log entry', () => {
   const body = Buffer.from(JSON.stringify({ kind: 'hashedrekord', apiVersion: '0.0.1' })).toString('base64');
   const logged = (Payload: object) =>
-    signed(payloadOf(manifest), {
+    signed(createPayload(manifest), {
       [`${EVIDENCE}/bundle`]: JSON.stringify({ SignedEntryTimestamp: 'AAAA', Payload }),
     });
   const entry = { body, integratedTime: 1_700_000_000, logIndex: 7, logID: 'a'.repeat(64) };

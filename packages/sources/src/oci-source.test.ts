@@ -27,7 +27,7 @@ async function registry(answers: Answers) {
   return server;
 }
 
-function manifestOf(
+function createManifest(
   layers: { digest: OciDigest; size: number }[],
   type: 'catalog' | 'definition' = 'catalog',
 ) {
@@ -37,7 +37,7 @@ function manifestOf(
 }
 
 const layer = { digest: computeDigest(CATALOG), size: CATALOG.byteLength };
-const manifest = manifestOf([layer]);
+const manifest = createManifest([layer]);
 
 function catalogAnswers(): Answers {
   return { 'manifests/v1': manifest, [`blobs/${layer.digest}`]: { body: CATALOG } };
@@ -51,7 +51,7 @@ function fetcher(options: Partial<FetcherOptions> = {}) {
   return testFetcher('/nonexistent', options);
 }
 
-const hostOf = ({ port }: TestServer) => `127.0.0.1:${port}`;
+const hostAddress = ({ port }: TestServer) => `127.0.0.1:${port}`;
 const text = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
@@ -60,13 +60,13 @@ describe('an OCI source', () => {
     const server = await registry(catalogAnswers());
     const progress: number[] = [];
     const first = await fetcher().fetch(
-      asking(hostOf(server), { onProgress: (bytes) => progress.push(bytes) }),
+      asking(hostAddress(server), { onProgress: (bytes) => progress.push(bytes) }),
     );
     expect(text(first.bytes)).toBe(CATALOG.toString());
     expect(first).toMatchObject({ manifest: manifest.digest, bundles: [] });
     expect(progress.at(-1)).toBe(CATALOG.length);
     const before = server.asked.length;
-    const second = await fetcher().fetch(asking(hostOf(server), { validators: first.validators }));
+    const second = await fetcher().fetch(asking(hostAddress(server), { validators: first.validators }));
     expect(second).toEqual({ validators: first.validators, bundles: [], manifest: manifest.digest });
     expect(server.asked.slice(before).map(({ url }) => url)).toEqual(['/v2/team/catalog/manifests/v1']);
   });
@@ -112,37 +112,37 @@ describe('an OCI source', () => {
       [`blobs/${computeDigest(foreign.bytes)}`]: { body: foreign.bytes },
       [`blobs/${computeDigest(lying.bytes)}`]: { body: Buffer.from('changed') },
     });
-    const first = await fetcher().fetch(asking(hostOf(server), { bundles: true }));
+    const first = await fetcher().fetch(asking(hostAddress(server), { bundles: true }));
     expect(first.bundles.map(text)).toEqual(['good']);
     const second = await fetcher().fetch(
-      asking(hostOf(server), { bundles: true, validators: first.validators }),
+      asking(hostAddress(server), { bundles: true, validators: first.validators }),
     );
     expect([second.bytes, second.bundles.map(text)]).toEqual([undefined, ['good']]);
     const none = await fetcher({ limits: { maxBundles: 0 } }).fetch(
-      asking(hostOf(server), { bundles: true }),
+      asking(hostAddress(server), { bundles: true }),
     );
     expect(none.bundles).toEqual([]);
   });
 
   it('is rejected if it is not a catalog', async () => {
-    const other = manifestOf([layer], 'definition');
-    const two = manifestOf([layer, layer]);
+    const other = createManifest([layer], 'definition');
+    const two = createManifest([layer, layer]);
     const server = await registry({ 'manifests/v1': other });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(server))))).toMatchObject({
       problem: 'bad-answer',
-      message: `${hostOf(server)}/team/catalog:v1 is not a catalog: its type is definition`,
+      message: `${hostAddress(server)}/team/catalog:v1 is not a catalog: its type is definition`,
     });
     const several = await registry({ 'manifests/v1': two });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(several))))).toMatchObject({
       problem: 'bad-answer',
     });
     const empty = await registry({});
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(empty))))).toMatchObject({
       problem: 'not-found',
       message: expect.stringMatching(/^.+:.+ not found: .+ responded with 404/),
     });
     const page = await registry({ 'manifests/v1': { type: 'text/html', body: Buffer.from('<html>') } });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(page))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(page))))).toMatchObject({
       problem: 'bad-answer',
     });
   });
@@ -155,25 +155,25 @@ describe('a hostile registry', () => {
         ...catalogAnswers(),
         [`blobs/${layer.digest}`]: { body: Buffer.from(body) },
       });
-      expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostAddress(server))))).toMatchObject({
         problem: 'bad-answer',
         // As if it had been pulled.
         code: 'digest-mismatch',
       });
     }
-    const pinned = await registry({ [`manifests/${manifest.digest}`]: manifestOf([]) });
-    const reference = `${hostOf(pinned)}/team/catalog@${manifest.digest}`;
+    const pinned = await registry({ [`manifests/${manifest.digest}`]: createManifest([]) });
+    const reference = `${hostAddress(pinned)}/team/catalog@${manifest.digest}`;
     expect(
       await catchFailure(fetcher().fetch({ address: { type: 'oci', reference }, bundles: false })),
     ).toMatchObject({ problem: 'bad-answer' });
   });
 
   it('cannot send more than the declared size or the limit', async () => {
-    const large = manifestOf([{ digest: layer.digest, size: 1e12 }]);
+    const large = createManifest([{ digest: layer.digest, size: 1e12 }]);
     const server = await registry({ 'manifests/v1': large });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(server))))).toMatchObject({
       problem: 'too-large',
-      message: `${hostOf(server)}/team/catalog:v1 is larger than 67108864 bytes`,
+      message: `${hostAddress(server)}/team/catalog:v1 is larger than 67108864 bytes`,
     });
     expect(server.asked).toHaveLength(1);
     let written = 0;
@@ -191,14 +191,14 @@ describe('a hostile registry', () => {
         more();
       },
     });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(endless))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(endless))))).toMatchObject({
       problem: 'bad-answer',
     });
     expect(written).toBeLessThan(50_000_000);
     const manifests = await registry({
       'manifests/v1': { type: MEDIA_TYPES.image, body: Buffer.alloc(5_000_000, ' ') },
     });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(manifests))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(manifests))))).toMatchObject({
       problem: 'too-large',
     });
   });
@@ -209,14 +209,14 @@ describe('a hostile registry', () => {
         'manifests/v1': (response) =>
           response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${inside}",service="x"` }).end(),
       });
-      expect(await catchFailure(fetcher().fetch(asking(hostOf(tokens))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostAddress(tokens))))).toMatchObject({
         problem: 'forbidden-address',
       });
       const redirects = await registry({
         ...catalogAnswers(),
         [`blobs/${layer.digest}`]: (response) => response.writeHead(307, { Location: inside }).end(),
       });
-      expect(await catchFailure(fetcher().fetch(asking(hostOf(redirects))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostAddress(redirects))))).toMatchObject({
         problem: 'forbidden-address',
       });
     }
@@ -225,7 +225,7 @@ describe('a hostile registry', () => {
         response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="http://tokens.example/"' }).end(),
     });
     const inside = fetcher({ resolve: async () => [{ address: '192.168.0.1', family: 4 }] });
-    expect(await catchFailure(inside.fetch(asking(hostOf(names))))).toMatchObject({
+    expect(await catchFailure(inside.fetch(asking(hostAddress(names))))).toMatchObject({
       problem: 'forbidden-address',
       message: 'tokens.example (192.168.0.1) is not an address of the public Internet',
     });
@@ -236,7 +236,7 @@ describe('a hostile registry', () => {
       'manifests/v1': (response) =>
         response.writeHead(307, { Location: '/v2/team/catalog/manifests/v1' }).end(),
     });
-    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostAddress(server))))).toMatchObject({
       problem: 'too-many-redirects',
     });
     expect(server.asked).toHaveLength(4);
@@ -249,7 +249,7 @@ describe('a hostile registry', () => {
       'manifests/v1': (response) =>
         response.req.headers.authorization === undefined
           ? response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end()
-          : response.writeHead(307, { Location: `http://${hostOf(elsewhere)}/v2/x` }).end(),
+          : response.writeHead(307, { Location: `http://${hostAddress(elsewhere)}/v2/x` }).end(),
     });
     const origins: string[] = [];
     const known = fetcher({
@@ -258,10 +258,12 @@ describe('a hostile registry', () => {
         return { username: 'reader', password: 'secret' };
       },
     });
-    expect(await catchFailure(known.fetch(asking(hostOf(server))))).toMatchObject({ problem: 'not-found' });
-    expect(origins).toEqual([`http://${hostOf(server)}`]);
+    expect(await catchFailure(known.fetch(asking(hostAddress(server))))).toMatchObject({
+      problem: 'not-found',
+    });
+    expect(origins).toEqual([`http://${hostAddress(server)}`]);
     expect(elsewhere.asked.map(({ headers }) => headers.authorization)).toEqual([undefined]);
-    const stranger = await catchFailure(fetcher().fetch(asking(hostOf(server))));
+    const stranger = await catchFailure(fetcher().fetch(asking(hostAddress(server))));
     expect(stranger).toMatchObject({ problem: 'unauthorized' });
     expect(stranger.hint).not.toContain('docker');
   });
@@ -273,7 +275,7 @@ describe('a hostile registry', () => {
       response.end('{"token":"good"}');
     });
     servers.push(thief);
-    const challenge = `Bearer realm="http://${hostOf(thief)}/token",service="x"`;
+    const challenge = `Bearer realm="http://${hostAddress(thief)}/token",service="x"`;
     const server = await registry({
       ...catalogAnswers(),
       'manifests/v1': (response) =>
@@ -288,18 +290,18 @@ describe('a hostile registry', () => {
           password: 'secret',
           ...(tokenServices === undefined ? {} : { tokenServices }),
         }),
-      }).fetch(asking(hostOf(server)));
+      }).fetch(asking(hostAddress(server)));
     const failure = await catchFailure(fetching());
     expect(failure).toMatchObject({
       problem: 'unauthorized',
-      message: expect.stringContaining(`a token service on another host, http://${hostOf(thief)}`),
+      message: expect.stringContaining(`a token service on another host, http://${hostAddress(thief)}`),
     });
-    expect(failure.hint).toContain(`tokenServices in the source credentials for ${hostOf(server)}`);
-    await catchFailure(fetching([`http://${hostOf(server)}`]));
+    expect(failure.hint).toContain(`tokenServices in the source credentials for ${hostAddress(server)}`);
+    await catchFailure(fetching([`http://${hostAddress(server)}`]));
     expect(sent).toEqual([]);
-    expect(text((await fetching([`http://${hostOf(thief)}`])).bytes)).toBe(CATALOG.toString());
+    expect(text((await fetching([`http://${hostAddress(thief)}`])).bytes)).toBe(CATALOG.toString());
     expect(sent).toEqual([`Basic ${Buffer.from('reader:secret').toString('base64')}`]);
-    expect(text((await fetcher().fetch(asking(hostOf(server)))).bytes)).toBe(CATALOG.toString());
+    expect(text((await fetcher().fetch(asking(hostAddress(server)))).bytes)).toBe(CATALOG.toString());
     expect(sent.slice(1)).toEqual([undefined]);
   });
 
@@ -307,12 +309,12 @@ describe('a hostile registry', () => {
     const still = await rawServer(() => undefined);
     servers.push(still);
     const idle = fetcher({ limits: { idleMilliseconds: 100, totalMilliseconds: 700 } });
-    const first = await catchFailure(idle.fetch(asking(hostOf(still))));
+    const first = await catchFailure(idle.fetch(asking(hostAddress(still))));
     expect(first.problem).toBe('too-slow');
     const total = fetcher({ limits: { totalMilliseconds: 300 } });
-    expect(await catchFailure(total.fetch(asking(hostOf(still))))).toMatchObject({
+    expect(await catchFailure(total.fetch(asking(hostAddress(still))))).toMatchObject({
       problem: 'too-slow',
-      message: `${hostOf(still)} took longer than 0.3 s in total`,
+      message: `${hostAddress(still)} took longer than 0.3 s in total`,
     });
     const drips = await registry({
       ...catalogAnswers(),
@@ -321,7 +323,9 @@ describe('a hostile registry', () => {
         response.on('close', () => clearInterval(timer));
       },
     });
-    expect(await catchFailure(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
+    expect(await catchFailure(total.fetch(asking(hostAddress(drips))))).toMatchObject({
+      problem: 'too-slow',
+    });
   });
 
   it('cannot delay the fetch beyond the deadline with Retry-After', async () => {
@@ -329,7 +333,7 @@ describe('a hostile registry', () => {
       'manifests/v1': (response) => response.writeHead(503, { 'Retry-After': '3600' }).end(),
     });
     expect(
-      await catchFailure(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
+      await catchFailure(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostAddress(busy)))),
     ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('responded with 503') });
   });
 });

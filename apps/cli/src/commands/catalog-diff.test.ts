@@ -50,7 +50,7 @@ const changes = async (...args: string[]): Promise<CatalogChange[]> => {
   expect(told(io)).toBe('');
   return JSON.parse(io.out()).changes;
 };
-const classesOf = (told: readonly CatalogChange[]) => told.map((change) => change.class);
+const listClasses = (told: readonly CatalogChange[]) => told.map((change) => change.class);
 
 const fields = (properties: JsonObject): JsonObject => ({ type: 'object', properties });
 const TEXT = { type: 'string', description: 'What to set.' };
@@ -201,11 +201,14 @@ describe('catalog diff', () => {
     const told = await changes('default', String(from));
     for (const [index, [, , ...expected]] of released.entries()) {
       const ofFunction = told.filter(({ kind }) => kind === `Fn${index}`);
-      expect([index, ...classesOf(ofFunction).sort()]).toEqual([index, ...['upgraded', ...expected].sort()]);
+      expect([index, ...listClasses(ofFunction).sort()]).toEqual([
+        index,
+        ...['upgraded', ...expected].sort(),
+      ]);
       const upgraded = ofFunction.find((change) => change.class === 'upgraded');
       expect(upgraded).toMatchObject({ version: 'v1', before: '1.0.0', after: '1.1.0' });
     }
-    expect(classesOf(told).length).toBe(
+    expect(listClasses(told).length).toBe(
       released.flatMap(([, , ...classes]) => ['upgraded', ...classes]).length,
     );
     for (const one of told) covered.add(one.class);
@@ -234,7 +237,7 @@ describe('catalog diff', () => {
       await write('after.yaml', catalogText(definition('Fn', { versions: [version('v1', after)] })));
       const told = await changes('before.yaml', 'after.yaml');
       for (const one of told) covered.add(one.class);
-      expect(classesOf(told)).toEqual(expected);
+      expect(listClasses(told)).toEqual(expected);
     },
   );
 
@@ -314,13 +317,13 @@ describe('the compared snapshots', () => {
     for (const args of [['2'], ['2', '3'], [digests[2]!, digests[3]!], [digests[2]!]]) {
       expect((await run(['chosen', ...args, '-o', 'json'])).out()).toBe(io.out());
     }
-    expect(classesOf(await changes('chosen', '1'))).toEqual([
+    expect(listClasses(await changes('chosen', '1'))).toEqual([
       'schema-breaking',
       'publisher-changed',
       'upgraded',
       'texts-changed',
     ]);
-    expect(classesOf(await changes('chosen', '3', '2'))).toEqual([
+    expect(listClasses(await changes('chosen', '3', '2'))).toEqual([
       'downgraded',
       'publisher-changed',
       'schema-compatible',
@@ -413,7 +416,7 @@ ${GROUP}/Chosen
     // The surrounding snapshots are compared without a reference.
     const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined).map(({ serial }) => serial);
     expect(standing.slice(0, 2)).toEqual([4, 3]);
-    expect(classesOf(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
+    expect(listClasses(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
     await client.takedown(name.group, name.kind, '1.2.0', 'malware');
     const after = await run(['gone', '-o', 'json']);
     expect(told(after)).toBe('skipped withdrawn snapshots: 4\n');
@@ -478,7 +481,7 @@ describe('files', () => {
     });
     await write('once.yaml', catalogText(first));
     await write('twice.yaml', catalogText(first, again));
-    expect(classesOf(await changes('once.yaml', 'twice.yaml'))).toEqual(['version-added']);
+    expect(listClasses(await changes('once.yaml', 'twice.yaml'))).toEqual(['version-added']);
   });
 
   it('can have a schema with thousands of changes', async () => {
@@ -660,5 +663,5 @@ it('compares pulled files and artifacts', async () => {
   expect(told(await run([out, out]))).toBe('no differences\n');
   const artifact = `oci://${new URL(registry.url).host}/catalogs/chosen`;
   expect(told(await run([`${artifact}:3`, out]))).toBe('no differences\n');
-  expect(classesOf(await changes(`${artifact}:2`, out))).toEqual(['schema-breaking', 'publisher-changed']);
+  expect(listClasses(await changes(`${artifact}:2`, out))).toEqual(['schema-breaking', 'publisher-changed']);
 });

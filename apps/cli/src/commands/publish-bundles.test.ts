@@ -33,7 +33,7 @@ function define(name: string): { file: string; bundle: string; fn: string } {
 
 const sign = (file: string, ...args: string[]) => succeeds('sign', file, '--key', 'krmhub.key', ...args);
 
-async function bundlesOf(release: string): Promise<{ claim: string; whole?: boolean }[]> {
+async function listBundles(release: string): Promise<{ claim: string; whole?: boolean }[]> {
   return JSON.parse((await succeeds('show', release, '-o', 'json')).out()).bundles;
 }
 
@@ -55,7 +55,7 @@ it('publishes the bundle with the release, and says so', async () => {
   expect(dryRun.err()).toContain(`using ${bundle} for ${fn}@1.0.0\n`);
   const io = await succeeds(...args);
   expect(io.err()).toContain(`using ${bundle} for ${fn}@1.0.0\n`);
-  expect(await bundlesOf(`${fn}@1.0.0`)).toMatchObject([{ claim: 'signature', whole: true }]);
+  expect(await listBundles(`${fn}@1.0.0`)).toMatchObject([{ claim: 'signature', whole: true }]);
   await succeeds('verify', `${fn}@1.0.0`, '--key', 'krmhub.pub');
   // Again: nothing changes.
   expect((await succeeds(...args)).out()).toContain('\tunchanged\t');
@@ -68,7 +68,7 @@ it('uses the bundles of all definitions of a folder', async () => {
   const io = await succeeds('publish', one.file, other.file, '--release', '2.0.0');
   for (const { bundle, fn } of [one, other]) {
     expect(io.err()).toContain(`using ${bundle} for ${fn}@2.0.0\n`);
-    expect(await bundlesOf(`${fn}@2.0.0`)).toMatchObject([{ claim: 'signature' }]);
+    expect(await listBundles(`${fn}@2.0.0`)).toMatchObject([{ claim: 'signature' }]);
   }
 });
 

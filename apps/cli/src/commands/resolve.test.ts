@@ -367,7 +367,7 @@ describe('what the user types', () => {
 });
 
 describe('with a lock file', () => {
-  const lockOf = async (kind: string) => {
+  const lockFunction = async (kind: string) => {
     const io = await resolve(kind, '-c', opened.catalogUrl(), '-o', 'json');
     expect(io.exitCode, io.err()).toBe(0);
     const { catalog, definition, runtime } = json(io);
@@ -392,7 +392,7 @@ functions:
 
   it('is what is locked, with --frozen without a request, and found in this folder', async () => {
     await publishAll('Locked', '1.0.0');
-    const { definition, image } = await lockOf('Locked');
+    const { definition, image } = await lockFunction('Locked');
     await publishAll('Locked', '1.1.0');
     expect(json(await resolve('Locked', '-c', opened.catalogUrl(), '-o', 'json')).release).toBe('1.1.0');
     const lock = ['-c', opened.catalogUrl(), '-o', 'json', '--lock', 'app.lock'];
@@ -418,7 +418,7 @@ functions:
       3,
       expect.stringContaining('the lock file no.lock does not exist'),
     ]);
-    await lockOf('SetLabels');
+    await lockFunction('SetLabels');
     const frozen = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock', '--frozen');
     expect([frozen.exitCode, frozen.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
     const read = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock');

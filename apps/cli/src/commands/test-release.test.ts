@@ -37,7 +37,7 @@ interface Report {
   signer: string;
   text: string;
 }
-async function reportsOf(release: string): Promise<Report[]> {
+async function listReports(release: string): Promise<Report[]> {
   return JSON.parse((await succeeds('show', release, '-o', 'json')).out()).tests ?? [];
 }
 
@@ -76,7 +76,7 @@ describe('test --release', () => {
       failed: 0,
     });
     writeFileSync(at(`${fn}/main.star`), script);
-    expect(await reportsOf('example.com/SetOwner@1.0.0')).toEqual([]);
+    expect(await listReports('example.com/SetOwner@1.0.0')).toEqual([]);
   });
 
   it('signs the report, attaches it, and shows it', async () => {
@@ -84,7 +84,7 @@ describe('test --release', () => {
     expect(io.out()).toContain('[PASS] example basic\n');
     expect(io.err()).toContain('signed the report: example.com/SetOwner@1.0.0 passed\n');
     expect(io.err()).toContain('added the report to example.com/SetOwner@1.0.0\n');
-    const [report] = await reportsOf('example.com/SetOwner@1.0.0');
+    const [report] = await listReports('example.com/SetOwner@1.0.0');
     expect(report).toMatchObject({ result: 'passed', signer: expect.stringContaining('the key sha256:') });
     const page = (await succeeds('show', 'example.com/SetOwner')).out();
     expect(page).toContain(`tests       ${report!.text}\n`);
@@ -146,7 +146,7 @@ describe('test --release', () => {
     const io = await run('test', fn, '--release', '1.0.0', '--key', 'other.key');
     expect(io.exitCode).toBe(1);
     expect(io.err()).toContain('signed the report: example.com/SetOwner@1.0.0 failed\n');
-    const reports = await reportsOf('example.com/SetOwner@1.0.0');
+    const reports = await listReports('example.com/SetOwner@1.0.0');
     expect(reports.map(({ result }) => result)).toEqual(['failed', 'passed']);
     expect(reports[0]!.failedTests).toEqual(['example basic']);
     const verified = await run(
@@ -173,7 +173,7 @@ describe('test --release', () => {
     ] as const) {
       const io = await run('attach', 'moved.json', target);
       expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining(reason)]);
-      expect(await reportsOf(target)).toEqual([]);
+      expect(await listReports(target)).toEqual([]);
     }
     rmSync(at(other), { recursive: true });
   });

@@ -52,7 +52,7 @@ export async function checkExample(
     const details = stderrLines(failed);
     return {
       status: 'failed',
-      reason: messageOf(failed),
+      reason: failureMessage(failed),
       at: { file: folder },
       ...defined({ details: details.length === 0 ? undefined : details }),
     };
@@ -84,11 +84,11 @@ function compareFailure(folder: string, lines: readonly string[], failed: StepRe
   ].join('\n');
   const at = lines.findIndex((line) => !said.includes(line));
   if (at === -1) return PASSED;
-  const reason = `the function fails, but its message has no ${JSON.stringify(lines[at])}: ${messageOf(failed)}`;
+  const reason = `the function fails, but its message has no ${JSON.stringify(lines[at])}: ${failureMessage(failed)}`;
   return { status: 'failed', reason, at: { file, line: at + 1 } };
 }
 
-function messageOf({ error, results, stderr }: StepResult): string {
+function failureMessage({ error, results, stderr }: StepResult): string {
   const result = results.find(({ severity = 'error' }) => severity === 'error')?.message;
   const said = result ?? Buffer.from(stderr).toString().trim().split('\n')[0] ?? '';
   return `${error?.message ?? 'the function failed'}${said === '' ? '' : `: ${said}`}`;

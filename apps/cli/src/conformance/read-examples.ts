@@ -70,7 +70,7 @@ export async function readExpectation(io: WorkingFolder, { folder }: Example): P
 }
 
 /** Returns the functionConfig as a value, if the example has one. */
-export function configOf({ functionConfig }: Example): JsonObject | undefined {
+export function exampleConfig({ functionConfig }: Example): JsonObject | undefined {
   return functionConfig?.resource.value() as JsonObject | undefined;
 }
 

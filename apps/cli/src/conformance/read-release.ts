@@ -40,7 +40,7 @@ export async function readRelease(
     const client = connectOci(io, progress, options);
     const stored = await client.manifest(reference);
     const { subject, layer } = await readSubject(client, openManifest(reference, stored, isDocumentLayer));
-    const problem = problemOf(subject, { group, kind });
+    const problem = findProblem(subject, { group, kind });
     if (problem !== undefined || layer === undefined) {
       throw new KrmhubError(
         'untrusted',
@@ -57,7 +57,7 @@ export async function readRelease(
   }
 }
 
-function problemOf(subject: Subject, { group, kind }: FunctionName): string | undefined {
+function findProblem(subject: Subject, { group, kind }: FunctionName): string | undefined {
   const { definitions, manifests, release, unreadable } = subject;
   const problem = unreadable ?? misplacedReason(subject);
   if (problem !== undefined) return problem;

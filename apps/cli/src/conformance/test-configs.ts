@@ -17,7 +17,7 @@ export function testConfig(
   examples: readonly (JsonObject | undefined)[],
 ): JsonObject {
   const accepted = examples.find(
-    (config) => config !== undefined && problemOf(definition, version, config) === undefined,
+    (config) => config !== undefined && findProblem(definition, version, config) === undefined,
   );
   return accepted ?? exampleConfig(definition, version).value;
 }
@@ -32,7 +32,7 @@ export function rejectedConfig(
   config: JsonObject,
 ): { value: JsonObject; reason: string } | undefined {
   for (const candidate of candidates(config, '', COMMON)) {
-    if (problemOf(definition, version, candidate.value) !== undefined) return candidate;
+    if (findProblem(definition, version, candidate.value) !== undefined) return candidate;
   }
   return undefined;
 }
@@ -61,7 +61,11 @@ function* candidates(
   }
 }
 
-function problemOf(definition: FunctionDefinition, version: string, config: JsonObject): string | undefined {
+function findProblem(
+  definition: FunctionDefinition,
+  version: string,
+  config: JsonObject,
+): string | undefined {
   const checked = checkConfig(definition, version, config);
   return checked.result === 'checked' ? checked.problems[0]?.message : undefined;
 }

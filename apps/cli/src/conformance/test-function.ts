@@ -23,7 +23,7 @@ import type { RunPermissions } from '../run/runner.js';
 import type { AttestOptions, ReportSigner } from './attest.js';
 import { checkExample } from './check-example.js';
 import { type OpenedFunction, openFunction, type TestedProgram } from './open-function.js';
-import { configOf, type Example, listExamples, readExample } from './read-examples.js';
+import { type Example, exampleConfig, listExamples, readExample } from './read-examples.js';
 import { type AuthoredFunction, readFunction } from './read-function.js';
 import type { ReleasedFunction } from './read-release.js';
 import { Report } from './report.js';
@@ -67,7 +67,7 @@ export async function testFunction(io: Io, folder: string, options: TestOptions)
   if (released !== undefined) await signer?.attest(released, folder, { checks: report.checks, runtimes });
 }
 
-function nameOf({ definition }: AuthoredFunction): FunctionName {
+function functionName({ definition }: AuthoredFunction): FunctionName {
   return { group: definition.group, kind: definition.names.kind };
 }
 
@@ -78,7 +78,7 @@ async function openRelease(
 ): Promise<ReleasedFunction | undefined> {
   if (options.release === undefined) return undefined;
   const { readRelease } = await import('./read-release.js');
-  return readRelease(io, nameOf(local), options.release, options);
+  return readRelease(io, functionName(local), options.release, options);
 }
 
 async function openSigner(io: Io, options: TestOptions): Promise<ReportSigner | undefined> {
@@ -110,7 +110,7 @@ async function testVersion(io: Io, test: VersionTest): Promise<void> {
   const { definition } = authored;
   const version = definition.versions[at]!;
   const label = definition.versions.length === 1 ? {} : { apiVersion: version.name };
-  const own = test.examples.filter((example) => isOf(example, authored, at));
+  const own = test.examples.filter((example) => belongsTo(example, authored, at));
   if (!test.onlyExamples) await checkVersion(test, own, label);
   for (const example of own) {
     const found = await checkExample(io, example, opened, { update, signal });
@@ -126,7 +126,7 @@ async function checkVersion(
 ): Promise<void> {
   const { definition, file, idempotentLine } = authored;
   const version = definition.versions[at]!;
-  const config = testConfig(definition, version.name, own.map(configOf));
+  const config = testConfig(definition, version.name, own.map(exampleConfig));
   const rejected = rejectedConfig(definition, version.name, config);
   const subject = {
     run: (input: Uint8Array) => opened.run(input),
@@ -189,7 +189,7 @@ async function readExamples(
 }
 
 /** An example is of the API version of its functionConfig; of the first one, if it is of none. */
-function isOf(example: Example, { definition }: AuthoredFunction, at: number): boolean {
+function belongsTo(example: Example, { definition }: AuthoredFunction, at: number): boolean {
   const apiVersion = example.functionConfig?.resource.identity.apiVersion;
   const index = definition.versions.findIndex(({ name }) => `${definition.group}/${name}` === apiVersion);
   return at === Math.max(index, 0);
@@ -235,7 +235,7 @@ async function finish(
   };
   const { release, digest }: Partial<ReleasedFunction> = authored;
   const data = {
-    ...nameOf(authored),
+    ...functionName(authored),
     ...defined({ release, digest }),
     ...counts,
     checks: report.checks,

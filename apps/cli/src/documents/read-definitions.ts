@@ -114,7 +114,7 @@ export function readRelease(wanted: string): string {
   });
 }
 
-function imagesOf({ versions }: FunctionDefinition): string[] {
+function listImages({ versions }: FunctionDefinition): string[] {
   return versions.flatMap(({ runtime: { container } }) => (container === undefined ? [] : [container.image]));
 }
 
@@ -130,7 +130,7 @@ export function assignReleases(
   const without: string[] = [];
   const submissions = definitions.flatMap(({ definition, ...rest }): Submission[] => {
     const { group, names } = definition;
-    const named = release ?? sharedImageRelease(imagesOf(definition)) ?? sharedDownloadRelease(definition);
+    const named = release ?? sharedImageRelease(listImages(definition)) ?? sharedDownloadRelease(definition);
     if (named !== undefined) return [{ group, kind: names.kind, release: named, definition, ...rest }];
     without.push(`${group}/${names.kind} (${rest.file})`);
     return [];

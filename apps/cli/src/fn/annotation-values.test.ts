@@ -130,14 +130,14 @@ const run = async (resources: readonly Resource[], edit: (input: string) => stri
 };
 
 /** The annotations and data of a resource. */
-function valuesOf(resource: Resource): Pick<Written, 'annotations' | 'data'> {
+function readValues(resource: Resource): Pick<Written, 'annotations' | 'data'> {
   const { metadata, data = {} } = resource.value() as { metadata: { annotations?: object }; data?: object };
   return { annotations: metadata.annotations ?? {}, data } as Pick<Written, 'annotations' | 'data'>;
 }
 
-function stringsOf(value: JsonValue): string[] {
+function collectStrings(value: JsonValue): string[] {
   if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsOf) : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(collectStrings) : [];
 }
 
 describe.each(SEEDS)('annotations in any style, seed %i', (seed) => {
@@ -147,11 +147,11 @@ describe.each(SEEDS)('annotations in any style, seed %i', (seed) => {
   const resources = written.map(({ text }, at) => readResources(text, { path: `${at}.yaml` })[0]!);
 
   const plain = resources.filter(
-    (resource) => !stringsOf(resource.value()).some((text) => ESCAPED.test(text)),
+    (resource) => !collectStrings(resource.value()).some((text) => ESCAPED.test(text)),
   );
 
   it('are what was written, and what another parser reads in the input of a function', () => {
-    expect(resources.map(valuesOf)).toEqual(expected);
+    expect(resources.map(readValues)).toEqual(expected);
     for (const [at, resource] of resources.entries()) {
       const [item] = readResourceList(encodeResourceList([resource]), 'list').items;
       for (const [key, value] of Object.entries(written[at]!.annotations)) {
@@ -165,10 +165,10 @@ describe.each(SEEDS)('annotations in any style, seed %i', (seed) => {
     const changed = await run(await run(resources, (input) => input), (input) =>
       input.replaceAll('kind: ConfigMap', 'kind: Other'),
     );
-    expect(changed.map(valuesOf)).toEqual(expected);
+    expect(changed.map(readValues)).toEqual(expected);
     const files = changed.map((resource) => resource.text());
     const again = files.map((text, at) => readResources(text, { path: `${at}.yaml` })[0]!);
-    expect(again.map(valuesOf)).toEqual(expected);
+    expect(again.map(readValues)).toEqual(expected);
     const second = await run(again, (input) => `${input}# changed\n`);
     expect(second.map((resource) => resource.text())).toEqual(files);
   });
@@ -194,8 +194,8 @@ for at, resource in enumerate(ctx.resource_list["items"]):
     };
     const withData = plain.filter(({ body }) => (body.value() as { data?: object }).data !== undefined);
     const after = await run(withData, edit);
-    expect(after.map(valuesOf)).toEqual(
-      withData.map(valuesOf).map(({ annotations, data }, at) => ({
+    expect(after.map(readValues)).toEqual(
+      withData.map(readValues).map(({ annotations, data }, at) => ({
         annotations: at % 3 === 2 ? { ...annotations, added: 'x' } : annotations,
         data: at % 3 === 1 ? { ...data, added: 'x' } : data,
       })),
@@ -209,7 +209,7 @@ for at, resource in enumerate(ctx.resource_list["items"]):
       const items = decodeList(input);
       return stringify({ kind: 'ResourceList', items }, { defaultStringType, lineWidth, version: '1.1' });
     });
-    expect(after.map(valuesOf)).toEqual(plain.map(valuesOf));
+    expect(after.map(readValues)).toEqual(plain.map(readValues));
     expect(after.map(({ path }) => path)).toEqual(plain.map(({ path }) => path));
     const files = after.map((resource) => resource.text());
     expect(decodeResourceList(files.join('---\n')).resources.map((one) => one.text())).toEqual(files);

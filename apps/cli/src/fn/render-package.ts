@@ -36,7 +36,7 @@ export async function renderPackage(io: Io, name: string, settings: FnSettings):
         throw failure?.error ?? error;
       }
       if (failure?.error !== undefined) throw failure.error;
-      const summary = isInPlace(settings) ? summaryOf(plan, tree, session) : undefined;
+      const summary = isInPlace(settings) ? summarize(plan, tree, session) : undefined;
       return { hasFailed: failure !== undefined, changes, ...defined({ summary }) };
     },
   );
@@ -77,7 +77,7 @@ function isInPlace({ output }: FnSettings): boolean {
 }
 
 /** As kpt: undefined for a failure that writes nothing but the status. */
-function summaryOf(
+function summarize(
   { root, packages }: PlanResult,
   { failure, rendered }: RenderedTree,
   { progress }: FnSession,

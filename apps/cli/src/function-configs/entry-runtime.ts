@@ -57,12 +57,12 @@ export function compareWritten(
   if (!mayBeSynced(written)) return 'other';
   if (written.type === 'container') {
     if (field !== 'image' || fullRepository(written.image) !== fullRepository(value)) return 'other';
-    return digestOf(written.image) === digestOf(value) ? 'same' : 'outdated';
+    return imageDigest(written.image) === imageDigest(value) ? 'same' : 'outdated';
   }
   if (field !== 'exec' || written.type !== 'exec') return 'other';
   return written.path === value ? 'same' : 'outdated';
 }
 
-function digestOf(image: string): string {
+function imageDigest(image: string): string {
   return image.slice(image.indexOf('@') + 1);
 }

@@ -28,9 +28,9 @@ const MAX_NAMED = 5;
  */
 export function distinctDefinitions(all: readonly Converted[], releases: boolean): Distinct {
   const byPlace = new Map<string, (Converted & { name: string })[]>();
-  const nameOf = outputNames(all, releases);
+  const outputName = outputNames(all, releases);
   for (const one of mergeEntries(all)) {
-    const name = nameOf(one);
+    const name = outputName(one);
     byPlace.set(name, [...(byPlace.get(name) ?? []), { ...one, name }]);
   }
   const result: Distinct = { distinct: [], clashes: [], clashing: new Set() };

@@ -16,7 +16,7 @@ export function lineDiff(before: string, after: string): string[] {
   for (let at = 0; at < lines.length; ) {
     const end = hunkEnd(lines, at);
     const hunk = lines.slice(at, Math.max(end, at + 1));
-    const [oldCount, newCount] = [countOf(hunk, '-'), countOf(hunk, '+')];
+    const [oldCount, newCount] = [countLines(hunk, '-'), countLines(hunk, '+')];
     if (end > at) {
       shown.push(`@@ -${range(oldLine, oldCount)} +${range(newLine, newCount)} @@`);
       shown.push(...hunk.flatMap(([mark, text]) => diffLines(mark, text)));
@@ -40,7 +40,7 @@ function hunkEnd(lines: readonly Line[], start: number): number {
 }
 
 /** Lines of the text before, for `-`, or after. */
-function countOf(lines: readonly Line[], mark: '-' | '+'): number {
+function countLines(lines: readonly Line[], mark: '-' | '+'): number {
   return lines.filter(([one]) => one === ' ' || one === mark).length;
 }
 

@@ -30,7 +30,7 @@ export class DiagnosticGroups {
       }
       group.count += 1;
       group.files.add(one.file);
-      if (group.places.length < MAX_PLACES) group.places.push(placeOf(one));
+      if (group.places.length < MAX_PLACES) group.places.push(formatPlace(one));
     }
   }
 
@@ -109,7 +109,7 @@ function moreText({ count, files, places }: Group): string | undefined {
   return `${count} more${where}: ${[...places, ...(count > places.length ? ['…'] : [])].join(', ')}`;
 }
 
-function placeOf({ file, path, range }: Diagnostic): string {
+function formatPlace({ file, path, range }: Diagnostic): string {
   if (range !== undefined) return `${file}:${range.start.line}:${range.start.column}`;
   return path === '' ? file : `${file} ${path}`;
 }

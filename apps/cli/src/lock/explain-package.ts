@@ -230,7 +230,7 @@ function inlineWarnings(io: Io, resolved: Resolved, command: string): string[] {
   }
   warnings.push(...catalogWarnings(resolved, runtime, sync));
   const own = listed.request.inline;
-  if (listed.written !== undefined && own?.type === 'container' && own.image !== imageOf(runtime)) {
+  if (listed.written !== undefined && own?.type === 'container' && own.image !== containerImage(runtime)) {
     warnings.push(`the functionConfig names ${own.image}; update the Kptfile with \`${sync}\``);
   }
   return warnings;
@@ -261,6 +261,6 @@ function catalogWarnings(
 
 type Resolved = Extract<ResolvedFunction, { error?: undefined }>;
 
-function imageOf(runtime: ResolvedInline | PinnedRuntime): string | undefined {
+function containerImage(runtime: ResolvedInline | PinnedRuntime): string | undefined {
   return runtime.type === 'container' ? runtime.image : undefined;
 }

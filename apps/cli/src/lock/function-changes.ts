@@ -55,7 +55,7 @@ export async function describeChanges(
     const now = use?.entry;
     const was = now && (await findDefinition(io, before, context.before, context.options));
     const isPartial = was === undefined || now === undefined;
-    const entries = isPartial ? [] : compareCatalogs(entryOf(before, was), entryOf(after, now));
+    const entries = isPartial ? [] : compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now));
     // Where an entry names a tag, only what was locked says that the image changed.
     const compared = entries.length > 0 ? entries : compareCatalogs(pinned(before), pinned(after));
     described.push({ ...base, changes: compared, isPartial });
@@ -64,7 +64,7 @@ export async function describeChanges(
 }
 
 /** A catalog with the one API version that is locked. */
-function entryOf(fn: LockedFunction, definition: FunctionDefinition): ComparedCatalog {
+function lockedCatalog(fn: LockedFunction, definition: FunctionDefinition): ComparedCatalog {
   const { group, kind, version } = parseFunction(fn);
   const { release, definition: digest, signedBy } = fn;
   return {
@@ -89,7 +89,7 @@ function entryOf(fn: LockedFunction, definition: FunctionDefinition): ComparedCa
 /** What a lock alone says of a function: everything else is the same in both. */
 function pinned(fn: LockedFunction): ComparedCatalog {
   const { group, kind, version } = parseFunction(fn);
-  return entryOf(fn, {
+  return lockedCatalog(fn, {
     group,
     names: { kind },
     description: '',
@@ -99,7 +99,7 @@ function pinned(fn: LockedFunction): ComparedCatalog {
         name: version,
         schema: { openAPIV3Schema: { type: 'object' } },
         idempotent: false,
-        runtime: runtimeOf(fn),
+        runtime: declareRuntime(fn),
         usage: '',
         examples: [],
         license: '',
@@ -108,6 +108,6 @@ function pinned(fn: LockedFunction): ComparedCatalog {
   });
 }
 
-function runtimeOf({ runtime }: LockedFunction): FunctionVersion['runtime'] {
+function declareRuntime({ runtime }: LockedFunction): FunctionVersion['runtime'] {
   return { [runtime.type]: findRules(runtime).declare(runtime) };
 }

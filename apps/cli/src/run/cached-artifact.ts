@@ -23,13 +23,13 @@ export async function cachedArtifact(
 ): Promise<Digest | undefined> {
   const named = await readCached(cache, digest);
   if (named === undefined) return undefined;
-  if (named.kind === 'image') return fileOf(named, artifact);
+  if (named.kind === 'image') return findFile(named, artifact);
   const found = named.index.manifests.find(
     (one) => one.platform?.os === platform.os && one.platform.architecture === platform.architecture,
   );
   const inside =
     found === undefined || !isDigest(found.digest) ? undefined : await readCached(cache, found.digest);
-  return inside === undefined ? undefined : fileOf(inside, artifact);
+  return inside === undefined ? undefined : findFile(inside, artifact);
 }
 
 async function readCached(cache: Cache, digest: Digest): Promise<Manifest | undefined> {
@@ -44,7 +44,7 @@ async function readCached(cache: Cache, digest: Digest): Promise<Manifest | unde
   }
 }
 
-function fileOf(manifest: Manifest, artifact: ProgramArtifact): Digest | undefined {
+function findFile(manifest: Manifest, artifact: ProgramArtifact): Digest | undefined {
   if (manifest.kind !== 'image') return undefined;
   try {
     const { digest } = mainLayer(manifest.image, artifact);

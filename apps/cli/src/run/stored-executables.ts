@@ -11,7 +11,7 @@ import type { InstalledExecutable } from './runner.js';
  * Unpacked executables in the cache, each in a private folder named by its digest, for plugins. `runExecutable`
  * verifies the digest of the copy that it runs, so a file that was changed here never runs.
  */
-function folderOf(io: Environment & WorkingFolder, digest: Digest): string {
+function executableFolder(io: Environment & WorkingFolder, digest: Digest): string {
   return path.join(cacheFolder(io), 'executables', digest.slice('sha256:'.length));
 }
 
@@ -20,7 +20,7 @@ export async function storedExecutable(
   io: Environment & WorkingFolder,
   { digest, bin }: InstalledExecutable,
 ): Promise<{ file: string; sha256: Digest } | undefined> {
-  const file = path.join(folderOf(io, digest), path.basename(bin));
+  const file = path.join(executableFolder(io, digest), path.basename(bin));
   const status = await stat(file).catch(() => undefined);
   return status?.isFile() === true ? { file, sha256: digest } : undefined;
 }
@@ -31,7 +31,7 @@ export async function storeExecutable(
   file: string,
   { digest, bin }: InstalledExecutable,
 ): Promise<void> {
-  const folder = folderOf(io, digest);
+  const folder = executableFolder(io, digest);
   try {
     await mkdir(path.dirname(folder), { recursive: true, mode: 0o700 });
     const temporary = await mkdtemp(path.join(path.dirname(folder), '.store-'));
@@ -53,5 +53,5 @@ export async function removeExecutable(
   io: Environment & WorkingFolder,
   { digest }: InstalledExecutable,
 ): Promise<void> {
-  await rm(folderOf(io, digest), { recursive: true, force: true }).catch(() => undefined);
+  await rm(executableFolder(io, digest), { recursive: true, force: true }).catch(() => undefined);
 }

@@ -40,7 +40,7 @@ interface Referrer {
   layer?: object;
 }
 
-function manifestOf({ bundle = sound, other = {}, layer = {} }: Referrer): Buffer {
+function writeManifest({ bundle = sound, other = {}, layer = {} }: Referrer): Buffer {
   return json({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
@@ -66,7 +66,7 @@ interface Registry {
 
 /** Verifies the artifact in a registry that has all this. */
 async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], status }: Registry) {
-  const manifests = referrers.map(manifestOf);
+  const manifests = referrers.map(writeManifest);
   const list = json({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.index,

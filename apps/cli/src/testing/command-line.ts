@@ -50,7 +50,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     stop = resolve;
   });
   return {
-    stdin: inputOf(stdin, tty),
+    stdin: createInput(stdin, tty),
     stdout: stdout.stream,
     stderr: stderr.stream,
     env: { HOME: path.join(tmpdir(), `krmhub-no-home-${randomUUID()}`), ...options.env },
@@ -74,7 +74,7 @@ export async function runTest(args: readonly string[], options: TestIoOptions = 
   return io;
 }
 
-function inputOf(content: string | Uint8Array, tty: boolean): Input {
+function createInput(content: string | Uint8Array, tty: boolean): Input {
   const stream: Input = Readable.from(content.length === 0 ? [] : [Buffer.from(content as string)]);
   if (tty) {
     stream.isTTY = true;

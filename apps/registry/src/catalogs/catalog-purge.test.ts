@@ -92,7 +92,7 @@ it('deletes all data after the period, but not the tombstone and what others use
   registry.advance(120_000);
   const profiles = async () => {
     const digests: string[] = [];
-    for await (const { digest } of (await profilesOf(registry.folder)).blobs()) digests.push(digest);
+    for await (const { digest } of (await listProfiles(registry.folder)).blobs()) digests.push(digest);
     return digests.length;
   };
   expect(await profiles()).toBeGreaterThan(0);
@@ -134,7 +134,7 @@ it('deletes all data after the period, but not the tombstone and what others use
   expect(published.body.catalogs.map(({ catalog }) => catalog)).toEqual(['default']);
 });
 
-async function profilesOf(folder: string) {
+async function listProfiles(folder: string) {
   const { readBlobFolder } = await import('../store/blobs/reader.js');
   return readBlobFolder(dataPaths(folder).profiles);
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BodyReader, readBodyOf } from './body-reader.js';
+import { type BodyReader, openBody } from './body-reader.js';
 import type { RegistryContext } from './context.js';
 
 let server: Server;
@@ -11,7 +11,7 @@ beforeEach(async () => {
   received = new Promise((resolve) => {
     server = createServer((incoming, response) => {
       const c = { req: { method: incoming.method, raw: {} }, env: { incoming } };
-      const reader = readBodyOf(c as unknown as RegistryContext)!;
+      const reader = openBody(c as unknown as RegistryContext)!;
       resolve({ reader, incoming, respond: () => response.end() });
     });
   });

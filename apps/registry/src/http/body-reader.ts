@@ -24,7 +24,7 @@ export function isBodyRead(c: RegistryContext): boolean {
 }
 
 /** Starts to read the body of a request; undefined if its method has none. */
-export function readBodyOf(c: RegistryContext): BodyReader | undefined {
+export function openBody(c: RegistryContext): BodyReader | undefined {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return undefined;
   const incoming = c.env?.incoming;
   // Not through the streams of the framework: they cost more than everything else about a small body.

@@ -27,14 +27,14 @@ export function readTrustedProxies(entries: readonly string[]): {
   const problems: string[] = [];
   for (const entry of entries) {
     const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-    const family = familyOf(address);
+    const family = addressFamily(address);
     const most = family === 'ipv4' ? 32 : 128;
     if (family === undefined || Number(bits ?? 0) > most) problems.push(entry);
     else list.addSubnet(address, bits === undefined ? most : Number(bits), family);
   }
   const includes = (address: string) => {
     if (entries.length === 0) return false;
-    const family = familyOf(address);
+    const family = addressFamily(address);
     return family !== undefined && list.check(address, family);
   };
   return { proxies: { includes }, problems };
@@ -87,18 +87,18 @@ export function clientAddresses(
 
 /** Returns the key under which an address counts: one subscriber has a whole /64 of IPv6 addresses. */
 export function rateLimitKey(address: string): string {
-  return isIPv6(address) ? networkOf(address, 4) : address;
+  return isIPv6(address) ? networkPrefix(address, 4) : address;
 }
 
 /**
  * Returns the /48 of an IPv6 address: some subscribers have one, with 65,536 networks. Undefined for other addresses.
  */
 export function siteKey(address: string): string | undefined {
-  return isIPv6(address) ? networkOf(address, 3) : undefined;
+  return isIPv6(address) ? networkPrefix(address, 3) : undefined;
 }
 
 /** Returns the network with the first groups of an IPv6 address. */
-function networkOf(address: string, count: number): string {
+function networkPrefix(address: string, count: number): string {
   const [head = '', tail] = withoutZone(address).split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
@@ -125,6 +125,6 @@ function withoutPort(text: string): string {
   return bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1');
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+function addressFamily(address: string): 'ipv4' | 'ipv6' | undefined {
   return isIPv4(address) ? 'ipv4' : isIPv6(address) ? 'ipv6' : undefined;
 }

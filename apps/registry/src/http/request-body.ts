@@ -2,7 +2,7 @@ import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { type BodyLease, BodyMemory } from './body-memory.js';
-import { type BodyReader, isBodyRead, readBodyOf } from './body-reader.js';
+import { type BodyReader, isBodyRead, openBody } from './body-reader.js';
 import { rateLimitKey } from './client-address.js';
 import type { RegistryContext } from './context.js';
 
@@ -17,7 +17,7 @@ export function releaseBody(c: RegistryContext): void {
   c.get('bodyLease')?.end();
 }
 
-function leaseOf(c: RegistryContext): BodyLease {
+function takeLease(c: RegistryContext): BodyLease {
   const lease = bodyMemory.lease(c.get('tokenId') ?? rateLimitKey(c.get('client')));
   c.set('bodyLease', lease);
   return lease;
@@ -44,14 +44,14 @@ export async function readBody(
   const tooLarge = () => new KrmhubError('too-large', `the body exceeds ${maxBytes} bytes`);
   const declared = Number(c.req.header('content-length') ?? 0);
   if (declared > maxBytes + SERVER_LIMITS.maxDiscardedBytes) throw tooLarge();
-  const reader = readBodyOf(c);
+  const reader = openBody(c);
   if (reader === undefined) return new Uint8Array();
   const deadline = startDeadline(reader, milliseconds);
   const refuse = async () => {
     await discard(reader);
     return tooLarge();
   };
-  const lease = leaseOf(c);
+  const lease = takeLease(c);
   // One buffer that doubles: a list of many tiny chunks would need far more memory than their bytes.
   let bytes = new Uint8Array();
   let length = 0;
@@ -98,7 +98,7 @@ export async function readBody(
 
 /** Yields the body as it arrives, of any size and duration. Throws `invalid-request` if it is truncated. */
 export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Uint8Array[]> {
-  const reader = readBodyOf(c);
+  const reader = openBody(c);
   if (reader === undefined) return;
   try {
     for (;;) {
@@ -127,7 +127,7 @@ async function recheckToken(c: RegistryContext): Promise<void> {
 /** Discards some of a body before a refusal, as `discard` does. */
 export async function discardBody(c: RegistryContext): Promise<void> {
   if (isBodyRead(c)) return;
-  const reader = readBodyOf(c);
+  const reader = openBody(c);
   if (reader === undefined) return;
   await discard(reader).catch(() => undefined);
   reader.cancel();

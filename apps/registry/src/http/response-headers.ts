@@ -35,6 +35,6 @@ export const READ_HEADERS = {
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /** Returns the request ID of the client if it is valid, otherwise a new one. */
-export function requestIdOf(given: string | undefined): string {
+export function chooseRequestId(given: string | undefined): string {
   return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
 }

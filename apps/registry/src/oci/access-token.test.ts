@@ -20,20 +20,20 @@ describe('an access token', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
   const made = (at: number): Promise<RegistryKey> => addKeyFile(folder, new Date(at));
-  const tokensOf = (...keys: RegistryKey[]) =>
+  const createTokens = (...keys: RegistryKey[]) =>
     new AccessTokens({ all: async () => keys, signing: async () => signingKey(keys, new Date(now)) });
 
   it('of one process is valid for all processes with the same registry keys, until it expires', async () => {
     const key = await made(NOW);
-    const token = await tokensOf(key).issue(claims(now));
-    expect(await tokensOf(key).read(token, now)).toEqual(claims(now));
-    expect(await tokensOf(key).read(token, now + VALID - 1)).toBeDefined();
-    expect(await tokensOf(key).read(token, now + VALID)).toBeUndefined();
-    expect(await tokensOf(await made(NOW + 1)).read(token, now)).toBeUndefined();
+    const token = await createTokens(key).issue(claims(now));
+    expect(await createTokens(key).read(token, now)).toEqual(claims(now));
+    expect(await createTokens(key).read(token, now + VALID - 1)).toBeDefined();
+    expect(await createTokens(key).read(token, now + VALID)).toBeUndefined();
+    expect(await createTokens(await made(NOW + 1)).read(token, now)).toBeUndefined();
   });
 
   it('is refused if anything in it is changed', async () => {
-    const tokens = tokensOf(await made(NOW));
+    const tokens = createTokens(await made(NOW));
     const token = await tokens.issue(claims(now));
     const [payload, signature] = token.split('.') as [string, string];
     const other = Buffer.from(JSON.stringify({ ...claims(now), hash: 'beef' })).toString('base64url');
@@ -44,16 +44,16 @@ describe('an access token', () => {
 
   it('outlives the key that signed it, but a retired key signs no others', async () => {
     const [old, next] = [await made(NOW), await made(NOW + 1_000)];
-    const token = await tokensOf(next, old).issue(claims(now));
+    const token = await createTokens(next, old).issue(claims(now));
     now = NOW + 1_000;
     // The clock of the process that issues is behind or ahead.
-    const later = await tokensOf(next, old).issue(claims(now));
+    const later = await createTokens(next, old).issue(claims(now));
     for (const one of [token, later]) {
-      expect(await tokensOf(next, old).read(one, NOW)).toBeDefined();
-      expect(await tokensOf(next, old).read(one, now)).toBeDefined();
+      expect(await createTokens(next, old).read(one, NOW)).toBeDefined();
+      expect(await createTokens(next, old).read(one, now)).toBeDefined();
     }
-    const forged = await tokensOf(old).issue(claims(NOW + 1_000 + VALID));
-    expect(await tokensOf(next, old).read(forged, NOW + 1_000 + VALID - 1)).toBeDefined();
-    expect(await tokensOf(next, old).read(forged, NOW + 1_000 + VALID)).toBeUndefined();
+    const forged = await createTokens(old).issue(claims(NOW + 1_000 + VALID));
+    expect(await createTokens(next, old).read(forged, NOW + 1_000 + VALID - 1)).toBeDefined();
+    expect(await createTokens(next, old).read(forged, NOW + 1_000 + VALID)).toBeUndefined();
   });
 });

@@ -239,7 +239,7 @@ async function accessToken(authorization: string, ...scopes: string[]): Promise<
 }
 
 describe('an access token', () => {
-  const statusOf = async (token: string, target: string) =>
+  const requestStatus = async (token: string, target: string) =>
     (await change('POST', `${target}/blobs/uploads/`, `Bearer ${token}`)).status;
 
   it('grants the requested actions that the registry token permits', async () => {
@@ -255,8 +255,10 @@ describe('an access token', () => {
       wanted.map((name) => `repository:${name}:*`),
     ]) {
       const token = await accessToken(basic('me', secret), ...scopes);
-      expect(await Promise.all(wanted.map((name) => statusOf(token, name)))).toEqual([202, 403, 202, 403]);
-      expect(await statusOf(token, 'team/y')).toBe(401);
+      expect(await Promise.all(wanted.map((name) => requestStatus(token, name)))).toEqual([
+        202, 403, 202, 403,
+      ]);
+      expect(await requestStatus(token, 'team/y')).toBe(401);
       const { access } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as {
         access: { actions: string[] }[];
       };
@@ -297,20 +299,20 @@ describe('an access token', () => {
     const make = () => accessToken(basic('me', secret), 'repository:team/x:push');
     const first = await make();
     registry.advance((SERVER_LIMITS.accessTokenSeconds - 2) * 1_000);
-    expect(await statusOf(first, 'team/x')).toBe(202);
+    expect(await requestStatus(first, 'team/x')).toBe(202);
     registry.advance(2_000);
-    expect(await statusOf(first, 'team/x')).toBe(401);
+    expect(await requestStatus(first, 'team/x')).toBe(401);
     expect((await client.request('GET', '', { authorization: `Bearer ${first}` })).status).toBe(401);
     const second = await make();
-    expect(await statusOf(second, 'team/x')).toBe(202);
+    expect(await requestStatus(second, 'team/x')).toBe(202);
     await registry.parts.store.revokeToken(id, registry.parts.clock().toISOString());
-    expect(await statusOf(second, 'team/x')).toBe(401);
+    expect(await requestStatus(second, 'team/x')).toBe(401);
     const ended = await registry.token({ scopes: ['push'], expiresInDays: 1 });
     registry.advance(DAY - 100_000);
     const late = await accessToken(basic('me', ended.secret), 'repository:team/x:push');
-    expect(await statusOf(late, 'team/x')).toBe(202);
+    expect(await requestStatus(late, 'team/x')).toBe(202);
     registry.advance(100_001);
-    expect(await statusOf(late, 'team/x')).toBe(401);
+    expect(await requestStatus(late, 'team/x')).toBe(401);
   });
 
   it('is refused if it was forged or changed', async () => {
@@ -339,7 +341,7 @@ describe('an access token', () => {
       '.',
     ];
     for (const one of tokens) {
-      expect([one, await statusOf(one, 'team/x')]).toEqual([one, 401]);
+      expect([one, await requestStatus(one, 'team/x')]).toEqual([one, 401]);
       expect((await client.request('GET', '', { authorization: `Bearer ${one}` })).status).toBe(401);
     }
   });
@@ -349,8 +351,8 @@ describe('an access token', () => {
     const { maxTokenScopes } = SERVER_LIMITS;
     const scopes = (count: number) => Array.from({ length: count }, (_, at) => `repository:r/${at}:push`);
     const token = await accessToken(basic('me', secret), scopes(maxTokenScopes + 1).join(' '));
-    expect(await statusOf(token, `r/${maxTokenScopes - 1}`)).toBe(202);
-    expect(await statusOf(token, `r/${maxTokenScopes}`)).toBe(401);
+    expect(await requestStatus(token, `r/${maxTokenScopes - 1}`)).toBe(202);
+    expect(await requestStatus(token, `r/${maxTokenScopes}`)).toBe(401);
   });
 
   it('is not issued for invalid credentials', async () => {

@@ -63,7 +63,7 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   if (read === undefined)
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   c.set('isStream', true);
-  return new Response(streamOf(read({ start, end })), { status, headers });
+  return new Response(toStream(read({ start, end })), { status, headers });
 }
 
 /** Returns a URL for a pushed blob that is large enough for a second request. */
@@ -128,6 +128,6 @@ export async function deleteBlob(c: RegistryContext, deps: OciDeps, route: BlobR
 }
 
 /** Streams the bytes in the type of the framework. Cancelling closes the file. */
-export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
   return ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>;
 }

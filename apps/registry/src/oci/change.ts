@@ -11,7 +11,7 @@ export interface ChangeDeps {
 }
 
 /** Returns the author and time of a change to a repository, and its quota in bytes. */
-export function changeOf({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
+export function newChange({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
   const quota = config.repositoryMebibytes ?? 0;
   return {
     at: clock().toISOString(),

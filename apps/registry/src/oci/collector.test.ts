@@ -28,7 +28,7 @@ async function open(options: Parameters<typeof openTestRegistry>[0] = {}): Promi
 }
 
 const collect = () => registry.parts.collector.collect();
-const statusOf = async (path: string, method = 'GET', as?: string) =>
+const requestStatus = async (path: string, method = 'GET', as?: string) =>
   (await client.request(method, `${REPOSITORY}/${path}`, as === undefined ? {} : { authorization: as }))
     .status;
 
@@ -54,9 +54,9 @@ describe('a blob that no manifest names', () => {
     registry.advance(5_001);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 1, files: 1 });
     expect(await files()).toEqual([]);
-    expect(await statusOf(`blobs/${sha256(large('lone'))}`)).toBe(404);
+    expect(await requestStatus(`blobs/${sha256(large('lone'))}`)).toBe(404);
     await client.blob(REPOSITORY, large('lone'));
-    expect(await statusOf(`blobs/${sha256(large('lone'))}`)).toBe(200);
+    expect(await requestStatus(`blobs/${sha256(large('lone'))}`)).toBe(200);
   });
 
   it('is stored longer if a pushing client saw it', async () => {
@@ -65,9 +65,9 @@ describe('a blob that no manifest names', () => {
       await client.blob(REPOSITORY, large('read')),
     ];
     registry.advance(collectDelayMilliseconds - 5_000);
-    expect(await statusOf(`blobs/${seen}`, 'HEAD')).toBe(200);
-    expect(await statusOf(`blobs/${read}`, 'HEAD', '')).toBe(200);
-    expect(await statusOf(`blobs/${read}`)).toBe(200);
+    expect(await requestStatus(`blobs/${seen}`, 'HEAD')).toBe(200);
+    expect(await requestStatus(`blobs/${read}`, 'HEAD', '')).toBe(200);
+    expect(await requestStatus(`blobs/${read}`)).toBe(200);
     registry.advance(5_001);
     expect((await collect()).blobs).toBe(1);
     expect(await files()).toEqual([seen]);
@@ -82,10 +82,10 @@ describe('a blob that no manifest names', () => {
     const seenAt = async () => (await registry.parts.store.blob(REPOSITORY, digest))!.seenAt;
     const first = await seenAt();
     registry.advance(blobSeenMilliseconds - 5_000);
-    await statusOf(`blobs/${digest}`, 'HEAD');
+    await requestStatus(`blobs/${digest}`, 'HEAD');
     expect(await seenAt()).toBe(first);
     registry.advance(5_001);
-    await statusOf(`blobs/${digest}`, 'HEAD');
+    await requestStatus(`blobs/${digest}`, 'HEAD');
     expect(Date.parse(await seenAt()) - Date.parse(first)).toBeGreaterThan(blobSeenMilliseconds);
   });
 
@@ -118,7 +118,7 @@ describe('a blob that no manifest names', () => {
     registry.advance(collectDelayMilliseconds * 2);
     expect(await collect()).toMatchObject({ blobs: 0, files: 0 });
     await arriving;
-    expect(await statusOf(`blobs/${sha256(large('layer'))}`)).toBe(200);
+    expect(await requestStatus(`blobs/${sha256(large('layer'))}`)).toBe(200);
     expect(await files()).toEqual([sha256(large('layer'))]);
   });
 
@@ -143,7 +143,7 @@ it('removes a small blob with its row', async () => {
   registry.advance(5_001);
   expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 1, files: 0 });
   expect(await isStored()).toBe(false);
-  expect(await statusOf(`blobs/${sha256('small')}`)).toBe(404);
+  expect(await requestStatus(`blobs/${sha256('small')}`)).toBe(404);
 });
 
 describe('files', () => {
@@ -153,7 +153,7 @@ describe('files', () => {
     expect(await files()).toEqual([sha256(large('named')), left].sort());
     expect(await collect()).toMatchObject({ blobs: 0, files: 1 });
     expect(await files()).toEqual([sha256(large('named'))]);
-    expect(await statusOf(`blobs/${sha256(large('named'))}`)).toBe(200);
+    expect(await requestStatus(`blobs/${sha256(large('named'))}`)).toBe(200);
   });
 
   it('removes files in batches of hundreds', async () => {
@@ -196,7 +196,7 @@ describe('files', () => {
     go();
     await pushing;
     expect(await collecting).toMatchObject({ files: 0 });
-    expect(await statusOf(`blobs/${sha256(large('new'))}`)).toBe(200);
+    expect(await requestStatus(`blobs/${sha256(large('new'))}`)).toBe(200);
   });
 
   it('never damages a file while blobs come and go', async () => {
@@ -236,7 +236,7 @@ describe('manifests without a tag', () => {
     const { lone } = await push();
     registry.advance(3_650 * DAY);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
-    expect(await statusOf(`manifests/${lone}`)).toBe(200);
+    expect(await requestStatus(`manifests/${lone}`)).toBe(200);
   });
 
   it('are removed after the configured days with their blobs, but not if a tagged index names them', async () => {
@@ -246,7 +246,9 @@ describe('manifests without a tag', () => {
     expect((await collect()).manifests).toBe(0);
     registry.advance(10_001);
     expect(await collect()).toEqual({ uploads: 0, manifests: 1, blobs: 1, files: 1 });
-    expect([await statusOf(`manifests/${lone}`), await statusOf(`manifests/${child}`)]).toEqual([404, 200]);
+    expect([await requestStatus(`manifests/${lone}`), await requestStatus(`manifests/${child}`)]).toEqual([
+      404, 200,
+    ]);
     expect(await files()).toEqual([sha256(large('child'))]);
   });
 });

@@ -88,7 +88,7 @@ async function refused(manifest: object, tag = '0.3.0'): Promise<ErrorResponse> 
 interface Found {
   detail: { diagnostics: { code: string; severity: string }[] };
 }
-const codesOf = ({ detail }: ErrorResponse) =>
+const listCodes = ({ detail }: ErrorResponse) =>
   (detail as Found['detail']).diagnostics.map(({ code }) => code);
 
 describe('putting a tag of a function', () => {
@@ -165,7 +165,7 @@ describe('putting a tag of a function', () => {
     await client.blob(REPOSITORY, other);
     const refusal = await refused(definitionArtifact(other), '0.4.0');
     expect(refusal).toMatchObject({ status: 400, code: 'MANIFEST_INVALID' });
-    expect(codesOf(refusal)).toContain('publish/name-mismatch');
+    expect(listCodes(refusal)).toContain('publish/name-mismatch');
   });
 
   it.each<[string, TestDefinition]>([
@@ -174,14 +174,14 @@ describe('putting a tag of a function', () => {
   ])('with a definition of %s is refused', async (_, definition) => {
     await client.blob(REPOSITORY, definitionText(definition));
     const refusal = await refused(definitionArtifact(definition));
-    expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/name-mismatch']]);
+    expect([refusal.code, listCodes(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/name-mismatch']]);
   });
 
   it.each(['latest', 'v1.2.3.4', 'x', '1.0.0_1', '1.0.0-01'])('refuses the tag %s', async (tag) => {
     await client.blob(REPOSITORY, TEXT);
     const refusal = await refused(definitionArtifact(DEFINITION), tag);
     expect([refusal.status, refusal.code]).toEqual([400, 'MANIFEST_INVALID']);
-    expect(codesOf(refusal)).toEqual(['publish/release']);
+    expect(listCodes(refusal)).toEqual(['publish/release']);
   });
 
   it('refuses a definition that fails lint, with its diagnostics', async () => {
@@ -216,7 +216,7 @@ describe('the artifact of a definition', () => {
     ]);
     await client.blob(REPOSITORY, TEXT);
     const refusal = await refused(definitionArtifact(DEFINITION, { title: 'x.json' }), '0.4.0');
-    expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/media-type']]);
+    expect([refusal.code, listCodes(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/media-type']]);
   });
 
   it('may be recognized by its layer alone', async () => {
@@ -296,7 +296,7 @@ describe('the artifact of a definition', () => {
     expect(await response.json()).toMatchObject({ kind: 'SetLabels' });
     const bad = large.replace('group: example.com', 'group: other.com');
     await client.blob(REPOSITORY, bad);
-    expect(codesOf(await refused(definitionArtifact(bad), '0.4.0'))).toEqual(['publish/name-mismatch']);
+    expect(listCodes(await refused(definitionArtifact(bad), '0.4.0'))).toEqual(['publish/name-mismatch']);
   });
 });
 
@@ -309,7 +309,7 @@ describe('a breaking change', () => {
   it('is refused, and published if the artifact allows breaking changes', async () => {
     await client.blob(REPOSITORY, broken);
     const refusal = await refused(definitionArtifact(broken), '0.3.1');
-    expect([refusal.code, codesOf(refusal)]).toEqual([
+    expect([refusal.code, listCodes(refusal)]).toEqual([
       'MANIFEST_INVALID',
       expect.arrayContaining(['publish/breaking']),
     ]);

@@ -15,7 +15,7 @@ import { publishOrAttach } from '../publish/publish-or-attach.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { readBlobBytes } from '../store/artifacts/stored-blob.js';
-import { changeOf, withinQuota } from './change.js';
+import { newChange, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { referrerBundles } from './pushed-bundle.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
@@ -51,7 +51,7 @@ export async function publishArtifact(
   { tag, token }: { tag: string; token: TokenRecord },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
-  const change = changeOf(deps, token);
+  const change = newChange(deps, token);
   const putOptions = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
@@ -177,7 +177,7 @@ async function layerBytes(
 }
 
 /** Returns the hint for a diagnostic. A client that pushes has no option of the krmhub CLI. */
-function hintOf({ code, hint }: Diagnostic): string | undefined {
+function pushHint({ code, hint }: Diagnostic): string | undefined {
   if (code === 'publish/name-mismatch') {
     return 'Push it to functions/GROUP/KIND, with the kind in lower case.';
   }
@@ -193,7 +193,7 @@ function asRefusal(error: unknown): unknown {
     // Many clients show only the message.
     const position = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
     const text = first === undefined ? message : `${message}: ${position}${first.message}`;
-    const nextStep = first === undefined ? hint : hintOf(first);
+    const nextStep = first === undefined ? hint : pushHint(first);
     return new OciError('MANIFEST_INVALID', text, {
       detail: { diagnostics },
       ...defined({ hint: nextStep }),

@@ -5,7 +5,7 @@ import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
-import { changeOf, quotaRefusal, withinQuota } from './change.js';
+import { newChange, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import type { UploadSession } from './upload-sessions.js';
 
@@ -22,7 +22,7 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
       throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
     }
     const done = await withinQuota(repository, () =>
-      deps.store.mountBlob(from, repository, mounted, changeOf(deps, token)),
+      deps.store.mountBlob(from, repository, mounted, newChange(deps, token)),
     );
     if (done) return created(c, repository, mounted);
   }
@@ -104,7 +104,7 @@ async function receive(
 ): Promise<void> {
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
-  const { quota } = changeOf(deps, token);
+  const { quota } = newChange(deps, token);
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
   const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
@@ -160,7 +160,7 @@ async function receiveLast(
   const { file, size, writer, bytes } = await deps.uploads.verify(upload, digest);
   if (bytes !== undefined) {
     await withinQuota(repository, () =>
-      deps.store.addBlob(repository, { digest, file, place: 'rows', size, bytes }, changeOf(deps, token)),
+      deps.store.addBlob(repository, { digest, file, place: 'rows', size, bytes }, newChange(deps, token)),
     );
     return created(c, repository, digest);
   }
@@ -170,7 +170,7 @@ async function receiveLast(
       // Durable before the row that names it.
       await writer.commit();
       isStored = true;
-      const change = changeOf(deps, token);
+      const change = newChange(deps, token);
       await withinQuota(repository, () =>
         deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
       );

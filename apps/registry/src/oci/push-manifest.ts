@@ -16,7 +16,7 @@ import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { isFallbackTag, repositoryKind } from '../store/artifacts/repositories.js';
-import { changeOf, withinQuota } from './change.js';
+import { newChange, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PublishedArtifact, publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
@@ -55,7 +55,7 @@ export async function putManifest(
   } else if (
     !(kind.of === 'function' && (await attachPushed(deps, { repository, ...kind }, pushed, { tags, token })))
   ) {
-    const change = changeOf(deps, token);
+    const change = newChange(deps, token);
     await refuseUnknown(() =>
       withinQuota(repository, async () => {
         for (const tag of tags.length === 0 ? [undefined] : tags) {

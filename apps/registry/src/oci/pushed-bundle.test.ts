@@ -50,7 +50,7 @@ async function apply(text: string): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-function bundleManifestOf(bundle: Uint8Array, subject: OciDigest = DIGEST) {
+function createBundleManifest(bundle: Uint8Array, subject: OciDigest = DIGEST) {
   return bundleManifest({
     subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: JSON.stringify(MANIFEST).length },
     bundle: { digest: computeDigest(bundle), size: bundle.byteLength },
@@ -67,7 +67,7 @@ async function pushBundle(
 ): Promise<Response> {
   await client.blob(REPOSITORY, '{}');
   await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
-  const manifest = bundleManifestOf(bundle, subject);
+  const manifest = createBundleManifest(bundle, subject);
   const text = Buffer.from(manifest.bytes).toString('utf8');
   return client.put(REPOSITORY, manifest.digest, text, {
     type: MEDIA_TYPES.image,
@@ -140,7 +140,7 @@ describe('a function whose group has a policy', () => {
     for (let count = 0; count < 2 * BUNDLE_LIMITS.maxPerRelease; count++) {
       const text = JSON.stringify({ count });
       await client.blob(REPOSITORY, text);
-      const { bytes, ...manifest } = bundleManifestOf(Buffer.from(text));
+      const { bytes, ...manifest } = createBundleManifest(Buffer.from(text));
       await store.putManifest(REPOSITORY, { ...manifest, bytes, subject: DIGEST }, { ...at, needed: [] });
     }
     await pushBundle(await signedBy(key, RELEASE));
@@ -162,7 +162,7 @@ describe('a function whose group has a policy', () => {
       code: 'DENIED',
       message: expect.stringContaining('no mediaType'),
     });
-    const { digest } = bundleManifestOf(Buffer.from('{}'));
+    const { digest } = createBundleManifest(Buffer.from('{}'));
     expect((await client.request('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
     expect((await pushDefinition('1.0.0')).status).toBe(201);
   });
@@ -170,7 +170,7 @@ describe('a function whose group has a policy', () => {
   it('is refused if the signature is deleted while its tag waits for the lock', async () => {
     await pushDefinition(DIGEST);
     const signature = await signedBy(key, RELEASE);
-    const held = bundleManifestOf(signature).digest;
+    const held = createBundleManifest(signature).digest;
     await pushBundle(signature);
     const { functionLocks: locks } = registry.parts;
     const runLocked = locks.run.bind(locks);
@@ -226,7 +226,7 @@ describe('a function without a policy', () => {
     expect(await readError(await pushDefinition('1.0.0'))).toMatchObject(refused);
     expect((await registry.request(releasePath({ kind: 'SetLabels', release: '1.0.0' }))).status).toBe(404);
     // A bundle of a release that exists is refused too.
-    const { digest } = bundleManifestOf(unidentified);
+    const { digest } = createBundleManifest(unidentified);
     expect((await client.request('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
     expect((await pushDefinition('1.0.0')).status).toBe(201);
     expect(await readError(await pushBundle(unidentified))).toMatchObject(refused);
@@ -268,7 +268,7 @@ describe('a function without a policy', () => {
     await pushBundle(signature, DIGEST, other);
     expect((await pushDefinition('1.0.0')).status).toBe(201);
     expect(await bundles()).toMatchObject({
-      bundles: [{ claim: 'signature', manifest: bundleManifestOf(signature).digest }],
+      bundles: [{ claim: 'signature', manifest: createBundleManifest(signature).digest }],
     });
   });
 
@@ -290,7 +290,7 @@ describe('a function without a policy', () => {
     await pushDefinition(DIGEST);
     const signature = await signedBy(key, RELEASE);
     await pushBundle(signature);
-    const path = `${REPOSITORY}/manifests/${bundleManifestOf(signature).digest}`;
+    const path = `${REPOSITORY}/manifests/${createBundleManifest(signature).digest}`;
     expect(await readError(await client.request('DELETE', path, { authorization: other }))).toMatchObject({
       code: 'DENIED',
       message: expect.stringContaining('another token'),
@@ -324,9 +324,9 @@ describe('a function without a policy', () => {
     const digest = computeDigest(Buffer.from(text));
     const { store } = registry.parts;
     // As if it had been pushed before the release was published through the HTTP API.
-    const early = await signedBy(key, { ...RELEASE, subject: subjectsOf(digest) });
+    const early = await signedBy(key, { ...RELEASE, subject: readSubjects(digest) });
     await client.blob(REPOSITORY, Buffer.from(early).toString('utf8'));
-    const { bytes, ...manifest } = bundleManifestOf(early, digest);
+    const { bytes, ...manifest } = createBundleManifest(early, digest);
     const change = { at: '2030-01-02T03:04:05.678Z', by: 'tester', needed: [] };
     await store.putManifest(REPOSITORY, { ...manifest, bytes, subject: digest }, change);
     expect((await client.put(REPOSITORY, '1.0.0', text)).status).toBe(201);
@@ -355,7 +355,7 @@ async function signedWith(
   return Buffer.from(JSON.stringify(bundle));
 }
 
-function subjectsOf(manifest: OciDigest): Statement['subject'] {
+function readSubjects(manifest: OciDigest): Statement['subject'] {
   return releaseStatement(
     { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
     { definition: sha256(TEXT), manifest },

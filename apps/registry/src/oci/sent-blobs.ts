@@ -7,7 +7,7 @@ import type { RequestLog } from '../http/auth/request-log.js';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';
-import { commonHeaders, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
+import { chooseRequestId, commonHeaders, READ_HEADERS } from '../http/response-headers.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import { blobHeaders } from './blobs.js';
@@ -48,7 +48,7 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
   const send = async (request: IncomingMessage, response: ServerResponse, found: Found): Promise<void> => {
     const { url, digest, range, open } = found;
     const started = performance.now();
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    const requestId = chooseRequestId(request.headers['x-request-id'] as string | undefined);
     const { start, end } = range ?? { start: 0, end: open.size };
     const status = range === undefined ? 200 : 206;
     const isBig = open.isRemote === undefined && big < MAX_BIG;

@@ -34,7 +34,7 @@ async function takeDown(definition: TestDefinition): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-const statusOf = async (target: string) =>
+const requestStatus = async (target: string) =>
   (await client.request('GET', target, { authorization: '' })).status;
 
 it('taking down a README leaves the same bytes of other publishers', async () => {
@@ -47,10 +47,10 @@ it('taking down a README leaves the same bytes of other publishers', async () =>
   const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme: license }));
   expect(put.status, await put.text()).toBe(201);
   await takeDown(definition);
-  expect(await statusOf(`${repository}/manifests/1.0.0`)).toBe(410);
-  expect(await statusOf(`team/victim/manifests/${othersImage}`)).toBe(200);
-  expect(await statusOf(`team/victim/manifests/v1`)).toBe(200);
-  expect(await statusOf(`team/victim/blobs/${layers[1]}`)).toBe(200);
+  expect(await requestStatus(`${repository}/manifests/1.0.0`)).toBe(410);
+  expect(await requestStatus(`team/victim/manifests/${othersImage}`)).toBe(200);
+  expect(await requestStatus(`team/victim/manifests/v1`)).toBe(200);
+  expect(await requestStatus(`team/victim/blobs/${layers[1]}`)).toBe(200);
 });
 
 it('the registry starts if the artifact of a release is gone after a takedown', async () => {
@@ -69,7 +69,7 @@ it('the registry starts if the artifact of a release is gone after a takedown', 
   }
   await takeDown(first);
   registry = await registry.reopen();
-  expect(await statusOf('functions/example.com/second/manifests/1.0.0')).toBe(200);
+  expect(await requestStatus('functions/example.com/second/manifests/1.0.0')).toBe(200);
 });
 
 it('deleting a manifest from an index is not damage, and a backup still works', async () => {

@@ -91,9 +91,9 @@ describe('an upload that several processes receive', () => {
   });
 
   const on = (process: number) => processes[process]!.client;
-  const pathOf = (response: Response) => response.headers.get('location')!.slice('/v2/'.length);
+  const uploadPath = (response: Response) => response.headers.get('location')!.slice('/v2/'.length);
   const start = async (process = 0) =>
-    pathOf(await on(process).request('POST', `${REPOSITORY}/blobs/uploads/`));
+    uploadPath(await on(process).request('POST', `${REPOSITORY}/blobs/uploads/`));
   const patch = (
     process: number,
     target: string,
@@ -106,7 +106,7 @@ describe('an upload that several processes receive', () => {
     });
   const finish = (process: number, target: string, digest: string, body?: string) =>
     on(process).request('PUT', `${target}?digest=${digest}`, body === undefined ? {} : { body });
-  const statusOf = (response: Response) => [response.status, response.headers.get('range')];
+  const progress = (response: Response) => [response.status, response.headers.get('range')];
   const unfinished = async () =>
     (await readdir(path.join(registry.folder, 'artifacts', 'unfinished'))).length;
   const isClean = async () => {
@@ -119,10 +119,10 @@ describe('an upload that several processes receive', () => {
     const text = 'one two three';
     const digest = computeDigest(toBytes(text), name === 'sha256' ? name : `sha512:${'0'.repeat(128)}`);
     const target = await start(0);
-    expect(statusOf(await patch(1, target, 'one '))).toEqual([202, '0-3']);
-    expect(statusOf(await patch(2, target, 'two ', '4-7'))).toEqual([202, '0-7']);
-    expect(statusOf(await on(0).request('GET', target))).toEqual([204, '0-7']);
-    expect(statusOf(await patch(1, target, 'two ', '4-7'))).toEqual([416, '0-7']);
+    expect(progress(await patch(1, target, 'one '))).toEqual([202, '0-3']);
+    expect(progress(await patch(2, target, 'two ', '4-7'))).toEqual([202, '0-7']);
+    expect(progress(await on(0).request('GET', target))).toEqual([204, '0-7']);
+    expect(progress(await patch(1, target, 'two ', '4-7'))).toEqual([416, '0-7']);
     const done = await finish(0, target, digest, 'three');
     expect([done.status, done.headers.get('docker-content-digest')]).toEqual([201, digest]);
     const read = await on(1).request('GET', `${REPOSITORY}/blobs/${digest}`, { authorization: '' });
@@ -207,7 +207,7 @@ describe('an upload that several processes receive', () => {
       },
     });
     expect((await patch(1, target, body, '0-99')).status).toBe(400);
-    expect(statusOf(await on(2).request('GET', target))).toEqual([204, '0-20']);
+    expect(progress(await on(2).request('GET', target))).toEqual([204, '0-20']);
     expect((await patch(2, target, 'rest', '21-24')).status).toBe(202);
     expect((await finish(1, target, sha256('part 1;part 2;part 3;rest'))).status).toBe(201);
     await isClean();

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 /** Path below `/v2/`. */
-const uploadPathOf = (response: Response) => response.headers.get('location')!.slice('/v2/'.length);
+const readUploadPath = (response: Response) => response.headers.get('location')!.slice('/v2/'.length);
 
 async function started(repository = REPOSITORY): Promise<string> {
   const response = await client.request('POST', `${repository}/blobs/uploads/`);
@@ -34,10 +34,10 @@ async function started(repository = REPOSITORY): Promise<string> {
     '0-0',
     '0',
   ]);
-  expect(uploadPathOf(response)).toBe(
+  expect(readUploadPath(response)).toBe(
     `${repository}/blobs/uploads/${response.headers.get('docker-upload-uuid')}`,
   );
-  return uploadPathOf(response);
+  return readUploadPath(response);
 }
 
 const patch = (uploadPath: string, body: ClientRequest['body'], range?: string) =>
@@ -53,9 +53,9 @@ const finish = (uploadPath: string, digest: string, body?: string, range?: strin
     ...(body === undefined ? {} : { body }),
     ...(range === undefined ? {} : { headers: { 'Content-Range': range } }),
   });
-const rangeOf = async (uploadPath: string) => {
+const uploadedRange = async (uploadPath: string) => {
   const response = await client.request('GET', uploadPath);
-  expect([response.status, uploadPathOf(response)]).toEqual([204, uploadPath]);
+  expect([response.status, readUploadPath(response)]).toEqual([204, uploadPath]);
   return response.headers.get('range');
 };
 const read = async (digest: OciDigest, repository = REPOSITORY) => {
@@ -99,7 +99,7 @@ describe('a blob', () => {
       const part = text.slice(at, at + length);
       const last = at + part.length - 1;
       const chunk = await patch(uploadPath, part, `${at}-${last}`);
-      expect([chunk.status, chunk.headers.get('range'), uploadPathOf(chunk)]).toEqual([
+      expect([chunk.status, chunk.headers.get('range'), readUploadPath(chunk)]).toEqual([
         202,
         `0-${last}`,
         uploadPath,
@@ -108,7 +108,7 @@ describe('a blob', () => {
     responses.push(await finish(uploadPath, digest));
     for (const [at, response] of responses.entries()) {
       const repository = [one, two, three][at]!;
-      expect([response.status, uploadPathOf(response)]).toEqual([201, `${repository}/blobs/${digest}`]);
+      expect([response.status, readUploadPath(response)]).toEqual([201, `${repository}/blobs/${digest}`]);
       expect(response.headers.get('docker-content-digest')).toBe(digest);
       expect(await read(digest, repository)).toBe(text);
     }
@@ -146,7 +146,7 @@ describe('a blob', () => {
       await patch(uploadPath, 'bytes');
       const refused = await readError(await client.request('PUT', uploadPath + query));
       expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
-      expect(await rangeOf(uploadPath)).toBe('0-4');
+      expect(await uploadedRange(uploadPath)).toBe('0-4');
       expect((await finish(uploadPath, sha256('bytes'))).status).toBe(201);
     },
   );
@@ -157,11 +157,11 @@ describe('a blob', () => {
     const unknown = await mount(`${sha256('unknown')}&from=team/other`);
     expect([
       unknown.status,
-      (await finish(uploadPathOf(unknown), sha256('unknown'), 'unknown')).status,
+      (await finish(readUploadPath(unknown), sha256('unknown'), 'unknown')).status,
     ]).toEqual([202, 201]);
     expect((await mount(`${sha256('blob')}&from=team/third`)).status).toBe(202);
     const mounted = await mount(`${sha256('blob')}&from=team/other`);
-    expect([mounted.status, uploadPathOf(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
+    expect([mounted.status, readUploadPath(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
     expect(await read(sha256('blob'))).toBe('blob');
     const anywhere = await client.request('POST', `team/fourth/blobs/uploads/?mount=${sha256('blob')}`);
     expect(anywhere.status).toBe(201);
@@ -175,13 +175,13 @@ describe('an upload', () => {
     const uploadPath = await started();
     const wrong = async (response: Response, range: string) => {
       // The upload is empty. A client that reads `0-0` as one byte would retry from there forever.
-      expect([response.headers.get('range'), uploadPathOf(response)]).toEqual([
+      expect([response.headers.get('range'), readUploadPath(response)]).toEqual([
         range === '0-0' ? null : range,
         uploadPath,
       ]);
       const refused = await readError(response);
       expect([refused.status, refused.code]).toEqual([416, 'RANGE_INVALID']);
-      expect(await rangeOf(uploadPath)).toBe(range);
+      expect(await uploadedRange(uploadPath)).toBe(range);
     };
     await wrong(await patch(uploadPath, '567', '5-7'), '0-0');
     await wrong(await finish(uploadPath, sha256('567'), '567', '5-7'), '0-0');
@@ -224,7 +224,7 @@ describe('an upload', () => {
       },
     });
     expect((await patch(uploadPath, body, '0-99')).status).toBe(400);
-    expect(await rangeOf(uploadPath)).toBe('0-20');
+    expect(await uploadedRange(uploadPath)).toBe('0-20');
     expect((await patch(uploadPath, 'rest', '21-24')).status).toBe(202);
     const whole = 'part 1;part 2;part 3;rest';
     expect((await finish(uploadPath, sha256(whole))).status).toBe(201);
@@ -254,7 +254,7 @@ describe('an upload', () => {
       },
     });
     const first = patch(uploadPath, body);
-    await expect.poll(() => rangeOf(uploadPath)).toBe('0-4');
+    await expect.poll(() => uploadedRange(uploadPath)).toBe('0-4');
     const others = [
       await patch(uploadPath, 'x', '5-5'),
       await finish(uploadPath, sha256('first')),
@@ -281,7 +281,7 @@ describe('an upload', () => {
     expect(await readError(await client.request('GET', still))).toMatchObject({
       code: 'BLOB_UPLOAD_UNKNOWN',
     });
-    expect(await rangeOf(moved)).toBe(`0-${MORE_THAN_MEMORY.length - 1}`);
+    expect(await uploadedRange(moved)).toBe(`0-${MORE_THAN_MEMORY.length - 1}`);
     expect((await files()).unfinished).toBe(1);
     registry.advance(uploadIdleMilliseconds + 1);
     expect((await registry.parts.collector.collect()).uploads).toBe(1);

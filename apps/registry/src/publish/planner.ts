@@ -83,10 +83,10 @@ function refusal(cause: unknown): KrmhubError {
 
 function isSmall(input: PublishInput): boolean {
   const { maxPlannedInlineBytes, maxInlineCheckCost } = SERVER_LIMITS;
-  return bytesOf(input) <= maxPlannedInlineBytes && checkCost(input.bytes) <= maxInlineCheckCost;
+  return largestDefinition(input) <= maxPlannedInlineBytes && checkCost(input.bytes) <= maxInlineCheckCost;
 }
 
 /** Returns the size of all definitions that the plan reads, in bytes, including the earlier releases. */
-function bytesOf({ bytes, currentRelease, displayed: newest, predecessor }: PublishInput): number {
+function largestDefinition({ bytes, currentRelease, displayed: newest, predecessor }: PublishInput): number {
   return Math.max(bytes.byteLength, ...[currentRelease, newest, predecessor].map((one) => one?.size ?? 0));
 }

@@ -38,7 +38,7 @@ function put(path: string, body: string | FormData, headers: Record<string, stri
   });
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+async function readProblem(response: Response): Promise<Problem> {
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   const problem = (await response.json()) as Problem;
   expect(problem.status).toBe(response.status);
@@ -80,7 +80,7 @@ describe('publishing', () => {
       releasePath(set),
       definitionText({ ...set, description: 'Something else entirely.' }),
     );
-    expect((await problemOf(other)).code).toBe('conflict');
+    expect((await readProblem(other)).code).toBe('conflict');
     expect(other.status).toBe(409);
     expect(await eventTypes()).toEqual(['release.published']);
   });
@@ -91,7 +91,7 @@ describe('publishing', () => {
     const next = { ...set, release: '2.0.0', versions: ['v1'] };
     for (const query of ['', '?dryRun=true', '?allowBreaking=false']) {
       const response = await put(releasePath(next) + query, definitionText(next));
-      const problem = await problemOf(response);
+      const problem = await readProblem(response);
       expect([response.status, problem.code]).toEqual([422, 'invalid-document']);
       expect(problem.hint).toContain('krmhub publish --allow-breaking');
       const errors = problem.diagnostics?.filter(({ severity }) => severity === 'error');
@@ -166,7 +166,7 @@ describe('publishing', () => {
     form.append('readme', new Blob(['b']), 'b.md');
     for (let at = 0; at < 5; at++) form.append('bundle', new Blob(['{}']), 'x.sigstore.json');
     form.append('extra', 'x');
-    const problem = await problemOf(await put(releasePath(set), form));
+    const problem = await readProblem(await put(releasePath(set), form));
     expect(problem.code).toBe('invalid-request');
     for (const part of [
       'no file name',
@@ -179,7 +179,7 @@ describe('publishing', () => {
     const broken = await put(releasePath(set), 'no form', {
       'Content-Type': 'multipart/form-data; boundary=x',
     });
-    expect((await problemOf(broken)).code).toBe('invalid-request');
+    expect((await readProblem(broken)).code).toBe('invalid-request');
   });
 
   it('refuses documents with diagnostics, and stores nothing', async () => {
@@ -193,7 +193,7 @@ describe('publishing', () => {
     for (const text of bad) {
       const response = await put(releasePath(set), text);
       expect(response.status, JSON.stringify(text.slice(0, 20))).toBe(422);
-      const problem = await problemOf(response);
+      const problem = await readProblem(response);
       expect(problem.diagnostics?.length).toBeGreaterThan(0);
     }
     const json = await put(releasePath(set), definitionText(set), { 'Content-Type': 'application/json' });
@@ -204,7 +204,7 @@ describe('publishing', () => {
   it('refuses unsupported media types, codings, sizes and parameters', async () => {
     const status = async (path: string, body: string, headers: Record<string, string>) => {
       const response = await put(path, body, headers);
-      return [response.status, (await problemOf(response)).code];
+      return [response.status, (await readProblem(response)).code];
     };
     const text = definitionText(set);
     const path = releasePath(set);
@@ -220,7 +220,7 @@ describe('publishing', () => {
       400,
       'invalid-request',
     ]);
-    const problem = await problemOf(await put(`${path}?dryrun=true`, text));
+    const problem = await readProblem(await put(`${path}?dryrun=true`, text));
     expect(problem.detail).toContain('did you mean "dryRun"?');
   });
 
@@ -362,7 +362,7 @@ describe('lifecycle', () => {
   ])('does not deprecate with %j', async (body, message) => {
     await registry.publish(set);
     const response = await act('deprecate', body);
-    const problem = await problemOf(response);
+    const problem = await readProblem(response);
     expect([response.status, problem.detail]).toEqual([400, expect.stringContaining(message)]);
     expect(await eventTypes()).toEqual(['release.published']);
   });
@@ -373,7 +373,7 @@ describe('lifecycle', () => {
     expect((await act('yank', {})).status).toBe(400);
     expect((await act('yank', { reason: '' })).status).toBe(400);
     const missing = await act('yank', { reason: 'x' }, '9.9.9');
-    expect((await problemOf(missing)).hint).toContain('1.0.0');
+    expect((await readProblem(missing)).hint).toContain('1.0.0');
     expect(missing.status).toBe(404);
   });
 });

@@ -41,7 +41,7 @@ const PASSED: TestResult = {
 };
 const FAILED: TestResult = { ...PASSED, result: 'FAILED', passedTests: [], failedTests: ['comments'] };
 
-function digestsOf(release: string, kind = KIND): { definition: Digest; manifest: Digest } {
+function releaseDigests(release: string, kind = KIND): { definition: Digest; manifest: Digest } {
   const bytes = Buffer.from(definitionText({ kind, release }));
   const definition = sha256(bytes);
   const files = releaseFiles({
@@ -50,8 +50,8 @@ function digestsOf(release: string, kind = KIND): { definition: Digest; manifest
   return { definition, manifest: computeDigest(releaseManifest(release, files)) as Digest };
 }
 
-const reportOf = (release: string, result = PASSED, kind = KIND) =>
-  testResultStatement(digestsOf(release, kind), result);
+const createReport = (release: string, result = PASSED, kind = KIND) =>
+  testResultStatement(releaseDigests(release, kind), result);
 
 async function publish(release: string, kind = KIND): Promise<void> {
   const response = await registry.request(releasePath({ kind, release }), {
@@ -73,7 +73,7 @@ async function attach(release: string, bundle: Uint8Array | string, kind = KIND)
 }
 
 async function attachTo(release: string, tester: TestKey, result = PASSED): Promise<void> {
-  const { status, body } = await attach(release, await signedBy(tester, reportOf(release, result)));
+  const { status, body } = await attach(release, await signedBy(tester, createReport(release, result)));
   expect(status, body.detail).toBe(200);
 }
 
@@ -86,12 +86,12 @@ async function applyPolicies(text: string): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-async function testsOf(release: string, kind = KIND): Promise<Record<string, unknown>[]> {
+async function listTests(release: string, kind = KIND): Promise<Record<string, unknown>[]> {
   const response = await registry.request(releasePath({ kind, release }));
   return ((await response.json()) as { tests?: Record<string, unknown>[] }).tests ?? [];
 }
 
-async function pageOf(tab = ''): Promise<string> {
+async function readPage(tab = ''): Promise<string> {
   const response = await registry.request(`/functions/example.com/${KIND}${tab}`, {
     headers: { Accept: 'text/html' },
   });
@@ -104,11 +104,11 @@ describe('a test report of a release', () => {
   beforeEach(() => publish('1.0.0'));
 
   it('is shown with the result, the signer, and the time', async () => {
-    expect(await testsOf('1.0.0')).toEqual([]);
-    expect(await pageOf()).not.toContain('Tests passed');
+    expect(await listTests('1.0.0')).toEqual([]);
+    expect(await readPage()).not.toContain('Tests passed');
     await attachTo('1.0.0', key, { ...PASSED, finishedAt: '2020-02-03T04:05:06Z' });
     const text = `passed: 2 tests, reported by the key ${key.fingerprint} on 2020-02-03; no registry policy covers the release`;
-    expect(await testsOf('1.0.0')).toEqual([
+    expect(await listTests('1.0.0')).toEqual([
       {
         result: 'passed',
         passed: 2,
@@ -123,8 +123,8 @@ describe('a test report of a release', () => {
       },
     ]);
     const short = `the key ${key.fingerprint.slice(0, 19)}…`;
-    expect(await pageOf()).toContain(`Tests passed reported by ${short} 2020-02-03`);
-    const page = await pageOf('/signatures');
+    expect(await readPage()).toContain(`Tests passed reported by ${short} 2020-02-03`);
+    const page = await readPage('/signatures');
     expect(page).toContain(text.slice(1));
     expect(page).not.toContain('attestation');
   });
@@ -134,14 +134,14 @@ describe('a test report of a release', () => {
     await attachTo('1.0.0', key);
     await attachTo('1.0.0', other, FAILED);
     await applyPolicies(policy([key]));
-    expect(await testsOf('1.0.0')).toMatchObject([
+    expect(await listTests('1.0.0')).toMatchObject([
       { result: 'passed', trusted: true, state: 'verified', policy: 'team' },
       { trusted: false, state: 'not-trusted', reason: expect.stringContaining('does not allow this signer') },
     ]);
-    expect((await testsOf('1.0.0'))[1]).not.toHaveProperty('result');
-    expect(await pageOf()).toMatch(/Tests passed reported by the key \S+ \S+ policy team and 1 more/);
+    expect((await listTests('1.0.0'))[1]).not.toHaveProperty('result');
+    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ \S+ policy team and 1 more/);
     await applyPolicies(policy([newKey()]));
-    const page = await pageOf();
+    const page = await readPage();
     expect(page).toContain('Tests not trusted');
     expect(page).not.toContain('Tests passed');
   });
@@ -151,10 +151,10 @@ describe('a test report of a release', () => {
     await attachTo('1.0.0', tester);
     const own = policy([tester]);
     await applyPolicies(`${policy([owner])}  testers:\n${own.slice(own.indexOf('  - key'))}`);
-    expect(await testsOf('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
-    expect(await pageOf()).toMatch(/Tests passed reported by the key \S+ \S+ policy team/);
+    expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
+    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ \S+ policy team/);
     const name = { group: 'example.com', kind: KIND, release: '1.0.0' };
-    const signature = await signedBy(tester, releaseStatement(name, digestsOf('1.0.0')));
+    const signature = await signedBy(tester, releaseStatement(name, releaseDigests('1.0.0')));
     expect(await attach('1.0.0', signature)).toMatchObject({
       status: 422,
       body: { detail: expect.stringContaining('does not allow this signer') },
@@ -169,10 +169,10 @@ describe('a test report of a release', () => {
   it('with failures is shown as failed, with the names of the tests', async () => {
     const failedTests = ['a', '‮evil', '<b>x</b>', 'd', 'e', 'f'];
     await attachTo('1.0.0', key, { ...FAILED, failedTests });
-    expect(await testsOf('1.0.0')).toMatchObject([
+    expect(await listTests('1.0.0')).toMatchObject([
       { result: 'failed', failed: 6, failedTests: failedTests.slice(0, 5) },
     ]);
-    expect(await pageOf()).toContain('Tests failed reported by');
+    expect(await readPage()).toContain('Tests failed reported by');
     const raw = await (await registry.request(`/functions/example.com/${KIND}/signatures`)).text();
     expect(raw).toContain('6 of 6 tests (a, �evil, &lt;b&gt;x&lt;/b&gt;, d, e, …)');
     expect(raw).not.toContain('‮');
@@ -182,14 +182,14 @@ describe('a test report of a release', () => {
     await attachTo('1.0.0', key, { ...PASSED, finishedAt: '2020-01-01T00:00:00Z' });
     await attachTo('1.0.0', key, { ...FAILED, finishedAt: '2020-01-03T00:00:00Z' });
     await attachTo('1.0.0', key, { ...PASSED, passedTests: ['a'], finishedAt: '2020-01-02T00:00:00Z' });
-    expect(await testsOf('1.0.0')).toMatchObject([{ result: 'failed' }]);
+    expect(await listTests('1.0.0')).toMatchObject([{ result: 'failed' }]);
     await attachTo('1.0.0', key, { ...PASSED, finishedAt: '2020-01-04T00:00:00Z' });
-    expect(await testsOf('1.0.0')).toMatchObject([{ result: 'passed' }]);
+    expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed' }]);
   });
 
   it('is not stored again if the signer says the same', async () => {
     for (let at = 0; at < 40; at++) await attachTo('1.0.0', key);
-    const { body } = await attach('1.0.0', await signedBy(key, reportOf('1.0.0')));
+    const { body } = await attach('1.0.0', await signedBy(key, createReport('1.0.0')));
     expect(body.bundles).toHaveLength(1);
   });
 
@@ -207,7 +207,7 @@ describe('a test report of a release', () => {
   it('stays after a restart, and goes with a takedown', async () => {
     await attachTo('1.0.0', key);
     registry = await registry.reopen();
-    expect(await testsOf('1.0.0')).toMatchObject([{ result: 'passed' }]);
+    expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed' }]);
     const taken = await registry.request(`${releasePath({ kind: KIND, release: '1.0.0' })}/takedown`, {
       method: 'POST',
       body: JSON.stringify({ reason: 'a secret' }),
@@ -216,19 +216,23 @@ describe('a test report of a release', () => {
     expect(taken.status).toBe(200);
     expect((await registry.request(releasePath({ kind: KIND, release: '1.0.0' }))).status).toBe(410);
     await publish('1.1.0');
-    expect(await pageOf()).not.toContain('Tests passed');
+    expect(await readPage()).not.toContain('Tests passed');
   });
 
   const hostile: [string, () => Promise<Uint8Array | string>, string][] = [
-    ['other bytes', () => signedBy(key, reportOf('2.0.0')), 'not for this artifact'],
-    ['another function', () => signedBy(key, reportOf('1.0.0', PASSED, 'Other')), 'not for this artifact'],
+    ['other bytes', () => signedBy(key, createReport('2.0.0')), 'not for this artifact'],
+    [
+      'another function',
+      () => signedBy(key, createReport('1.0.0', PASSED, 'Other')),
+      'not for this artifact',
+    ],
     [
       'the same definition as another release',
       () =>
         signedBy(
           key,
           testResultStatement(
-            { definition: digestsOf('1.0.0').definition, manifest: digestsOf('2.0.0').manifest },
+            { definition: releaseDigests('1.0.0').definition, manifest: releaseDigests('2.0.0').manifest },
             PASSED,
           ),
         ),
@@ -236,7 +240,7 @@ describe('a test report of a release', () => {
     ],
     [
       'no subject',
-      () => signedBy(key, { ...reportOf('1.0.0'), subject: [] }),
+      () => signedBy(key, { ...createReport('1.0.0'), subject: [] }),
       'not an in-toto statement: subject',
     ],
     [
@@ -244,7 +248,7 @@ describe('a test report of a release', () => {
       () =>
         signedBy(
           key,
-          predicateStatement({ digest: digestsOf('1.0.0').definition }, TEST_RESULT_PREDICATE, {}),
+          predicateStatement({ digest: releaseDigests('1.0.0').definition }, TEST_RESULT_PREDICATE, {}),
         ),
       'invalid test result: result',
     ],
@@ -269,37 +273,44 @@ describe('a test report of a release', () => {
       () => signedBy(key, saying({ ...PASSED, padding: 'a'.repeat(1_100_000) })),
       '1048576 bytes',
     ],
-    ['a changed payload', async () => forged(await signedBy(key, reportOf('1.0.0', FAILED))), 'signature'],
+    [
+      'a changed payload',
+      async () => forged(await signedBy(key, createReport('1.0.0', FAILED))),
+      'signature',
+    ],
     [
       'a key that cannot be identified',
       async () => {
-        const bundle = JSON.parse(Buffer.from(await signedBy(newKey(), reportOf('1.0.0'))).toString());
+        const bundle = JSON.parse(Buffer.from(await signedBy(newKey(), createReport('1.0.0'))).toString());
         bundle.verificationMaterial.publicKey.hint = 'mine';
         return JSON.stringify(bundle);
       },
       'no signing policy contains the key',
     ],
-    ['no signature', async () => unsigned(await signedBy(key, reportOf('1.0.0'))), 'bundle'],
+    ['no signature', async () => unsigned(await signedBy(key, createReport('1.0.0'))), 'bundle'],
   ];
   it.each(hostile)('is refused with %s', async (_, bundle, reason) => {
     const { status, body } = await attach('1.0.0', await bundle());
     expect(body.detail).toContain(reason);
     expect([413, 422]).toContain(status);
-    expect(await testsOf('1.0.0')).toEqual([]);
+    expect(await listTests('1.0.0')).toEqual([]);
   });
 
   it('of another predicate type is an attestation, not a report', async () => {
-    const other = { ...reportOf('1.0.0'), predicateType: 'https://in-toto.io/attestation/test-result/v0.2' };
+    const other = {
+      ...createReport('1.0.0'),
+      predicateType: 'https://in-toto.io/attestation/test-result/v0.2',
+    };
     expect((await attach('1.0.0', await signedBy(key, other))).status).toBe(200);
-    expect(await testsOf('1.0.0')).toEqual([]);
-    expect(await pageOf('/signatures')).toContain(
+    expect(await listTests('1.0.0')).toEqual([]);
+    expect(await readPage('/signatures')).toContain(
       'attestation https://in-toto.io/attestation/test-result/v0.2',
     );
   });
 });
 
 const saying = (predicate: object): Statement => ({
-  ...reportOf('1.0.0'),
+  ...createReport('1.0.0'),
   predicate: predicate as Record<string, unknown>,
 });
 
@@ -307,7 +318,7 @@ const saying = (predicate: object): Statement => ({
 function forged(bundle: Uint8Array): string {
   const json = JSON.parse(Buffer.from(bundle).toString());
   expect(json.dsseEnvelope.payloadType).toBe(IN_TOTO_MEDIA_TYPE);
-  json.dsseEnvelope.payload = Buffer.from(encodeStatement(reportOf('1.0.0'))).toString('base64');
+  json.dsseEnvelope.payload = Buffer.from(encodeStatement(createReport('1.0.0'))).toString('base64');
   return JSON.stringify(json);
 }
 

@@ -42,7 +42,7 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
       : undefined;
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
     const head = {
-      ...inputsOf(catalog, sources, isSettled(since)),
+      ...describeInputs(catalog, sources, isSettled(since)),
       ...defined({ policies }),
     };
     return streams.respond(c, () => inputsText(store, head));
@@ -57,7 +57,7 @@ function isSettled(since: readonly Event[]): boolean {
   return since.length < MAX_SINCE && since.every(({ type }) => type === 'catalog.cut');
 }
 
-function inputsOf(
+function describeInputs(
   { name, recipe, clock, throughEvent, newest }: CatalogRecord,
   sources: readonly SourceRecord[],
   settled: boolean,
@@ -97,13 +97,16 @@ async function* inputsText(store: InputStore, head: CatalogInputs): AsyncIterabl
   for await (const offers of store.allUpstreamCandidates(head.catalog)) {
     batch.push(offers);
     if (batch.length < SERVER_LIMITS.buildBatch) continue;
-    yield* linesOf(store, batch);
+    yield* upstreamLines(store, batch);
     batch = [];
   }
-  yield* linesOf(store, batch);
+  yield* upstreamLines(store, batch);
 }
 
-async function* linesOf(store: InputStore, batch: readonly UpstreamCandidates[]): AsyncIterable<string> {
+async function* upstreamLines(
+  store: InputStore,
+  batch: readonly UpstreamCandidates[],
+): AsyncIterable<string> {
   const all = batch.flatMap(({ candidates: offers }) =>
     [...offers].flatMap(([source, entries]) => entries.map((entry) => ({ source, entry }))),
   );

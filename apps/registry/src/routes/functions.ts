@@ -59,7 +59,7 @@ export function functionRoutes(app: RegistryApp, { store, trust, derived }: Func
     derived.respond(
       c,
       CONFIG_SCHEMA,
-      { definition: await definitionOf(store, params), version: params.version },
+      { definition: await findDefinition(store, params), version: params.version },
       { mediaType: 'application/schema+json', cacheControl: CACHE_REVALIDATE },
     ),
   );
@@ -86,7 +86,7 @@ async function entriesJson(store: EntryReader, entries: readonly ServedEntry[]):
 /**
  * Returns the current definition of an API version: of a release, or of an upstream function that a catalog serves.
  */
-async function definitionOf(
+async function findDefinition(
   store: FunctionStore & SnapshotStore,
   { group, kind, version }: { group: string; kind: string; version: string },
 ): Promise<StoredDefinition> {

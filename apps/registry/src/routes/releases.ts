@@ -89,12 +89,12 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   });
 
   /** The error of a missing file says why it is missing. */
-  const filesOf = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
+  const findFiles = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
     (await store.releaseFiles(name.group, name.kind, name.release)) ??
     (await findReleaseHead(store, name)).release;
 
   serveRoute(app, ROUTES.definition, async (c, { params }) => {
-    const release = await filesOf(params);
+    const release = await findFiles(params);
     return bytesResponse(c, {
       digest: release.digest,
       mediaType: release.mediaType,
@@ -105,7 +105,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   });
 
   serveRoute(app, ROUTES.readme, async (c, { params }) => {
-    const { readme } = await filesOf(params);
+    const { readme } = await findFiles(params);
     if (readme === undefined) {
       throw new KrmhubError('not-found', `${params.group}/${params.kind}@${params.release} has no README`);
     }
@@ -125,7 +125,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
     const bytes = await blobs.get(digest);
     if (bytes !== undefined) return uncompressed(bytes);
     // A takedown after the read of the row; its tombstone is the response.
-    await filesOf(name);
+    await findFiles(name);
     throw new Error(`the blob ${digest} is missing`);
   }
 }

@@ -9,11 +9,11 @@ import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.
 import { refuseOtherMethods } from '../http/endpoint.js';
 import { releaseBody } from '../http/request-body.js';
 import {
+  chooseRequestId,
   commonHeaders,
   DENY_ALL_POLICY,
   PRIVATE_HEADERS,
   READ_HEADERS,
-  requestIdOf,
 } from '../http/response-headers.js';
 import { ociRoutes } from '../oci/routes.js';
 import { bundleRoutes } from '../routes/bundles.js';
@@ -41,15 +41,15 @@ import type { OpenRegistry } from './open-registry.js';
 export function createApp(registry: OpenRegistry): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
   const { config, clock, log } = registry;
-  const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
+  const clientAddress = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const site = createSite(config, readAssets());
   const limits = new RequestLimits(config, clock, () => registry.metrics.loginFailed());
   const always = Object.entries(commonHeaders(config.publicUrl));
   app.use(async (c, next) => {
     const started = performance.now();
-    c.set('requestId', requestIdOf(c.req.header('x-request-id')));
+    c.set('requestId', chooseRequestId(c.req.header('x-request-id')));
     c.set('route', 'unmatched');
-    c.set('client', clientOf(c.env?.incoming));
+    c.set('client', clientAddress(c.env?.incoming));
     c.set('limits', limits);
     await next().finally(() => releaseBody(c));
     addHeaders(c, always);

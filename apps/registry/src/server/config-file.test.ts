@@ -20,7 +20,7 @@ async function load(
   return loadConfig(env, { config: 'krmhub.yaml', ...overrides }, folder);
 }
 
-async function problemsOf(...input: Parameters<typeof load>): Promise<string> {
+async function listProblems(...input: Parameters<typeof load>): Promise<string> {
   const error = await load(...input).then(
     () => undefined,
     (failure: unknown) => failure,
@@ -65,7 +65,7 @@ writesPerMinute: 0
   });
 
   it('reports every problem at once, each with its position', async () => {
-    const message = await problemsOf(
+    const message = await listProblems(
       `port: 65536
 publicURL: https://x.example
 KRMHUB_HOST: x
@@ -100,7 +100,7 @@ constructor: 1
     ['port: 1\n---\nport: 2\n', 'one mapping of settings'],
     [new Uint8Array([0xff, 0x00]), 'krmhub.yaml'],
   ])('rejects %j', async (wrong, part) => {
-    expect(await problemsOf(wrong)).toContain(part);
+    expect(await listProblems(wrong)).toContain(part);
   });
 
   it('reads the example of the documentation', async () => {

@@ -50,7 +50,7 @@ export function readConfigFile(bytes: Uint8Array, file: string): ConfigFile {
       problems.push(`${place(document, file, name, 'key')}: unknown setting "${name}"; ${known}`);
       continue;
     }
-    const text = textOf(value);
+    const text = toText(value);
     const from = `${place(document, file, name, 'value')}: ${name}`;
     if (text === undefined) problems.push(`${from}: not a string or a number${listHint(name)}`);
     else values.set(name, { value: text, from });
@@ -63,7 +63,7 @@ function isSettingName(name: string): name is SettingName {
 }
 
 /** Returns a list in the comma-separated form of the environment. */
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   if (Array.isArray(value)) {
     return value.every((item) => typeof item === 'string') ? value.join(',') : undefined;
   }

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from './config.js';
 
-function problemsOf(...input: Parameters<typeof readConfig>): string {
+function listProblems(...input: Parameters<typeof readConfig>): string {
   try {
     readConfig(...input);
   } catch (error) {
@@ -77,7 +77,7 @@ describe('readConfig', () => {
       bucket: 'other',
       prefix: '',
     });
-    expect(problemsOf({ KRMHUB_BLOB_URL: 'http://blobs', KRMHUB_BLOB_REDIRECT: 'yes' })).toBe(
+    expect(listProblems({ KRMHUB_BLOB_URL: 'http://blobs', KRMHUB_BLOB_REDIRECT: 'yes' })).toBe(
       'invalid configuration:\n  KRMHUB_BLOB_URL: "http://blobs" is not s3://BUCKET/PREFIX?endpoint=URL&region=REGION' +
         '\n  KRMHUB_BLOB_REDIRECT: "yes" is not true or false',
     );
@@ -94,18 +94,18 @@ describe('readConfig', () => {
       sourceFolder: '/srv/catalogs',
       sourceCredentials: '/run/secrets/sources.json',
     });
-    expect(problemsOf({ KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8,intranet' })).toContain(
+    expect(listProblems({ KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8,intranet' })).toContain(
       'KRMHUB_SOURCE_ADDRESSES: "intranet": not an address',
     );
   });
 
   it('treats an empty variable as unset, and rejects an empty flag', () => {
     expect(readConfig({ KRMHUB_PORT: '', KRMHUB_PUBLIC_URL: '' }).port).toBe(8080);
-    expect(problemsOf({}, { data: '' })).toContain('--data');
+    expect(listProblems({}, { data: '' })).toContain('--data');
   });
 
   it('reports every problem at once, with the name of its setting', () => {
-    const message = problemsOf(
+    const message = listProblems(
       { KRMHUB_HOST: 'a b', KRMHUB_LOG_LEVEL: 'loud', KRMHUB_PUBLIC_URL: 'ftp://x', KRMHUB_DAT: '/x' },
       { port: '65536' },
     );
@@ -121,20 +121,20 @@ describe('readConfig', () => {
   });
 
   it.each(['-1', '80a', '1e3', '0x50', ' 80', '99999'])('rejects the port %j', (port) => {
-    expect(problemsOf({ KRMHUB_PORT: port })).toContain('is not a port');
+    expect(listProblems({ KRMHUB_PORT: port })).toContain('is not a port');
   });
 
   it.each(['https://user:secret@x.example', 'https://x.example/?a=b', 'https://x.example/#a', 'x.example'])(
     'rejects the public URL %j',
     (url) => {
-      expect(problemsOf({ KRMHUB_PUBLIC_URL: url })).toContain('KRMHUB_PUBLIC_URL');
+      expect(listProblems({ KRMHUB_PUBLIC_URL: url })).toContain('KRMHUB_PUBLIC_URL');
     },
   );
 
   it.each(['/api', '/catalogs/x', '/openapi.json', '/a//b', '/a%2fb'])(
     'rejects a public URL with the path %j',
     (path) => {
-      expect(problemsOf({ KRMHUB_PUBLIC_URL: `https://x.example${path}` })).toContain('has a path');
+      expect(listProblems({ KRMHUB_PUBLIC_URL: `https://x.example${path}` })).toContain('has a path');
     },
   );
 
@@ -144,7 +144,7 @@ describe('readConfig', () => {
       trustedProxies: ['10.0.0.0/8', '::1', '192.0.2.7'],
       writesPerMinute: 0,
     });
-    const message = problemsOf({
+    const message = listProblems({
       KRMHUB_TRUSTED_PROXIES: '10.0.0.0/33,proxy.example,::1,10.0.0/8,1.2.3.4/',
       KRMHUB_REQUESTS_PER_MINUTE: '-1',
       KRMHUB_FAILED_LOGINS_PER_MINUTE: '1e3',
@@ -157,7 +157,7 @@ describe('readConfig', () => {
   it('reads how long a registry that stops serves requests', () => {
     expect(readConfig({ KRMHUB_SHUTDOWN_DELAY_SECONDS: '300' }).shutdownDelaySeconds).toBe(300);
     for (const seconds of ['301', '-1', '1.5', '5s']) {
-      expect(problemsOf({ KRMHUB_SHUTDOWN_DELAY_SECONDS: seconds })).toContain(
+      expect(listProblems({ KRMHUB_SHUTDOWN_DELAY_SECONDS: seconds })).toContain(
         `KRMHUB_SHUTDOWN_DELAY_SECONDS: "${seconds}"`,
       );
     }
@@ -169,7 +169,7 @@ describe('readConfig', () => {
     expect(readConfig({ KRMHUB_CATALOG_RESTORE_DAYS: '0' }).catalogRestoreDays).toBe(0);
     expect(() => readConfig({ KRMHUB_CATALOG_RESTORE_DAYS: '-1' })).toThrow(/days from 0 to 3650/);
     for (const days of ['0', '3651', '-1', '1.5', 'x']) {
-      expect(problemsOf({ KRMHUB_SNAPSHOT_VALID_DAYS: days })).toContain(
+      expect(listProblems({ KRMHUB_SNAPSHOT_VALID_DAYS: days })).toContain(
         `KRMHUB_SNAPSHOT_VALID_DAYS: "${days}"`,
       );
     }

@@ -108,7 +108,7 @@ export async function startRegistry(
       event: await store.lastEvent(),
       milliseconds: SERVER_LIMITS.startMilliseconds,
     });
-    const url = urlOf(config.host, listening.address() as AddressInfo);
+    const url = formatUrl(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
     const { metrics, readiness, processes, searchLag } = registry;
     const { dataFolder } = config;
@@ -239,7 +239,7 @@ async function isEmpty(blobs: Pick<BlobStore, 'list'>): Promise<boolean> {
   return true;
 }
 
-function urlOf(host: string, { port }: AddressInfo): string {
+function formatUrl(host: string, { port }: AddressInfo): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return `http://${name}:${port}`;
 }

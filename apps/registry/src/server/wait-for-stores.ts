@@ -85,7 +85,7 @@ async function listenWhileWaiting(config: Config, problem: () => StoreAway): Pro
 }
 
 function responses(config: Config, problem: () => StoreAway): RequestListener {
-  const targetOf = requestTarget(config);
+  const readTarget = requestTarget(config);
   return (request, response) => {
     const { check } = problem();
     // Without the address of the server: anyone may ask.
@@ -99,7 +99,7 @@ function responses(config: Config, problem: () => StoreAway): RequestListener {
           ...defined({ 'Retry-After': status === 503 ? '5' : undefined }),
         })
         .end(body);
-    const [path] = targetOf(request.url ?? '/').split('?');
+    const [path] = readTarget(request.url ?? '/').split('?');
     if (path === '/healthz') return send(200, 'application/json', JSON.stringify({ status: 'ok' }));
     if (path === '/readyz') {
       // Also if the probe excludes this check: the process serves nothing yet.

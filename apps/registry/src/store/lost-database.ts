@@ -21,9 +21,9 @@ export function registryFiles(paths: DataPaths): string[] {
     ...[paths.blobs, paths.artifacts, paths.profiles, paths.copies].map(
       (folder) => existsSync(pathsIn.blobs(folder)) && folder,
     ),
-    sizeOf(paths.takedowns) > 0 && paths.takedowns,
+    fileSize(paths.takedowns) > 0 && paths.takedowns,
     isClaimed(paths.blobStore) && paths.blobStore,
-    sizeOf(paths.database) === 0 && sizeOf(`${paths.database}-wal`) > 0 && `${paths.database}-wal`,
+    fileSize(paths.database) === 0 && fileSize(`${paths.database}-wal`) > 0 && `${paths.database}-wal`,
   ];
   return found.flatMap((file) => (file === false ? [] : path.basename(file)));
 }
@@ -32,7 +32,7 @@ export function registryFiles(paths: DataPaths): string[] {
 export function findLostDatabase(paths: DataPaths): string | undefined {
   // The database is in PostgreSQL.
   if (existsSync(paths.databaseRecord)) return undefined;
-  const state = stateOf(paths.database);
+  const state = describeState(paths.database);
   return state && describeLoss(`${paths.database} ${state}`, registryFiles(paths));
 }
 
@@ -79,9 +79,9 @@ function describeLoss(problem: string, files: readonly string[]): string | undef
 }
 
 /** Returns what a database lacks. Of a file that cannot be read as one, the command that opens it reports the damage. */
-function stateOf(file: string): string | undefined {
+function describeState(file: string): string | undefined {
   if (!existsSync(file)) return 'is missing';
-  if (sizeOf(file) === 0) return 'is empty';
+  if (fileSize(file) === 0) return 'is empty';
   try {
     return countMigrations(file) === 0 ? 'has no tables of a registry' : undefined;
   } catch {
@@ -89,7 +89,7 @@ function stateOf(file: string): string | undefined {
   }
 }
 
-function sizeOf(file: string): number {
+function fileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
@@ -106,6 +106,6 @@ function isClaimed(file: string): boolean {
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { isNew?: true }).isNew !== true;
   } catch {
-    return sizeOf(file) > 0;
+    return fileSize(file) > 0;
   }
 }

@@ -29,7 +29,7 @@ const both = () =>
     files,
   );
 
-async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   const found: Uint8Array[] = [];
   for await (const piece of pieces) found.push(piece);
   return Buffer.concat(found).toString();
@@ -41,13 +41,13 @@ async function reads(digest: Digest): Promise<(string | undefined)[]> {
   const bytes = await blobs.get(digest);
   const stream = await blobs.read(digest);
   const open = await blobs.open(digest);
-  const part = open && (await textOf(open.read(4, open.size)));
+  const part = open && (await readText(open.read(4, open.size)));
   const into = new Uint8Array(5);
   const length = await open?.readInto(into, 4);
   if (part === undefined) await open?.close();
   return [
     bytes && Buffer.from(bytes).toString(),
-    stream && `${stream.size} ${await textOf(stream.pieces)}`,
+    stream && `${stream.size} ${await readText(stream.pieces)}`,
     part,
     length === undefined ? undefined : Buffer.from(into.subarray(0, length)).toString(),
   ];
@@ -66,9 +66,9 @@ it('reads files, and asks for no row then', async () => {
   const digest = await files.put(Buffer.from('the bytes of a file'));
   const blobs = both();
   expect(Buffer.from((await blobs.get(digest))!).toString()).toBe('the bytes of a file');
-  expect(await textOf((await blobs.read(digest))!.pieces)).toBe('the bytes of a file');
+  expect(await readText((await blobs.read(digest))!.pieces)).toBe('the bytes of a file');
   const open = await blobs.open(digest);
-  expect(await textOf(open!.read(4, 9))).toBe('bytes');
+  expect(await readText(open!.read(4, 9))).toBe('bytes');
   expect(asked).toEqual([]);
 });
 

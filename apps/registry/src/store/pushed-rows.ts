@@ -5,7 +5,7 @@
 
 import type { ReadableBlobs } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
-import { openBytes, piecesOf } from './release-files.js';
+import { onePiece, openBytes } from './release-files.js';
 
 /**
  * Returns the blobs with reads that find rows too. Who knows from a row of the repository where the bytes are reads
@@ -20,7 +20,7 @@ export function rowsLast<Blobs extends Partial<ReadableBlobs>>(
     async read(digest) {
       const found = await blobs.read?.(digest);
       const bytes = found === undefined ? await rowBytes(digest) : undefined;
-      return bytes === undefined ? found : { size: bytes.byteLength, pieces: piecesOf(bytes) };
+      return bytes === undefined ? found : { size: bytes.byteLength, pieces: onePiece(bytes) };
     },
     async open(digest) {
       const found = await blobs.open?.(digest);

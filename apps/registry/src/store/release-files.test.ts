@@ -32,7 +32,7 @@ const rows = () => ({ fileBytes: releaseFileReader(connection.sql) });
 
 /** Reads the file in each way that a blob is read. */
 async function reads(from: BlobStore): Promise<(string | undefined)[]> {
-  const textOf = async (pieces: AsyncIterable<Uint8Array>) => {
+  const readText = async (pieces: AsyncIterable<Uint8Array>) => {
     const found: Uint8Array[] = [];
     for await (const piece of pieces) found.push(piece);
     return Buffer.concat(found).toString();
@@ -41,8 +41,8 @@ async function reads(from: BlobStore): Promise<(string | undefined)[]> {
   const opened = await from.open(DIGEST);
   return [
     (await from.get(DIGEST))?.toString(),
-    stream && (await textOf(stream.pieces)),
-    opened && (await textOf(opened.read(2, opened.size))),
+    stream && (await readText(stream.pieces)),
+    opened && (await readText(opened.read(2, opened.size))),
   ];
 }
 const WHOLE = ['# Functions\n', '# Functions\n', 'Functions\n'];

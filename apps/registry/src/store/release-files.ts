@@ -17,7 +17,7 @@ export function rowsFirst<Blobs extends Partial<ReadableBlobs>>(
     get: async (digest) => (await fileBytes(digest)) ?? blobs.get?.(digest),
     async read(digest) {
       const bytes = await fileBytes(digest);
-      return bytes === undefined ? blobs.read?.(digest) : { size: bytes.byteLength, pieces: piecesOf(bytes) };
+      return bytes === undefined ? blobs.read?.(digest) : { size: bytes.byteLength, pieces: onePiece(bytes) };
     },
     async open(digest) {
       const bytes = await fileBytes(digest);
@@ -61,7 +61,7 @@ function isDamage(error: unknown): boolean {
 export function openBytes(bytes: Uint8Array): OpenBlob {
   return {
     size: bytes.byteLength,
-    read: (start, end) => piecesOf(bytes.subarray(start, end)),
+    read: (start, end) => onePiece(bytes.subarray(start, end)),
     async readInto(buffer, position) {
       const part = bytes.subarray(position, position + buffer.byteLength);
       buffer.set(part);
@@ -71,6 +71,6 @@ export function openBytes(bytes: Uint8Array): OpenBlob {
   };
 }
 
-export async function* piecesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+export async function* onePiece(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }

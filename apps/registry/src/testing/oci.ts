@@ -64,7 +64,7 @@ export function testClient(registry: () => TestRegistry, authorization: () => st
     put: (repository, reference, manifest, more = {}) =>
       client.request('PUT', `${repository}/manifests/${reference}`, {
         body: toBytes(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)),
-        type: typeOf(manifest),
+        type: manifestType(manifest),
         ...more,
       }),
     async image(repository, reference, layers, more = {}) {
@@ -111,7 +111,7 @@ export function indexManifest(manifests: readonly object[], more: object = {}) {
   return {
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.index,
-    manifests: manifests.map((manifest) => descriptor(JSON.stringify(manifest), typeOf(manifest))),
+    manifests: manifests.map((manifest) => descriptor(JSON.stringify(manifest), manifestType(manifest))),
     ...more,
   };
 }
@@ -156,7 +156,7 @@ export async function readError(answer: Response): Promise<ErrorResponse> {
   return { status: answer.status, ...errors[0]! };
 }
 
-function typeOf(manifest: object | string): string {
+function manifestType(manifest: object | string): string {
   return typeof manifest === 'object' && 'mediaType' in manifest
     ? String(manifest.mediaType)
     : MEDIA_TYPES.image;

@@ -48,10 +48,10 @@ respondToFrames((bytes) => {
 
 /** Returns a catalog in the layout that krmhub writes, as far as names go. */
 const inOurLayout = (text: string) => text.replace(/^( *)(names|metadata): \{(.*)\}$/gm, '$1$2:\n$1  $3');
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const toBytes = (text: string) => new TextEncoder().encode(text);
 const read = (text: string, more: Partial<ReadRequest> = {}) =>
   reader.read({
-    bytes: bytesOf(text),
+    bytes: toBytes(text),
     digest: sha256(text),
     file: 'theirs',
     source: 'c/theirs',
@@ -78,7 +78,7 @@ describe('reading an upstream catalog', () => {
   it('parses only entries whose text differs from the last good copy, if it read that copy', async () => {
     const before = inOurLayout(catalogText({ One: 'first', Two: 'second', Three: 'third' }));
     const after = inOurLayout(catalogText({ One: 'first', Two: 'changed', Three: 'third' }));
-    const copy = { digest: sha256(before), bytes: bytesOf(before) };
+    const copy = { digest: sha256(before), bytes: toBytes(before) };
     const kinds = (result: Awaited<ReturnType<typeof read>>) =>
       'refused' in result
         ? result.refused
@@ -106,7 +106,7 @@ describe('reading an upstream catalog', () => {
       const first = await read(before);
       if ('refused' in first) throw new Error(first.refused.message);
       const after = inOurLayout(catalogText({ One: 'first', Two: 'changed' }));
-      const copy = { digest: sha256(before), bytes: bytesOf(before) };
+      const copy = { digest: sha256(before), bytes: toBytes(before) };
       const result = await read(after, { known: first.entries, copy });
       return 'refused' in result ? result.refused : result.unchanged?.map(({ kind }) => kind);
     };
@@ -162,7 +162,7 @@ describe('reading an upstream catalog', () => {
   describe('with several processes', () => {
     const MANY = 'x'.repeat(SERVER_LIMITS.startReadBytes);
     const FEW = 'x'.repeat(100);
-    const pidOf = async (result: ReturnType<typeof read>) => {
+    const readPid = async (result: ReturnType<typeof read>) => {
       const done = await result;
       if (!('refused' in done)) throw new Error('the process answers with a problem');
       return done.refused.message;
@@ -180,16 +180,16 @@ describe('reading an upstream catalog', () => {
       const [first, second] = [read(MANY), read(`${MANY}y`)];
       open(MANY.length + 1);
       // The first still runs.
-      const other = await pidOf(second);
+      const other = await readPid(second);
       open(MANY.length);
-      expect(await pidOf(first)).not.toBe(other);
+      expect(await readPid(first)).not.toBe(other);
       await reader.close();
 
       const openFew = waiting();
       const small = [read(FEW), read(`${FEW}y`)];
       openFew(FEW.length + 1);
       openFew(FEW.length);
-      expect(await pidOf(small[1]!)).toBe(await pidOf(small[0]!));
+      expect(await readPid(small[1]!)).toBe(await readPid(small[0]!));
     });
 
     it('reads catalogs alone that together would need too much memory', async () => {
@@ -202,7 +202,7 @@ describe('reading an upstream catalog', () => {
       );
       const size = SERVER_LIMITS.maxReadBytesAtOnce - MANY.length + 1;
       const reads = [read(MANY), read('x'.repeat(size)), read(MANY)];
-      for (const one of reads) expect(await pidOf(one)).toBe('read');
+      for (const one of reads) expect(await readPid(one)).toBe('read');
       expect(readFileSync(started, 'utf8')).toBe(
         `${MANY.length} starts ends ${size} starts ends ${MANY.length} starts ends `,
       );
@@ -218,8 +218,8 @@ describe('reading an upstream catalog', () => {
       );
       const hostile = [read(MANY), read(MANY)];
       const good = Array.from({ length: 6 }, (_, at) => read(MANY + 'y'.repeat(at + 1)));
-      for (const one of hostile) expect(await pidOf(one)).toBe('it takes too much time or memory to read');
-      for (const one of good) expect(await pidOf(one)).toBe('read');
+      for (const one of hostile) expect(await readPid(one)).toBe('it takes too much time or memory to read');
+      for (const one of good) expect(await readPid(one)).toBe('read');
     });
 
     it('rejects running and waiting catalogs when it is closed', async () => {

@@ -68,7 +68,7 @@ export function functionReleasesPath(
   name: { group: string; kind: string },
   { after }: { after?: string | undefined } = {},
 ): string {
-  return functionTabPath({ group: name.group, kind: name.kind }, 'releases') + queryOf({ after });
+  return functionTabPath({ group: name.group, kind: name.kind }, 'releases') + formatQuery({ after });
 }
 
 export const POLICIES = '/policies';
@@ -102,7 +102,7 @@ export function catalogTabPath(name: string, tab: CatalogTab): string {
 
 /** Returns the path of a page of a catalog's snapshots: those before a serial. */
 export function catalogHistoryPath(name: string, { before }: { before?: number | undefined } = {}): string {
-  return `${catalogTabPath(name, 'history')}${queryOf({ before: before?.toString() })}`;
+  return `${catalogTabPath(name, 'history')}${formatQuery({ before: before?.toString() })}`;
 }
 
 export interface ContentsLink {
@@ -115,18 +115,18 @@ export interface ContentsLink {
 
 /** Returns the path of a page of a catalog's functions, which is a section of the catalog's page. */
 export function catalogContentsPath(name: string, { q, source, after }: ContentsLink): string {
-  return `${catalogPath(name)}${queryOf({ q, source, after })}#contents`;
+  return `${catalogPath(name)}${formatQuery({ q, source, after })}#contents`;
 }
 
 export function catalogReportPath(name: string, { of, after }: { of?: string; after?: string } = {}): string {
-  return `${catalogPath(name)}/report${queryOf({ of, after })}`;
+  return `${catalogPath(name)}/report${formatQuery({ of, after })}`;
 }
 
 export function compareSnapshotsPath(
   name: string,
   { from, to }: { from?: number | string; to?: number | string } = {},
 ): string {
-  return `${catalogPath(name)}/compare${queryOf({ from: from?.toString(), to: to?.toString() })}`;
+  return `${catalogPath(name)}/compare${formatQuery({ from: from?.toString(), to: to?.toString() })}`;
 }
 
 export function catalogFeedPath(name: string): string {
@@ -134,7 +134,7 @@ export function catalogFeedPath(name: string): string {
 }
 
 /** Omits absent and empty values. */
-function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+function formatQuery(parameters: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams(
     Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
   ).toString();
@@ -215,5 +215,5 @@ export function operateEventsPath({
   by?: string | undefined;
   before?: number | undefined;
 } = {}): string {
-  return `${EVENTS}${queryOf({ by, before: before?.toString() })}`;
+  return `${EVENTS}${formatQuery({ by, before: before?.toString() })}`;
 }

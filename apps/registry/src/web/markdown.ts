@@ -123,7 +123,7 @@ function prepareHeadings(tokens: Token[], { taken }: State): void {
     if (token.type !== 'heading_open' && token.type !== 'heading_close') continue;
     token.tag = `h${Math.min(Number(token.tag.slice(1)) + HEADING_SHIFT, 6)}`;
     if (token.type === 'heading_close') continue;
-    const slug = slugOf(tokens[index + 1]?.content ?? '');
+    const slug = headingId(tokens[index + 1]?.content ?? '');
     const count = taken.get(slug) ?? 0;
     taken.set(slug, count + 1);
     token.attrSet('id', ID_PREFIX + (count === 0 ? slug : `${slug}-${count}`));
@@ -131,7 +131,7 @@ function prepareHeadings(tokens: Token[], { taken }: State): void {
 }
 
 /** Returns the ID of a heading as GitHub does, so that links inside a document work. */
-function slugOf(text: string): string {
+function headingId(text: string): string {
   return text
     .slice(0, MARKDOWN_LIMITS.maxAddressLength)
     .toLowerCase()
@@ -150,10 +150,10 @@ function prepareCells(tokens: Token[]): void {
 }
 
 /** Returns the target of a link on a page: on the web, a heading, or none. */
-function targetOf(address: string): { href: string; isWeb: boolean } | undefined {
+function linkTarget(address: string): { href: string; isWeb: boolean } | undefined {
   if (address.length > MARKDOWN_LIMITS.maxAddressLength) return undefined;
   if (/^#./.test(address)) {
-    const slug = slugOf(decoded(address.slice(1)));
+    const slug = headingId(decoded(address.slice(1)));
     return slug === '' ? undefined : { href: `#${encodeURIComponent(ID_PREFIX + slug)}`, isWeb: false };
   }
   // A relative address would lead to an unrelated page of this registry.
@@ -173,7 +173,7 @@ function decoded(text: string): string {
 
 function openLink(token: Token, state: State): string {
   const address = String(token.attrGet('href') ?? '');
-  const target = targetOf(address);
+  const target = linkTarget(address);
   if (target === undefined) {
     state.closing.push(address === '' ? '' : ` ${writeAddress(address)}`);
     return '';
@@ -199,7 +199,7 @@ function writeImage(token: Token, state: State): string {
   const name = alternative === '' ? 'image' : alternative;
   // Links cannot be nested.
   if (state.closing.includes('</a>')) return name;
-  const target = targetOf(address);
+  const target = linkTarget(address);
   if (target === undefined) return `${name} ${writeAddress(address)}`;
   return `${openAnchor(target)}${name}</a>`;
 }

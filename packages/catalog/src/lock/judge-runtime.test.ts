@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { PinnedContainer } from '../runtimes/container.js';
 import type { PinnedExec } from '../runtimes/exec.js';
 import type { PinnedRuntime } from '../runtimes/runtimes.js';
-import { digestOf } from '../testing/locks.js';
+import { sampleDigest } from '../testing/locks.js';
 import { lockedRuntimeDifference } from './judge-runtime.js';
 
-const hex = (digit: string) => digestOf(digit).slice('sha256:'.length);
+const hex = (digit: string) => sampleDigest(digit).slice('sha256:'.length);
 const container = (fields: Partial<PinnedContainer> = {}): PinnedContainer => ({
   type: 'container',
-  image: `hub.example.com/fn/java@${digestOf('a')}`,
+  image: `hub.example.com/fn/java@${sampleDigest('a')}`,
   network: false,
   storage: false,
   ...fields,
@@ -23,7 +23,7 @@ const byTag = declared('hub.example.com/fn/java:v1');
 describe('a locked image beside the declared one', () => {
   it.each<[string, FunctionRuntime]>([
     ['a digest beside the reference', byDigest],
-    ['a digest in the reference', declared(`hub.example.com/fn/java@${digestOf('a')}`)],
+    ['a digest in the reference', declared(`hub.example.com/fn/java@${sampleDigest('a')}`)],
     ['a tag, which the lock resolved', byTag],
     ['no tag', declared('hub.example.com/fn/java')],
   ])('follows from %s', (_, runtime) => {
@@ -31,15 +31,15 @@ describe('a locked image beside the declared one', () => {
   });
 
   it.each<[string, FunctionRuntime, string]>([
-    ['another digest', byDigest, `hub.example.com/fn/java@${digestOf('e')}`],
-    ['another repository by digest', byDigest, `evil.example.com/fn/java@${digestOf('a')}`],
-    ['another repository for a tag', byTag, `hub.example.com/fn/evil@${digestOf('a')}`],
-    ['another host for a tag', byTag, `evil.example.com/fn/java@${digestOf('a')}`],
-    ['another port for a tag', byTag, `hub.example.com:444/fn/java@${digestOf('a')}`],
-    ['a longer name for a tag', byTag, `hub.example.com/fn/java/x@${digestOf('a')}`],
-    ['upper case in the host', byTag, `HUB.example.com/fn/java@${digestOf('a')}`],
-    ['a tag beside the digest', byTag, `hub.example.com/fn/java:v1@${digestOf('a')}`],
-    ['a bare name', declared('java'), `java@${digestOf('a')}`],
+    ['another digest', byDigest, `hub.example.com/fn/java@${sampleDigest('e')}`],
+    ['another repository by digest', byDigest, `evil.example.com/fn/java@${sampleDigest('a')}`],
+    ['another repository for a tag', byTag, `hub.example.com/fn/evil@${sampleDigest('a')}`],
+    ['another host for a tag', byTag, `evil.example.com/fn/java@${sampleDigest('a')}`],
+    ['another port for a tag', byTag, `hub.example.com:444/fn/java@${sampleDigest('a')}`],
+    ['a longer name for a tag', byTag, `hub.example.com/fn/java/x@${sampleDigest('a')}`],
+    ['upper case in the host', byTag, `HUB.example.com/fn/java@${sampleDigest('a')}`],
+    ['a tag beside the digest', byTag, `hub.example.com/fn/java:v1@${sampleDigest('a')}`],
+    ['a bare name', declared('java'), `java@${sampleDigest('a')}`],
   ])('is refused with %s', (_, runtime, image) => {
     expect(lockedRuntimeDifference(container({ image }), runtime)).toContain(
       `the image is ${image}, expected`,
@@ -47,7 +47,7 @@ describe('a locked image beside the declared one', () => {
   });
 
   it('of Docker Hub has its full name', () => {
-    const image = `docker.io/library/java@${digestOf('a')}`;
+    const image = `docker.io/library/java@${sampleDigest('a')}`;
     expect(lockedRuntimeDifference(container({ image }), declared('java:v1'))).toBeUndefined();
   });
 
@@ -66,18 +66,18 @@ describe('a locked image beside the declared one', () => {
   });
 
   it('may be in another place than a signed definition says, but only by digest', () => {
-    const image = `mirror.example.com/java@${digestOf('a')}`;
+    const image = `mirror.example.com/java@${sampleDigest('a')}`;
     const difference = (runtime: FunctionRuntime, one = image) =>
       lockedRuntimeDifference(container({ image: one }), runtime, { anyPlace: true });
     expect(difference(byDigest)).toBeUndefined();
-    expect(difference(byDigest, `mirror.example.com/java@${digestOf('e')}`)).toContain('the image is');
+    expect(difference(byDigest, `mirror.example.com/java@${sampleDigest('e')}`)).toContain('the image is');
     expect(difference(byTag)).toContain('the image is');
   });
 });
 
 describe('another locked runtime beside the declared one', () => {
   const linux = { os: 'linux', arch: 'amd64', bin: 'java', uri: 'https://example.com/java.tgz' } as const;
-  const locked: PinnedExec = { type: 'exec', platforms: [{ ...linux, sha256: digestOf('a') }] };
+  const locked: PinnedExec = { type: 'exec', platforms: [{ ...linux, sha256: sampleDigest('a') }] };
   const runtime: FunctionRuntime = { exec: { platforms: [{ ...linux, sha256: hex('a') }] } };
 
   it('has the declared executables', () => {
@@ -86,7 +86,9 @@ describe('another locked runtime beside the declared one', () => {
       type: 'exec',
       platforms: [{ ...locked.platforms[0]!, ...fields }],
     });
-    expect(lockedRuntimeDifference(change({ sha256: digestOf('e') }), runtime)).toContain('has the digest');
+    expect(lockedRuntimeDifference(change({ sha256: sampleDigest('e') }), runtime)).toContain(
+      'has the digest',
+    );
     expect(lockedRuntimeDifference(change({ bin: 'sh' }), runtime)).toContain('is sh, expected java');
     expect(lockedRuntimeDifference(change({ arch: 'arm64' }), runtime)).toContain('linux/arm64');
     const moved = change({ uri: 'https://evil.example.com/java.tgz' });
@@ -108,13 +110,13 @@ describe('another locked runtime beside the declared one', () => {
   });
 
   it('has the declared script', () => {
-    const script = `oci://hub.example.com/fn/star@${digestOf('a')}`;
-    const one = { type: 'starlark', reference: script, sha256: digestOf('a') } as const;
+    const script = `oci://hub.example.com/fn/star@${sampleDigest('a')}`;
+    const one = { type: 'starlark', reference: script, sha256: sampleDigest('a') } as const;
     expect(lockedRuntimeDifference(one, { starlark: script })).toBeUndefined();
     const evil = { ...one, reference: 'https://evil.example.com/x.star' };
     expect(lockedRuntimeDifference(evil, { starlark: script })).toContain('the script is');
     expect(lockedRuntimeDifference(evil, { starlark: script }, { anyPlace: true })).toBeUndefined();
-    const other = { ...one, sha256: digestOf('b') };
+    const other = { ...one, sha256: sampleDigest('b') };
     expect(lockedRuntimeDifference(other, { starlark: script }, { anyPlace: true })).toContain(
       'has the digest',
     );

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { toYaml } from '../render/to-yaml.js';
-import { digestOf, fullLock, HUB, lockedFunction, TEAM } from '../testing/locks.js';
+import { fullLock, HUB, lockedFunction, sampleDigest, TEAM } from '../testing/locks.js';
 import { LOCK_CODES } from './codes.js';
 import { compareLockedImages, compareLocks } from './compare-locks.js';
 import { LOCK_LIMITS, type Lock, sortLock } from './lock.js';
@@ -70,10 +70,10 @@ describe('a lock file', () => {
   });
 
   it('says which tag a constraint meant, and how that changes', () => {
-    const image = { image: 'example.com/fn:>=1, <2', tag: 'v1.2.0', digest: digestOf('1') };
+    const image = { image: 'example.com/fn:>=1, <2', tag: 'v1.2.0', digest: sampleDigest('1') };
     const lock: Lock = { catalogs: [], functions: [], images: [image] };
     expect(readLock(new TextEncoder().encode(writeLock(lock)), 'krmhub.lock').lock).toEqual(lock);
-    const change = (tag: string, digest = digestOf('2')) =>
+    const change = (tag: string, digest = sampleDigest('2')) =>
       compareLockedImages(lock, { ...lock, images: [{ ...image, tag, digest }] }).map((one) => one.class);
     expect([change('v1.3.0'), change('v1.1.0'), change('v1.2.0'), change('v1.2.0', image.digest)]).toEqual([
       ['upgraded'],
@@ -91,8 +91,8 @@ describe('a lock file', () => {
   it('names the first executable of a platform, which is the one that runs', () => {
     const platform = { os: 'linux', arch: 'amd64', bin: 'x', uri: 'https://example.com/1' } as const;
     const platforms = [
-      { ...platform, sha256: digestOf('1') },
-      { ...platform, uri: 'https://example.com/2', sha256: digestOf('2') },
+      { ...platform, sha256: sampleDigest('1') },
+      { ...platform, uri: 'https://example.com/2', sha256: sampleDigest('2') },
     ];
     const lock = {
       ...fullLock(),
@@ -137,7 +137,7 @@ describe('reading a lock file', () => {
     [
       'lock/runtime',
       'a platform of another form',
-      changed(fn('container', 'platforms', 'amd64'), digestOf('1')),
+      changed(fn('container', 'platforms', 'amd64'), sampleDigest('1')),
     ],
     ['lock/runtime', 'an unknown system', changed(['functions', 2, 'exec', 'platforms', 0, 'os'], 'plan9')],
     [

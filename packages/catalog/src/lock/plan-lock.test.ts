@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf, HUB, lockedFunction, TEAM } from '../testing/locks.js';
+import { HUB, lockedFunction, sampleDigest, TEAM } from '../testing/locks.js';
 import type { Lock } from './lock.js';
 import { planLock } from './plan-lock.js';
 
@@ -7,9 +7,9 @@ const hub = (serial: number) => ({
   reference: HUB,
   name: 'platform',
   serial,
-  digest: digestOf(String(serial % 10)),
+  digest: sampleDigest(String(serial % 10)),
 });
-const team = { reference: TEAM, digest: digestOf('b') };
+const team = { reference: TEAM, digest: sampleDigest('b') };
 const java = lockedFunction();
 const logger = lockedFunction({ kind: 'Logger', notIn: [TEAM] });
 const before: Lock = { catalogs: [team, hub(12)], functions: [java, logger] };

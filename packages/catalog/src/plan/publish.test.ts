@@ -396,14 +396,14 @@ describe('the previous release', () => {
         },
       },
     });
-  const definitionOf = (...versions: ReturnType<typeof version>[]) => functionDefinition({ versions });
-  const bytesOf = (...versions: ReturnType<typeof version>[]) =>
-    encode(renderDefinition(definitionOf(...versions)));
-  const before = releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b')));
+  const createDefinition = (...versions: ReturnType<typeof version>[]) => functionDefinition({ versions });
+  const toBytes = (...versions: ReturnType<typeof version>[]) =>
+    encode(renderDefinition(createDefinition(...versions)));
+  const before = releaseRecord('1.0.0', createDefinition(version('v1', 'a', 'b')));
   const next = { release: '2.0.0', currentRelease: undefined };
 
   it('cannot be broken without --allow-breaking, even by a new major release', () => {
-    const bytes = bytesOf(version('v1', 'a', 'c'));
+    const bytes = toBytes(version('v1', 'a', 'c'));
     const place = 'spec.versions[0].schema.openAPIV3Schema.properties';
     expect(errors({ ...next, standing: [before], bytes })).toEqual([`publish/breaking ${place}`]);
     const allowed = created({ ...next, standing: [before], bytes, allowBreaking: true });
@@ -421,8 +421,8 @@ describe('the previous release', () => {
   it('allows a converted function to declare its schema, with a warning', () => {
     const converted = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     const open = functionVersion('v1', { schema: { openAPIV3Schema: converted } });
-    const standing = [releaseRecord('1.0.0', definitionOf(open))];
-    const { diagnostics } = created({ ...next, standing, bytes: bytesOf(version('v1', 'a')) });
+    const standing = [releaseRecord('1.0.0', createDefinition(open))];
+    const { diagnostics } = created({ ...next, standing, bytes: toBytes(version('v1', 'a')) });
     expect(diagnostics).toMatchObject([
       { code: 'publish/review', severity: 'warning', message: expect.stringContaining('(schema-declared)') },
     ]);
@@ -430,9 +430,9 @@ describe('the previous release', () => {
 
   it('allows breaking changes only in an alpha API version, with a warning', () => {
     const alpha = [
-      releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b'), version('v2alpha1', 'a', 'b'))),
+      releaseRecord('1.0.0', createDefinition(version('v1', 'a', 'b'), version('v2alpha1', 'a', 'b'))),
     ];
-    const bytes = bytesOf(version('v1', 'a', 'b'), version('v2alpha1', 'a'));
+    const bytes = toBytes(version('v1', 'a', 'b'), version('v2alpha1', 'a'));
     expect(created({ ...next, standing: alpha, bytes }).diagnostics).toMatchObject([
       {
         code: 'publish/breaking',
@@ -441,19 +441,19 @@ describe('the previous release', () => {
         hint: expect.stringContaining('alpha'),
       },
     ]);
-    const both = bytesOf(version('v1', 'a'), version('v2alpha1', 'a'));
+    const both = toBytes(version('v1', 'a'), version('v2alpha1', 'a'));
     expect(errors({ ...next, standing: alpha, bytes: both })).toEqual([
       'publish/breaking spec.versions[0].schema.openAPIV3Schema.properties',
     ]);
   });
 
   it('allows a new API version next to the old one, and new optional fields', () => {
-    const bytes = bytesOf(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
+    const bytes = toBytes(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
     expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
   });
 
   it('is compared for new capabilities, another registry, and another license', () => {
-    const bytes = bytesOf({
+    const bytes = toBytes({
       ...version('v1', 'a', 'b'),
       license: 'MIT',
       runtime: {
@@ -475,8 +475,8 @@ describe('the previous release', () => {
 
   it('limits the reported changes, breaking ones first', () => {
     const names = Array.from({ length: 500 }, (_, index) => `f${index}`);
-    const many = releaseRecord('1.0.0', definitionOf(version('v1', ...names)));
-    const bytes = bytesOf({ ...version('v1', 'f0'), license: 'MIT' });
+    const many = releaseRecord('1.0.0', createDefinition(version('v1', ...names)));
+    const bytes = toBytes({ ...version('v1', 'f0'), license: 'MIT' });
     expect(errors({ ...next, standing: [many], bytes })).toHaveLength(DOCUMENT_LIMITS.maxDiagnostics);
   });
 

@@ -16,7 +16,7 @@ const described = (release: string, text = `about ${release}`, overrides: Partia
 const OLD = described('1.0.0');
 const NEW = described('2.0.0');
 
-function takedownOf({ release, digest }: ReleaseRecord): Takedown {
+function createTakedown({ release, digest }: ReleaseRecord): Takedown {
   return { ...NAME, release, digest, at: NOW, by: 'root', reason: 'holds a password' };
 }
 
@@ -25,7 +25,7 @@ function plan(target: ReleaseRecord, releases: ReleaseRecord[]) {
   const current = releases.length === 0 ? undefined : functionRecord(releases, 7);
   const name = displayedReleaseAfterTakedown(current, target.digest);
   const shown = releases.find(({ release }) => release === name);
-  return planTakedown({ current, takedown: takedownOf(target), token: 't1', displayed: shown });
+  return planTakedown({ current, takedown: createTakedown(target), token: 't1', displayed: shown });
 }
 
 describe('a takedown', () => {
@@ -33,7 +33,7 @@ describe('a takedown', () => {
     expect(plan(NEW, [OLD, NEW])).toEqual({
       ...NAME,
       expectedRevision: 7,
-      takedowns: [takedownOf(NEW)],
+      takedowns: [createTakedown(NEW)],
       token: 't1',
       search: expect.objectContaining({ release: '1.0.0', description: 'about 1.0.0', yanked: false }),
     });
@@ -50,7 +50,7 @@ describe('a takedown', () => {
     const again = described('2.0.1', 'about 2.0.0');
     expect(again.digest).toBe(NEW.digest);
     const planned = plan(NEW, [OLD, NEW, again]);
-    expect(planned.takedowns).toEqual([takedownOf(NEW), { ...takedownOf(NEW), release: '2.0.1' }]);
+    expect(planned.takedowns).toEqual([createTakedown(NEW), { ...createTakedown(NEW), release: '2.0.1' }]);
     expect(planned.search).toMatchObject({ release: '1.0.0' });
     expect(plan(again, [NEW, again])).not.toHaveProperty('search');
   });
@@ -72,18 +72,18 @@ describe('a takedown', () => {
     const { signer: _, ...unknown } = signed('f');
     const first = { ...NEW, bundles: [signed('a'), attested, signed('a')] };
     const again = described('2.0.1', 'about 2.0.0', { bundles: [signed('b'), unknown] });
-    const signersOf = (takedown: Takedown) =>
+    const listSigners = (takedown: Takedown) =>
       planTakedown({
         current: functionRecord([first, again], 7),
         takedown,
         displayed: undefined,
       }).takedowns.map(({ release, signers }) => [release, signers]);
     const unidentified = { type: 'unidentified' };
-    expect(signersOf(takedownOf(first))).toEqual([
+    expect(listSigners(createTakedown(first))).toEqual([
       ['2.0.0', [key('a')]],
       ['2.0.1', [key('b'), unidentified]],
     ]);
-    expect(signersOf({ ...takedownOf(first), signers: [key('c'), key('a')] })[0]).toEqual([
+    expect(listSigners({ ...createTakedown(first), signers: [key('c'), key('a')] })[0]).toEqual([
       '2.0.0',
       [key('c'), key('a')],
     ]);
@@ -93,10 +93,13 @@ describe('a takedown', () => {
     expect(plan(NEW, [])).toEqual({
       ...NAME,
       expectedRevision: 0,
-      takedowns: [takedownOf(NEW)],
+      takedowns: [createTakedown(NEW)],
       token: 't1',
     });
-    expect(plan(NEW, [OLD])).toMatchObject({ takedowns: [takedownOf(NEW)], search: { release: '1.0.0' } });
+    expect(plan(NEW, [OLD])).toMatchObject({
+      takedowns: [createTakedown(NEW)],
+      search: { release: '1.0.0' },
+    });
   });
 
   it('is rejected if the release has other bytes', () => {
@@ -107,7 +110,7 @@ describe('a takedown', () => {
 
   it('uses the spelling of the function in the registry', () => {
     const current = functionRecord([NEW], 1);
-    const takedown = { ...takedownOf(NEW), kind: 'setlabels' };
+    const takedown = { ...createTakedown(NEW), kind: 'setlabels' };
     expect(planTakedown({ current, takedown, displayed: undefined })).toMatchObject({
       kind: 'SetLabels',
       takedowns: [{ kind: 'SetLabels' }],
@@ -116,15 +119,17 @@ describe('a takedown', () => {
 
   it('requires the record of the displayed release', () => {
     const current = functionRecord([OLD, NEW]);
-    expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: NEW })).toThrow(RangeError);
-    expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: undefined })).toThrow(
+    expect(() => planTakedown({ current, takedown: createTakedown(NEW), displayed: NEW })).toThrow(
+      RangeError,
+    );
+    expect(() => planTakedown({ current, takedown: createTakedown(NEW), displayed: undefined })).toThrow(
       RangeError,
     );
   });
 });
 
 describe('a release that was taken down', () => {
-  const takedowns = [takedownOf(OLD)];
+  const takedowns = [createTakedown(OLD)];
   const other = sha256('other');
 
   it('is never published again, by name or by bytes', () => {

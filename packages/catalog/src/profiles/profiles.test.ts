@@ -112,13 +112,13 @@ function linted(bytes: Uint8Array): FunctionDefinition[] {
 const header = { name: 'example', labels: { author: 'example-co' } };
 const rendered = (profile: Profile, definitions: FunctionDefinition[] = DEFINITIONS) =>
   renderProfile(profile, header, definitions);
-const lossesOf = (profile: Profile, definition: FunctionDefinition) =>
+const unsupportedFields = (profile: Profile, definition: FunctionDefinition) =>
   rendered(profile, [definition]).report.losses.map(({ version, field, message }) => [
     version,
     field,
     message,
   ]);
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const toBytes = (text: string) => new TextEncoder().encode(text);
 
 describe.each(PROFILES)('the profile %s', (profile) => {
   const { text, report } = rendered(profile);
@@ -181,7 +181,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
 describe('kep', () => {
   it('survives a round trip, with separate entries for other runtimes', () => {
     const { text, report } = rendered('kep');
-    const read = linted(bytesOf(text));
+    const read = linted(toBytes(text));
     expect(
       read
         .filter(({ names }) => names.kind === 'Moved')
@@ -211,7 +211,7 @@ describe('kep-schema', () => {
     const exec = (...platforms: ExecPlatform[]) =>
       one('Digested', [functionVersion('v1', { runtime: { exec: { platforms } }, license: 'Apache-2.0' })]);
     const lost = (definition: FunctionDefinition) =>
-      lossesOf('kep-schema', definition).map(([version, field]) => [version, field]);
+      unsupportedFields('kep-schema', definition).map(([version, field]) => [version, field]);
     expect(lost(exec(own))).toEqual([]);
     expect(lost(exec(own, { ...platform, arch: 'amd64' }))).toEqual([['v1', 'runtime.exec.platforms']]);
     expect(lost(exec({ ...platform, arch: 'amd64' }))).toEqual([
@@ -223,7 +223,7 @@ describe('kep-schema', () => {
   it('includes functions that can be used under Apache-2.0, and omits others', () => {
     const license = (text: string) => {
       const definition = one('Licensed', [functionVersion('v1', { license: text })]);
-      return lossesOf('kep-schema', definition).map(([version, field]) => [version, field]);
+      return unsupportedFields('kep-schema', definition).map(([version, field]) => [version, field]);
     };
     const leftOut = [
       ['v1', undefined],
@@ -238,7 +238,7 @@ describe('kep-schema', () => {
   });
 
   it('includes the supported API versions', () => {
-    const moved = linted(bytesOf(text)).find(({ names }) => names.kind === 'Moved');
+    const moved = linted(toBytes(text)).find(({ names }) => names.kind === 'Moved');
     expect(moved?.versions.map(({ name }) => name)).toEqual(['v2', 'v1', 'v1beta1']);
     expect(report.losses).toContainEqual(expect.objectContaining({ kind: 'Moved', version: 'v1alpha1' }));
   });
@@ -259,7 +259,7 @@ describe('kustomize-prototype', () => {
     ]);
     expect(runtimes.Unpinned).toEqual([{ container: { image: 'registry.example.com/unpinned:v3' } }]);
     expect(runtimes).not.toHaveProperty('RequireLimits');
-    expect(lossesOf('kustomize-prototype', SPECIAL[0]!).map(([, field]) => field)).toEqual([
+    expect(unsupportedFields('kustomize-prototype', SPECIAL[0]!).map(([, field]) => field)).toEqual([
       'runtime.exec',
       'runtime.starlark',
       'runtime.container.requireStorageMount',
@@ -337,7 +337,7 @@ describe('kpt-list', () => {
     ]);
     expect(images('/any')).toMatchObject([{ type: 'mutator' }]);
     expect(images('/unpinned:v3')).toEqual([expect.not.objectContaining({ digest: expect.anything() })]);
-    expect(lossesOf('kpt-list', SPECIAL.at(-1)!)).toEqual([
+    expect(unsupportedFields('kpt-list', SPECIAL.at(-1)!)).toEqual([
       ['v1', 'runtime.container.sha256', expect.stringContaining('no digest')],
       [undefined, 'tags', expect.stringContaining('mutator and validator')],
     ]);

@@ -21,7 +21,7 @@ const withSignature = (item: string) => withPolicy(`{requireSignature: [${item}]
 /** The text of the source begins at line 6, column 5. */
 const withSource = (source: string, rest = '') => `${HEAD}spec:\n  sources:\n  - ${source}\n${rest}`;
 
-function recipeOf(text: string): Recipe {
+function parseRecipe(text: string): Recipe {
   const { recipe, diagnostics } = read(text);
   expect(diagnostics).toEqual([]);
   return recipe!;
@@ -36,14 +36,14 @@ function problems(text: string): string[] {
     ({ code, path, range }) => `${code} ${path} ${range?.start.line}:${range?.start.column}`,
   );
 }
-const hintsOf = (text: string) =>
+const listHints = (text: string) =>
   read(text)
     .diagnostics.map(({ hint }) => hint)
     .join('\n');
 
 describe('requireSignature with policies', () => {
   it('replaces the signers', () => {
-    const { policy } = recipeOf(withPolicy('{requireSignature: {policies: true}}'));
+    const { policy } = parseRecipe(withPolicy('{requireSignature: {policies: true}}'));
     expect(policy).toEqual({ requireRegistryPolicies: true });
   });
 
@@ -91,7 +91,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
     - {group: banana.co, kind: Peel, reason: leaks secrets}
     - {tags: [beta], license: gpl-3.0-only}
 `;
-    expect(recipeOf(text)).toEqual({
+    expect(parseRecipe(text)).toEqual({
       name: 'platform',
       sources: [
         {
@@ -161,7 +161,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
   });
 
   it('has policies with positions in their verdicts', () => {
-    const { policy } = recipeOf(withSignature(`{groups: [banana.co], key: ${INLINE}}`));
+    const { policy } = parseRecipe(withSignature(`{groups: [banana.co], key: ${INLINE}}`));
     const name = { group: 'banana.co', kind: 'Peel', release: '' };
     expect(evaluateSignatures(policy!.requireSignature!, name, [])).toMatchObject({
       trusted: false,
@@ -170,7 +170,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
   });
 
   it('can have an empty policy', () => {
-    expect(recipeOf(withPolicy('{}')).policy).toEqual({});
+    expect(parseRecipe(withPolicy('{}')).policy).toEqual({});
   });
 });
 
@@ -198,11 +198,11 @@ describe('the catalog of a source', () => {
     expect(problems(withSource(source))).toEqual([
       'recipe/selector-license spec.sources[0].match[0].license 6:48',
     ]);
-    expect(hintsOf(withSource(source))).toContain('`Apache-2.0`');
+    expect(listHints(withSource(source))).toContain('`Apache-2.0`');
   });
 
   it('accepts the shortest and longest intervals', () => {
-    const { sources } = recipeOf(of('{url: https://a.example/, refresh: 30d, minimumAge: 0s}'));
+    const { sources } = parseRecipe(of('{url: https://a.example/, refresh: 30d, minimumAge: 0s}'));
     expect(sources[0]!.catalog).toMatchObject({ refreshSeconds: 2_592_000, minimumAgeSeconds: 0 });
   });
 
@@ -210,8 +210,8 @@ describe('the catalog of a source', () => {
     expect(problems(withSource('{name: a, functions: {}, catalog: {url: https://a.example/}}'))).toEqual([
       'recipe/ambiguous-source spec.sources[0] 6:5',
     ]);
-    expect(hintsOf(withSource('{name: a}'))).toContain('`functions: {}`');
-    expect(hintsOf(withSource('{name: a, catalog: https://a.example/}'))).toContain('{url: …}');
+    expect(listHints(withSource('{name: a}'))).toContain('`functions: {}`');
+    expect(listHints(withSource('{name: a, catalog: https://a.example/}'))).toContain('{url: …}');
   });
 
   it('can use http without a warning if a signature is required for all groups', () => {
@@ -279,7 +279,7 @@ describe('rules that rewrite references', () => {
     ],
   ])('%s: %s', (rules, problem, hint) => {
     expect(problems(of(rules))).toEqual([problem]);
-    expect(hintsOf(of(rules))).toContain(hint);
+    expect(listHints(of(rules))).toContain(hint);
     expect(JSON.stringify(read(of(rules)))).not.toContain('u:p@');
   });
 
@@ -296,7 +296,7 @@ describe('rules that rewrite references', () => {
 
   it('can exclude a prefix from a later rule', () => {
     const rules = '[{from: a.co/x/, to: a.co/x/}, {from: a.co/, to: b.co/}]';
-    expect(recipeOf(of(rules)).sources[0]!.rewrite).toHaveLength(2);
+    expect(parseRecipe(of(rules)).sources[0]!.rewrite).toHaveLength(2);
   });
 });
 
@@ -349,8 +349,8 @@ describe('the policy of a recipe', () => {
   });
 
   it('reports that a key cannot be a path', () => {
-    expect(hintsOf(withSignature('{groups: [a.co], key: banana.pub}'))).toContain('krmhub catalog apply');
-    expect(hintsOf(withSignature('{groups: [a.co], signers: [{key: banana.pub}]}'))).toContain(
+    expect(listHints(withSignature('{groups: [a.co], key: banana.pub}'))).toContain('krmhub catalog apply');
+    expect(listHints(withSignature('{groups: [a.co], signers: [{key: banana.pub}]}'))).toContain(
       'which reads key files',
     );
     const folded = PEM.replaceAll('\n', ' ').trim();

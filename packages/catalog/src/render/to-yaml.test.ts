@@ -26,7 +26,7 @@ const READERS: Record<string, (yaml: string) => unknown> = {
   'js-yaml, 1.1': (text) => load(text, { schema: YAML11_SCHEMA, maxDepth: 2_000 }),
 };
 
-function entryOf(key: string, value: JsonValue): JsonObject {
+function createEntry(key: string, value: JsonValue): JsonObject {
   return Object.fromEntries([[key, value]]);
 }
 
@@ -39,11 +39,11 @@ describe.each(Object.entries(READERS))('read by %s', (_, read) => {
   it.each(NASTY_STRINGS.map((text) => [text]))('%j survives a round trip', (text) => {
     same(read(toYaml(text)), text);
     same(read(toYaml({ a: text, b: [text, [text, 'x']] })), { a: text, b: [text, [text, 'x']] });
-    same(read(toYaml(entryOf(text, text))), entryOf(text, text));
-    same(read(toYaml(entryOf(text, [1]))), entryOf(text, [1]));
-    same(read(toYaml([{ a: { b: 1 } }, entryOf(text, { a: text }), text])), [
+    same(read(toYaml(createEntry(text, text))), createEntry(text, text));
+    same(read(toYaml(createEntry(text, [1]))), createEntry(text, [1]));
+    same(read(toYaml([{ a: { b: 1 } }, createEntry(text, { a: text }), text])), [
       { a: { b: 1 } },
-      entryOf(text, { a: text }),
+      createEntry(text, { a: text }),
       text,
     ]);
   });
@@ -185,7 +185,7 @@ empty: ""
       expect(isWritable(text)).toBe(false);
       expect(() => toYaml(text)).toThrow(TypeError);
       expect(() => toYaml({ a: [text] })).toThrow(/surrogate/);
-      expect(() => toYaml(entryOf(text, 1))).toThrow(TypeError);
+      expect(() => toYaml(createEntry(text, 1))).toThrow(TypeError);
     }
     for (const number of [Number.NaN, Number.POSITIVE_INFINITY])
       expect(() => toYaml([number])).toThrow(TypeError);

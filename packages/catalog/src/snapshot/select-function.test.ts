@@ -247,14 +247,14 @@ describe('the entry of several releases', () => {
   });
 
   it('keeps the maintainers of an API version from another release', () => {
-    const maintainersOf = (release: ReleaseRecord) => {
+    const listMaintainers = (release: ReleaseRecord) => {
       const releases = [release, newer];
       return entryDefinition(selectFunction(EVERYTHING, functionRecord(releases)), releases).versions[1]!
         .maintainers;
     };
-    expect(maintainersOf(older())).toEqual(['old@example.com']);
-    expect(maintainersOf(older({ maintainers: ['own@example.com'] }))).toEqual(['own@example.com']);
-    expect(maintainersOf(older({ maintainers: ['new@example.com'] }))).toBeUndefined();
+    expect(listMaintainers(older())).toEqual(['old@example.com']);
+    expect(listMaintainers(older({ maintainers: ['own@example.com'] }))).toEqual(['own@example.com']);
+    expect(listMaintainers(older({ maintainers: ['new@example.com'] }))).toBeUndefined();
   });
 
   it('throws for missing releases and for an empty selection', () => {

@@ -3,7 +3,7 @@ import type { Lock, LockedFunction } from '../lock/lock.js';
 
 /** Locks for tests. */
 
-export const digestOf = (character: string): Digest => `sha256:${character.repeat(64)}`;
+export const sampleDigest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 
 export const HUB = 'https://hub.example.com/catalogs/platform';
 export const TEAM = 'catalogs/team.yaml';
@@ -14,10 +14,10 @@ export function lockedFunction(fields: Partial<LockedFunction> = {}): LockedFunc
     apiVersion: 'example.com/v1',
     kind: 'JavaApplication',
     release: '1.0.0',
-    definition: digestOf('d'),
+    definition: sampleDigest('d'),
     runtime: {
       type: 'container',
-      image: `hub.example.com/functions/java@${digestOf('1')}`,
+      image: `hub.example.com/functions/java@${sampleDigest('1')}`,
       network: false,
       storage: false,
     },
@@ -33,10 +33,10 @@ export function fullLock(): Lock {
         reference: HUB,
         name: 'platform',
         serial: 12,
-        digest: digestOf('c'),
-        key: digestOf('f'),
+        digest: sampleDigest('c'),
+        key: sampleDigest('f'),
       },
-      { reference: TEAM, digest: digestOf('b') },
+      { reference: TEAM, digest: sampleDigest('b') },
     ],
     functions: [
       lockedFunction({
@@ -51,39 +51,39 @@ export function fullLock(): Lock {
               arch: 'arm64',
               bin: 'bin/logger',
               uri: 'https://files.example.com/logger-arm64.tar.gz',
-              sha256: digestOf('3'),
+              sha256: sampleDigest('3'),
             },
             {
               os: 'linux',
               arch: 'amd64',
               bin: 'bin/logger',
               uri: 'https://files.example.com/logger-amd64.tar.gz',
-              sha256: digestOf('2'),
+              sha256: sampleDigest('2'),
             },
           ],
         },
       }),
       lockedFunction({
         serial: 11,
-        signedBy: `key ${digestOf('e')}`,
+        signedBy: `key ${sampleDigest('e')}`,
         notIn: [TEAM],
         runtime: {
           type: 'container',
-          image: `hub.example.com/functions/java@${digestOf('1')}`,
+          image: `hub.example.com/functions/java@${sampleDigest('1')}`,
           network: true,
           storage: true,
-          platforms: { 'linux/arm64': digestOf('5'), 'linux/amd64': digestOf('4') },
+          platforms: { 'linux/arm64': sampleDigest('5'), 'linux/amd64': sampleDigest('4') },
         },
       }),
       {
         catalog: TEAM,
         apiVersion: 'team.example.com/v1alpha1',
         kind: 'SecretSidecar',
-        definition: digestOf('a'),
+        definition: sampleDigest('a'),
         runtime: {
           type: 'starlark',
-          reference: `oci://hub.example.com/functions/secrets@${digestOf('6')}`,
-          sha256: digestOf('6'),
+          reference: `oci://hub.example.com/functions/secrets@${sampleDigest('6')}`,
+          sha256: sampleDigest('6'),
         },
       },
     ],

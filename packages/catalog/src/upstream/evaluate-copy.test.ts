@@ -24,7 +24,7 @@ const POLICY: SigningPolicy = {
   ],
 };
 
-const copyOf = (text: string, more: Partial<SourceCopy> = {}): SourceCopy => ({
+const createCopy = (text: string, more: Partial<SourceCopy> = {}): SourceCopy => ({
   digest: sha256(text),
   size: 1,
   fetchedAt: AT,
@@ -35,16 +35,16 @@ const copyOf = (text: string, more: Partial<SourceCopy> = {}): SourceCopy => ({
   signatures: [],
   ...more,
 });
-const recordOf = (more: Partial<SourceRecord> = {}): SourceRecord => ({
+const createRecord = (more: Partial<SourceRecord> = {}): SourceRecord => ({
   catalog: 'c',
   source: 's',
   url: 'https://example.com/catalog.yaml',
   nextAt: AT,
   ...more,
 });
-const claimOf = (serial: number, expires = LATER, catalog = 'theirs') => ({ catalog, serial, expires });
+const createClaim = (serial: number, expires = LATER, catalog = 'theirs') => ({ catalog, serial, expires });
 const signedBy = (signer: Signer, more: Partial<SourceCopy> = {}) =>
-  copyOf('old', { signatures: [{ signer, receivedAt: AT }], ...more });
+  createCopy('old', { signatures: [{ signer, receivedAt: AT }], ...more });
 
 function judge(
   record: SourceRecord,
@@ -63,22 +63,25 @@ function judge(
 
 describe('a copy', () => {
   it('accepts an unsigned copy if no copy was signed before', () => {
-    expect(judge(recordOf(), [])).toEqual({ accepted: { signatures: [] } });
-    expect(judge(recordOf({ copy: copyOf('old') }), [], { problems: ['no'] })).toEqual({
+    expect(judge(createRecord(), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(createRecord({ copy: createCopy('old') }), [], { problems: ['no'] })).toEqual({
       accepted: { signatures: [] },
     });
   });
 
   it('of another URL does not depend on the previous URL', () => {
-    const copy = signedBy(key('a'), { snapshot: claimOf(7), formerUrl: 'https://example.org/catalog.yaml' });
-    expect(judge(recordOf({ copy }), [])).toEqual({ accepted: { signatures: [] } });
-    expect(judge(recordOf({ copy: signedBy(key('a')) }), [])).toMatchObject({
+    const copy = signedBy(key('a'), {
+      snapshot: createClaim(7),
+      formerUrl: 'https://example.org/catalog.yaml',
+    });
+    expect(judge(createRecord({ copy }), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(createRecord({ copy: signedBy(key('a')) }), [])).toMatchObject({
       refused: { problem: 'signature' },
     });
   });
 
   it('stores its signers and since when they are known', () => {
-    const record = recordOf({ copy: signedBy(key('a')) });
+    const record = createRecord({ copy: signedBy(key('a')) });
     const both = [{ signer: key('a') }, { signer: key('a') }, { signer: ROBOT, signedAt: LATER }];
     expect(judge(record, both, { text: 'old', now: LATER })).toEqual({
       accepted: {
@@ -94,7 +97,7 @@ describe('a copy', () => {
   });
 
   it('is rejected without a signature if an earlier copy was signed', () => {
-    const record = recordOf({ copy: signedBy(key('a')) });
+    const record = createRecord({ copy: signedBy(key('a')) });
     const was = `it was signed by the key ${key('a').fingerprint}`;
     expect(judge(record, [])).toEqual({
       refused: { problem: 'signature', message: `${was}, but is no longer signed` },
@@ -109,7 +112,7 @@ describe('a copy', () => {
   });
 
   it('does not require a signer that is revoked or removed from the policies', () => {
-    const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
+    const record = createRecord({ copy: signedBy(key('a'), { snapshot: createClaim(3) }) });
     const revoked = {
       ...POLICY,
       signers: [{ key: 'PEM', fingerprint: key('a').fingerprint, revoked: 'it leaked' }],
@@ -117,22 +120,22 @@ describe('a copy', () => {
     for (const policies of [[], [revoked]]) {
       expect(judge(record, [], { policies })).toEqual({ accepted: { signatures: [] } });
     }
-    expect(judge(recordOf({ copy: signedBy(ROBOT) }), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(createRecord({ copy: signedBy(ROBOT) }), [])).toEqual({ accepted: { signatures: [] } });
   });
 
   it('is rejected if its serial is lower than the highest seen serial', () => {
     const seen = (serial: number, text: string) =>
-      recordOf({
-        copy: signedBy(key('a'), { snapshot: claimOf(serial), digest: sha256(text) }),
+      createRecord({
+        copy: signedBy(key('a'), { snapshot: createClaim(serial), digest: sha256(text) }),
         highest: { serial, digest: sha256(text) },
       });
     const of = (serial: number, expires?: string) => [
-      { signer: key('a'), snapshot: claimOf(serial, expires) },
+      { signer: key('a'), snapshot: createClaim(serial, expires) },
     ];
     expect(judge(seen(3, 'old'), of(4))).toEqual({
       accepted: {
         signatures: [{ signer: key('a'), receivedAt: AT }],
-        snapshot: claimOf(4),
+        snapshot: createClaim(4),
         highest: { serial: 4, digest: sha256('new') },
       },
     });
@@ -148,31 +151,31 @@ describe('a copy', () => {
     expect(judge(bare, of(2))).toMatchObject({ refused: { problem: 'rollback' } });
     // The newest of several statements speaks.
     expect(judge(seen(3, 'old'), [...of(2), ...of(5, AT), ...of(5)])).toMatchObject({
-      accepted: { snapshot: claimOf(5) },
+      accepted: { snapshot: createClaim(5) },
     });
   });
 
   it('is rejected if its signature expired, also if the copy is unchanged', () => {
-    const record = recordOf({
-      copy: signedBy(key('a'), { snapshot: claimOf(3) }),
+    const record = createRecord({
+      copy: signedBy(key('a'), { snapshot: createClaim(3) }),
       highest: { serial: 3, digest: sha256('old') },
     });
-    const of = (expires: string) => [{ signer: key('a'), snapshot: claimOf(3, expires) }];
+    const of = (expires: string) => [{ signer: key('a'), snapshot: createClaim(3, expires) }];
     expect(judge(record, of(LATER), { text: 'old', now: LATER })).toEqual({
       refused: { problem: 'frozen', message: `the signature of snapshot 3 expired at ${LATER}` },
     });
-    expect(judge(recordOf(), of(AT), { now: LATER })).toMatchObject({ refused: { problem: 'frozen' } });
+    expect(judge(createRecord(), of(AT), { now: LATER })).toMatchObject({ refused: { problem: 'frozen' } });
     expect(judge(record, of('2031-01-01T00:00:00Z'), { text: 'old', now: LATER })).toMatchObject({
       accepted: { snapshot: { expires: '2031-01-01T00:00:00Z' } },
     });
   });
 
   it('is rejected if its snapshot is of another catalog', () => {
-    const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
+    const record = createRecord({ copy: signedBy(key('a'), { snapshot: createClaim(3) }) });
     expect(judge(record, [{ signer: key('a') }])).toMatchObject({
       refused: { problem: 'signature', message: expect.stringContaining('no longer contains the snapshot') },
     });
-    expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
+    expect(judge(record, [{ signer: key('a'), snapshot: createClaim(9, LATER, 'other') }])).toMatchObject({
       refused: {
         problem: 'signature',
         message: expect.stringContaining('is now signed as a snapshot of other'),
@@ -183,10 +186,10 @@ describe('a copy', () => {
   it('is bound to the name of its address: another catalog of the key is refused, and then the right one accepted', () => {
     const of = (catalog: string, serial: number) => ({
       signer: key('a'),
-      snapshot: claimOf(serial, LATER, catalog),
+      snapshot: createClaim(serial, LATER, catalog),
     });
     const name = { name: 'default' };
-    expect(judge(recordOf(), [of('other', 9)], name)).toEqual({
+    expect(judge(createRecord(), [of('other', 9)], name)).toEqual({
       refused: {
         problem: 'signature',
         message: 'it is signed as a snapshot of other, but its address is that of default',
@@ -194,16 +197,16 @@ describe('a copy', () => {
       },
     });
     // The signature of another catalog beside it verifies nothing.
-    expect(judge(recordOf(), [of('other', 9), of('default', 3)], name)).toMatchObject({
+    expect(judge(createRecord(), [of('other', 9), of('default', 3)], name)).toMatchObject({
       accepted: { snapshot: { catalog: 'default', serial: 3 }, signatures: [{ signer: key('a') }] },
     });
     // What an earlier version accepted as this catalog blocks neither its serials nor its name.
-    const copy = signedBy(key('a'), { snapshot: claimOf(9, LATER, 'other') });
-    const wrong = recordOf({ copy, highest: { serial: 9, digest: copy.digest } });
+    const copy = signedBy(key('a'), { snapshot: createClaim(9, LATER, 'other') });
+    const wrong = createRecord({ copy, highest: { serial: 9, digest: copy.digest } });
     expect(judge(wrong, [of('default', 3)], name)).toMatchObject({ accepted: { highest: { serial: 3 } } });
     expect(judge(wrong, [], name)).toMatchObject({ refused: { problem: 'signature' } });
-    const right = recordOf({
-      copy: signedBy(key('a'), { snapshot: claimOf(9, LATER, 'default') }),
+    const right = createRecord({
+      copy: signedBy(key('a'), { snapshot: createClaim(9, LATER, 'default') }),
       highest: { serial: 9, digest: copy.digest },
     });
     expect(judge(right, [of('default', 3)], name)).toMatchObject({ refused: { problem: 'rollback' } });
@@ -225,8 +228,8 @@ describe('a copy', () => {
   });
 
   it('ignores serials of untrusted signers', () => {
-    const strange = [{ signer: ROBOT, snapshot: claimOf(9_000) }];
-    expect(judge(recordOf(), strange)).toEqual({
+    const strange = [{ signer: ROBOT, snapshot: createClaim(9_000) }];
+    expect(judge(createRecord(), strange)).toEqual({
       accepted: { signatures: [{ signer: ROBOT, receivedAt: AT }] },
     });
   });

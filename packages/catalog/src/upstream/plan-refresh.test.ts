@@ -9,7 +9,7 @@ const after = (seconds: number) => new Date(Date.parse(AT) + seconds * 1_000).to
 const BEFORE = after(-3_600);
 const UPSTREAM = { url: 'https://example.com/catalog.yaml', refreshSeconds: 3_600 };
 
-function entryOf(kind: string, text = kind): Omit<UpstreamEntry, 'firstSeen'> {
+function createEntry(kind: string, text = kind): Omit<UpstreamEntry, 'firstSeen'> {
   return {
     group: 'example.com',
     kind,
@@ -21,7 +21,7 @@ function entryOf(kind: string, text = kind): Omit<UpstreamEntry, 'firstSeen'> {
     licenses: ['MIT'],
   };
 }
-const nameOf = ({ group, kind, definition }: Omit<UpstreamEntry, 'firstSeen'>) => ({
+const entryName = ({ group, kind, definition }: Omit<UpstreamEntry, 'firstSeen'>) => ({
   group,
   kind,
   definition,
@@ -48,7 +48,7 @@ const failing: SourceRecord = {
 };
 
 const fetched = (
-  entries = [entryOf('A')],
+  entries = [createEntry('A')],
   more: Partial<Extract<PollOutcome, { outcome: 'fetched' }>> = {},
 ): PollOutcome => ({
   outcome: 'fetched',
@@ -82,7 +82,7 @@ function plan(
     record,
     upstream: UPSTREAM,
     policies: [],
-    known: record.copy === undefined ? [] : [nameOf(entryOf('A'))],
+    known: record.copy === undefined ? [] : [entryName(createEntry('A'))],
     outcome,
     now: AT,
     jitter: 0.5,
@@ -93,7 +93,9 @@ function plan(
 describe('a refresh of a source', () => {
   it('accepts the first copy', () => {
     const invalid = [{ entry: 2, message: 'it has no kind' }];
-    expect(plan(fresh, fetched([entryOf('A'), entryOf('B')], { invalid, invalidEntries: 7 }))).toEqual({
+    expect(
+      plan(fresh, fetched([createEntry('A'), createEntry('B')], { invalid, invalidEntries: 7 })),
+    ).toEqual({
       expected: fresh,
       record: {
         ...fresh,
@@ -111,8 +113,8 @@ describe('a refresh of a source', () => {
         },
       },
       put: [
-        { ...entryOf('A'), firstSeen: AT },
-        { ...entryOf('B'), firstSeen: AT },
+        { ...createEntry('A'), firstSeen: AT },
+        { ...createEntry('B'), firstSeen: AT },
       ],
       removed: [],
       reevaluate: false,
@@ -130,10 +132,14 @@ describe('a refresh of a source', () => {
   });
 
   it('finds added, removed, and changed entries', () => {
-    const before = [entryOf('A'), entryOf('B'), entryOf('C')].map(nameOf);
-    const { put, removed, event } = plan(known, fetched([entryOf('A'), entryOf('B', 'b'), entryOf('D')]), {
-      known: before,
-    });
+    const before = [createEntry('A'), createEntry('B'), createEntry('C')].map(entryName);
+    const { put, removed, event } = plan(
+      known,
+      fetched([createEntry('A'), createEntry('B', 'b'), createEntry('D')]),
+      {
+        known: before,
+      },
+    );
     expect(put.map(({ kind, definition }) => [kind, definition])).toEqual([
       ['B', sha256('b')],
       ['D', sha256('D')],
@@ -143,8 +149,8 @@ describe('a refresh of a source', () => {
   });
 
   it('keeps unchanged entries that were not parsed', () => {
-    const before = [entryOf('A'), entryOf('B'), entryOf('C')].map(nameOf);
-    const outcome = fetched([entryOf('B', 'b')], { unchanged: [before[0]!] });
+    const before = [createEntry('A'), createEntry('B'), createEntry('C')].map(entryName);
+    const outcome = fetched([createEntry('B', 'b')], { unchanged: [before[0]!] });
     const { put, removed, record } = plan(known, outcome, { known: before });
     expect(put.map(({ kind, definition }) => [kind, definition])).toEqual([['B', sha256('b')]]);
     expect(removed).toEqual([before[1], before[2]]);

@@ -7,7 +7,7 @@ import { readUpstreamWithTotals, UPSTREAM_LIMITS } from './read-upstream.js';
 
 const HEAD =
   'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata:\n  name: vendor\nspec:\n  krmFunctions:\n';
-const bytesOf = (text: string) => Buffer.from(text);
+const toBytes = (text: string) => Buffer.from(text);
 const named = (kind: string, description = kind) =>
   functionDefinition({ group: 'banana.co', names: { kind }, description });
 const item = (kind: string, description = kind) => renderEntry(named(kind, description)).yaml;
@@ -22,27 +22,27 @@ const json = (...kinds: string[]) =>
   ].join('');
 
 function complete(text: string) {
-  const read = readUpstreamWithTotals(bytesOf(text), 'c');
+  const read = readUpstreamWithTotals(toBytes(text), 'c');
   if ('problem' in read) throw new Error(read.problem);
   return read;
 }
 
-function formerOf(text: string): FormerRead {
+function readFormer(text: string): FormerRead {
   const { entries, totals } = complete(text);
-  return { bytes: bytesOf(text), entries: entries.map(({ facts }) => facts), totals };
+  return { bytes: toBytes(text), entries: entries.map(({ facts }) => facts), totals };
 }
 
-const nameOf = ({ group, kind, definition }: { group: string; kind: string; definition: string }) =>
+const entryName = ({ group, kind, definition }: { group: string; kind: string; definition: string }) =>
   `${group}/${kind} ${definition}`;
 
 /** The functions that were parsed, and those that were not; checks that both are those of a complete read. */
 function compared(before: string, after: string) {
-  const read = readChangedEntries(bytesOf(after), 'c', formerOf(before));
+  const read = readChangedEntries(toBytes(after), 'c', readFormer(before));
   if (read === undefined) return undefined;
   const whole = complete(after);
   const parsed = read.entries.map(({ facts }) => facts);
-  expect([...parsed, ...read.unchanged].map(nameOf).sort()).toEqual(
-    whole.entries.map(({ facts }) => nameOf(facts)).sort(),
+  expect([...parsed, ...read.unchanged].map(entryName).sort()).toEqual(
+    whole.entries.map(({ facts }) => entryName(facts)).sort(),
   );
   expect(read.totals.versions).toBeGreaterThanOrEqual(whole.totals.versions);
   expect(read.totals.storedBytes).toBeGreaterThanOrEqual(whole.totals.storedBytes);
@@ -69,7 +69,7 @@ describe('a changed catalog', () => {
       try {
         const made = item(kinds[at]!, text);
         // Some texts are not valid YAML, and make the whole catalog invalid.
-        return 'problem' in readUpstreamWithTotals(bytesOf(catalog(made)), 'c') ? [] : [made];
+        return 'problem' in readUpstreamWithTotals(toBytes(catalog(made)), 'c') ? [] : [made];
       } catch {
         return [];
       }
@@ -127,15 +127,15 @@ describe('a changed catalog', () => {
     const quoted = (kind: string) => item(kind).replace(`description: ${kind}`, 'description: "x');
     const end = item('B').replace('description: B', 'home: https://b.example"');
     const swallowed = catalog(item('A'), quoted('Q'), end, item('C'));
-    const read = readUpstreamWithTotals(bytesOf(swallowed), 'c');
+    const read = readUpstreamWithTotals(toBytes(swallowed), 'c');
     if ('problem' in read) return expect(read.problem).toBeTruthy();
     expect(read.entries.length).toBeLessThan(4);
     expect(compared(swallowed, catalog(item('A'), item('Q'), end, item('C')))).toBeUndefined();
   });
 
   it('is read completely when its sizes, counted together, are near the limits', () => {
-    const next = bytesOf(catalog(item('A'), item('B', 'new'), item('C')));
-    const former = formerOf(before);
+    const next = toBytes(catalog(item('A'), item('B', 'new'), item('C')));
+    const former = readFormer(before);
     const { maxAllVersions: versions, maxStoredBytes: storedBytes } = UPSTREAM_LIMITS;
     expect(readChangedEntries(next, 'c', former)).toBeDefined();
     expect(
@@ -147,13 +147,13 @@ describe('a changed catalog', () => {
   });
 
   it('is read completely if the stored entries are not those of the former copy', () => {
-    const former = formerOf(before);
-    const next = bytesOf(before);
+    const former = readFormer(before);
+    const next = toBytes(before);
     expect(readChangedEntries(next, 'c', former)).toBeDefined();
     expect(readChangedEntries(next, 'c', { ...former, entries: former.entries.slice(1) })).toBeUndefined();
     const [first, ...others] = former.entries;
     const renamed = { ...former, entries: [{ ...first!, kind: 'Other' }, ...others] };
-    const more = bytesOf(catalog(item('A'), item('B'), item('C', 'new'), item('D')));
+    const more = toBytes(catalog(item('A'), item('B'), item('C', 'new'), item('D')));
     const read = readChangedEntries(more, 'c', renamed);
     expect(read?.entries.map(({ facts }) => facts.kind)).toEqual(['A', 'C', 'D']);
   });

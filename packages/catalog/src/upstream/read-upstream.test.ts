@@ -3,9 +3,9 @@ import { renderCatalog, renderEntry } from '../render/render.js';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import { type ReadUpstream, readUpstreamCatalog, UPSTREAM_LIMITS } from './read-upstream.js';
 
-const bytesOf = (text: string) => new TextEncoder().encode(text);
-const read = (text: string) => readUpstreamCatalog(bytesOf(text), 'upstream.yaml');
-function entriesOf(text: string): ReadUpstream {
+const toBytes = (text: string) => new TextEncoder().encode(text);
+const read = (text: string) => readUpstreamCatalog(toBytes(text), 'upstream.yaml');
+function readEntries(text: string): ReadUpstream {
   const result = read(text);
   if ('problem' in result) throw new Error(result.problem);
   return result;
@@ -31,7 +31,7 @@ describe('an upstream catalog', () => {
     const definitions = [named('Peel'), named('Split', ['v1', 'v1beta1'])];
     for (const form of ['catalog.yaml', 'catalog.json', 'krmfunctioncatalog.yaml'] as const) {
       const text = [...renderCatalog(form, { name: 'vendor' }, definitions.map(renderEntry))].join('');
-      const { entries, invalid, invalidEntries } = entriesOf(text);
+      const { entries, invalid, invalidEntries } = readEntries(text);
       expect(entries.map(({ definition }) => definition)).toEqual(definitions);
       expect(entries.map(({ rendered }) => rendered)).toEqual(definitions.map(renderEntry));
       expect([invalid, invalidEntries]).toEqual([[], 0]);
@@ -39,14 +39,14 @@ describe('an upstream catalog', () => {
   });
 
   it('is read without the totals that only the next read needs', () => {
-    const read = entriesOf(catalog([named('Peel')]));
+    const read = readEntries(catalog([named('Peel')]));
     expect(Object.keys(read).sort()).toEqual(['entries', 'invalid', 'invalidEntries']);
   });
 
   it('can have the dialect of the KEP examples', () => {
     const { versions, ...rest } = named('Split');
     const { name, ...beside } = versions[0]!;
-    const { entries } = entriesOf(
+    const { entries } = readEntries(
       catalog([{ ...rest, ...beside, license: 'Apache 2.0', versions: [{ name }] }]),
     );
     expect(entries[0]!.definition.versions[0]).toEqual({ ...versions[0], license: 'Apache-2.0' });
@@ -61,9 +61,9 @@ describe('an upstream catalog', () => {
       runtime: { container: { image: 'banana.example/peel:v1.0.0' } },
     });
     const text = catalog([bare('Peel'), named('Split'), { ...bare('Cut'), runtime: {} }]);
-    expect(entriesOf(text)).toMatchObject({ entries: [{}], invalidEntries: 2 });
-    expect(entriesOf(text)).not.toHaveProperty('completed');
-    const result = readUpstreamCatalog(bytesOf(text), 'c', { defaults: { license: 'MIT' } });
+    expect(readEntries(text)).toMatchObject({ entries: [{}], invalidEntries: 2 });
+    expect(readEntries(text)).not.toHaveProperty('completed');
+    const result = readUpstreamCatalog(toBytes(text), 'c', { defaults: { license: 'MIT' } });
     expect(result).toMatchObject({
       entries: [
         { facts: { kind: 'Peel', publisher: 'banana.co', licenses: ['MIT'] } },
@@ -85,7 +85,7 @@ describe('an upstream catalog', () => {
   it('lists a hundred completed entries, and counts the rest', () => {
     const bare = (index: number) => ({ ...named(`Peel${index}`), publisher: undefined });
     const text = catalog(Array.from({ length: 150 }, (_, index) => bare(index)));
-    const result = readUpstreamCatalog(bytesOf(text), 'c', { defaults: {} });
+    const result = readUpstreamCatalog(toBytes(text), 'c', { defaults: {} });
     if ('problem' in result) throw new Error(result.problem);
     expect([result.completed!.length, result.completedEntries]).toEqual([100, 150]);
   });
@@ -102,7 +102,7 @@ describe('an upstream catalog', () => {
           versions: [functionVersion('v1', { runtime: { exec: { platforms: [{ ...platform, uri }] } } })],
         }),
       ]);
-      const { entries, invalid } = entriesOf(text);
+      const { entries, invalid } = readEntries(text);
       expect(invalid).toEqual([]);
       expect(entries[0]!.facts.versions[0]).toMatchObject({ references: [uri], unpinned: [] });
       expect(entries[0]!.rendered.yaml).not.toContain('sha256: ');
@@ -118,7 +118,7 @@ describe('an upstream catalog', () => {
         functionVersion('v1', { license: 'MIT' }),
       ],
     });
-    const [entry] = entriesOf(catalog([of])).entries;
+    const [entry] = readEntries(catalog([of])).entries;
     expect(entry!.facts).toEqual({
       group: 'example.com',
       kind: 'SetLabels',
@@ -152,7 +152,7 @@ describe('an upstream catalog', () => {
 describe('invalid entries', () => {
   it('are reported with reasons, and do not affect other entries', () => {
     const { publisher: _, ...anonymous } = named('Anonymous');
-    const { entries, invalid, invalidEntries } = entriesOf(
+    const { entries, invalid, invalidEntries } = readEntries(
       catalog([
         'no mapping',
         named('Good'),
@@ -184,7 +184,7 @@ describe('invalid entries', () => {
 
   it('do not include entries with lint warnings', () => {
     const schema = { openAPIV3Schema: { type: 'object', properties: { on: { type: 'bool' } } } };
-    const { entries, invalidEntries } = entriesOf(
+    const { entries, invalidEntries } = readEntries(
       catalog([
         { ...named('Split'), versions: [functionVersion('v1', { schema, usage: 'read the source' })] },
       ]),
@@ -193,7 +193,7 @@ describe('invalid entries', () => {
   });
 
   it('include repeated entries without a new API version', () => {
-    const { entries, invalid } = entriesOf(
+    const { entries, invalid } = readEntries(
       catalog([
         named('Split', ['v1'], 'first'),
         named('Split', ['v1', 'v2'], 'second'),
@@ -211,12 +211,12 @@ describe('invalid entries', () => {
   });
 
   it('are listed up to a limit, and counted', () => {
-    const { invalid, invalidEntries } = entriesOf(
+    const { invalid, invalidEntries } = readEntries(
       catalog(Array.from({ length: 250 }, () => 'x'.repeat(10_000))),
     );
     expect([invalid.length, invalidEntries]).toEqual([UPSTREAM_LIMITS.maxInvalidReported, 250]);
     const message = 'm'.repeat(5_000);
-    const told = entriesOf(catalog([{ ...named('Split'), [message]: 1, group: message }])).invalid[0]!;
+    const told = readEntries(catalog([{ ...named('Split'), [message]: 1, group: message }])).invalid[0]!;
     expect(told.message.length).toBeLessThanOrEqual(UPSTREAM_LIMITS.maxMessageLength);
     expect(told.group!.length).toBeLessThanOrEqual(253);
   });
@@ -224,7 +224,7 @@ describe('invalid entries', () => {
   it('include entries with invalid or too long text', () => {
     const surrogate = catalog([named('Split', ['v1'], 'MARK')]).replace('MARK', '\\ud800');
     const big = named('Big', ['v1'], 'x'.repeat(1_100_000));
-    const { entries, invalid } = entriesOf(surrogate.replace(/\]\}\}$/, `,${JSON.stringify(big)}]}}`));
+    const { entries, invalid } = readEntries(surrogate.replace(/\]\}\}$/, `,${JSON.stringify(big)}]}}`));
     expect(entries).toEqual([]);
     expect(invalid.map(({ entry }) => entry)).toEqual([0, 1]);
   });

@@ -22,7 +22,7 @@ const ended = (exitCode: number, output = '', stderr = ''): RunResult => ({
 const write = (value: JsonValue) => writeDocument(fromJson(value));
 
 /** A function as it should be, unless `change` breaks it: it sets an annotation. */
-function functionOf(change: (list: Any, text: string) => RunResult | undefined): Subject['run'] {
+function changeList(change: (list: Any, text: string) => RunResult | undefined): Subject['run'] {
   return async (input) => {
     const text = Buffer.from(input).toString();
     let list: Any;
@@ -43,7 +43,7 @@ function functionOf(change: (list: Any, text: string) => RunResult | undefined):
   };
 }
 
-const good = functionOf(() => undefined);
+const good = changeList(() => undefined);
 const subject = (run: Subject['run'], more: Partial<Subject> = {}): Subject => ({
   run,
   functionConfig: config('platform'),
@@ -62,7 +62,7 @@ function config(owner: string | undefined): JsonObject {
   };
 }
 
-async function checksOf(run: Subject['run'], more: Partial<Subject> = {}): Promise<Record<string, string>> {
+async function runChecks(run: Subject['run'], more: Partial<Subject> = {}): Promise<Record<string, string>> {
   const checks: Check[] = [];
   await checkConformance(subject(run, more), async (check) => void checks.push(check));
   expect(checks.map(({ name }) => name)).toEqual(CHECK_NAMES);
@@ -71,7 +71,7 @@ async function checksOf(run: Subject['run'], more: Partial<Subject> = {}): Promi
   );
 }
 const changing = (edit: (list: Any) => void) =>
-  functionOf((list) => {
+  changeList((list) => {
     if (list?.functionConfig?.owner === undefined) return undefined;
     edit(list);
     return ended(0, write(list));
@@ -79,7 +79,7 @@ const changing = (edit: (list: Any) => void) =>
 
 describe('conformance', () => {
   it('passes a function that does what it should', async () => {
-    const checks = await checksOf(good);
+    const checks = await runChecks(good);
     expect(checks).toEqual(Object.fromEntries(CHECK_NAMES.map((name) => [name, 'passed'])));
   });
 
@@ -157,13 +157,13 @@ describe('conformance', () => {
     [
       'json-input',
       'reads lines of YAML',
-      functionOf((_, text) => (text.startsWith('{') ? ended(1, '', 'expected apiVersion') : undefined)),
+      changeList((_, text) => (text.startsWith('{') ? ended(1, '', 'expected apiVersion') : undefined)),
       'for the same input as JSON, it exited with 1: expected apiVersion',
     ],
     [
       'v1beta1-input',
       'knows only v1',
-      functionOf((list) =>
+      changeList((list) =>
         list?.apiVersion.endsWith('v1beta1') ? ended(1, '', 'unknown version') : undefined,
       ),
       'for a ResourceList v1beta1, it exited with 1: unknown version',
@@ -195,7 +195,7 @@ describe('conformance', () => {
     [
       'function-config',
       'ignores its functionConfig',
-      functionOf((list) => {
+      changeList((list) => {
         if (list === undefined) return undefined;
         for (const item of list.items) item.metadata.annotations.owner = 'me';
         return ended(0, write({ ...list, results: [] }));
@@ -205,13 +205,13 @@ describe('conformance', () => {
     [
       'rejects-config',
       'takes every functionConfig',
-      functionOf((list) => (list === undefined ? undefined : ended(0, write(list)))),
+      changeList((list) => (list === undefined ? undefined : ended(0, write(list)))),
       'it exited with 0 for a functionConfig that its schema rejects (without `owner`)',
     ],
     [
       'rejects-config',
       'says nothing',
-      functionOf((list) =>
+      changeList((list) =>
         list?.functionConfig?.owner === undefined && list !== undefined ? ended(1) : undefined,
       ),
       'without an error result or a message on stderr',
@@ -219,7 +219,7 @@ describe('conformance', () => {
     [
       'rejects-input',
       'passes on what it cannot read',
-      functionOf((list, text) => (list === undefined ? ended(0, text) : undefined)),
+      changeList((list, text) => (list === undefined ? ended(0, text) : undefined)),
       'it exited with 0 for input that ends in the middle of a list',
     ],
     [
@@ -240,13 +240,13 @@ describe('conformance', () => {
     ],
   ];
   it.each(broken)('fails %s of a function that %s', async (name, _, run, reason) => {
-    const checks = await checksOf(run);
+    const checks = await runChecks(run);
     expect(checks[name]).toMatch(/^failed: /);
     expect(checks[name]).toContain(reason);
   });
 
   it('fails a function that was ended', async () => {
-    const checks = await checksOf(async () => {
+    const checks = await runChecks(async () => {
       throw new FunctionFailure('function f did not exit within 1 second', {
         stderr: nothing,
         stderrTruncated: false,
@@ -268,7 +268,7 @@ describe('conformance', () => {
   });
 
   it('uses the input of an example for a function that rejects the generated resources', async () => {
-    const run = functionOf((list) =>
+    const run = changeList((list) =>
       list?.items.some(({ kind }: JsonObject) => kind === 'Opening')
         ? ended(1, '', 'unknown kind')
         : undefined,
@@ -277,17 +277,17 @@ describe('conformance', () => {
       'apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {b: c}\n',
       { path: 'a.yaml' },
     );
-    expect((await checksOf(run))['resource-list']).toBe(
+    expect((await runChecks(run))['resource-list']).toBe(
       'failed: generated resources: it exited with 1: unknown kind',
     );
-    const checks = await checksOf(run, { inputs: [{ name: 'example basic', resources }] });
+    const checks = await runChecks(run, { inputs: [{ name: 'example basic', resources }] });
     expect(checks['resource-list']).toBe('passed');
     expect(checks.deterministic).toBe('passed');
     expect(checks.comments).toBe('skipped: the function rejects the generated resources');
   });
 
   it('does not ask for what the definition does not claim', async () => {
-    const checks = await checksOf(good, { idempotent: false, hasFields: false });
+    const checks = await runChecks(good, { idempotent: false, hasFields: false });
     expect(checks.idempotent).toBe('skipped: the definition does not claim it');
     expect(checks['function-config']).toBe('skipped: its functionConfig has no fields');
   });

@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = '#!/bin/sh\ncat\n';
 const tool = { path: 'tool', content: PROGRAM };
-const digestOf = (bytes: string | Buffer): Digest =>
+const sha256Digest = (bytes: string | Buffer): Digest =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 async function install(
@@ -35,7 +35,7 @@ async function install(
   const source = path.join(mkdtempSync(path.join(folder, 'source-')), 'download');
   const target = path.join(path.dirname(source), 'installed');
   writeFileSync(source, bytes);
-  const request = { file: source, sha256: digestOf(bytes), bin };
+  const request = { file: source, sha256: sha256Digest(bytes), bin };
   const installed = installExecutable(request, target, { ...EXECUTABLE_LIMITS, ...limits });
   const outcome = await installed.catch((error: unknown) => error as { code: string; message: string });
   // Nothing but the program, whatever happened.
@@ -65,7 +65,7 @@ describe('an executable', () => {
     const installed = await install(bytes);
     if (!('file' in installed)) throw installed;
     expect(readFileSync(installed.file, 'utf8')).toBe(PROGRAM);
-    expect(installed.sha256).toBe(digestOf(PROGRAM));
+    expect(installed.sha256).toBe(sha256Digest(PROGRAM));
     expect(statSync(installed.file).mode & 0o777).toBe(0o500);
     expect(statSync(path.dirname(installed.file)).mode & 0o777).toBe(0o700);
   });
@@ -91,7 +91,10 @@ describe('an executable', () => {
     for (const text of [PROGRAM, `${PROGRAM}# second\n`]) {
       const source = path.join(folder, 'again.source');
       writeFileSync(source, text);
-      const { file } = await installExecutable({ file: source, sha256: digestOf(text), bin: 'tool' }, target);
+      const { file } = await installExecutable(
+        { file: source, sha256: sha256Digest(text), bin: 'tool' },
+        target,
+      );
       expect(readFileSync(file, 'utf8')).toBe(text);
     }
   });
@@ -101,10 +104,10 @@ describe('an executable', () => {
     writeFileSync(source, `${PROGRAM}# changed\n`);
     const target = path.join(folder, 'changed.installed');
     await expect(
-      installExecutable({ file: source, sha256: digestOf(PROGRAM), bin: 'tool' }, target),
+      installExecutable({ file: source, sha256: sha256Digest(PROGRAM), bin: 'tool' }, target),
     ).rejects.toMatchObject({
       code: 'digest-mismatch',
-      message: `the digest of tool does not match: expected ${digestOf(PROGRAM)}, got ${digestOf(`${PROGRAM}# changed\n`)}`,
+      message: `the digest of tool does not match: expected ${sha256Digest(PROGRAM)}, got ${sha256Digest(`${PROGRAM}# changed\n`)}`,
     });
     expect(readdirSync(target)).toEqual([]);
   });
@@ -114,7 +117,7 @@ describe('an executable', () => {
     execFileSync('mkfifo', [pipe]);
     for (const file of [pipe, folder]) {
       await expect(
-        installExecutable({ file, sha256: digestOf(''), bin: 'tool' }, path.join(folder, 'none')),
+        installExecutable({ file, sha256: sha256Digest(''), bin: 'tool' }, path.join(folder, 'none')),
       ).rejects.toMatchObject({
         code: 'invalid-request',
         message: expect.stringContaining('not a regular file'),
@@ -134,7 +137,7 @@ describe('an executable', () => {
       [link, 'it is not a folder'],
     ] as const) {
       await expect(
-        installExecutable({ file: source, sha256: digestOf(PROGRAM), bin: 'tool' }, target),
+        installExecutable({ file: source, sha256: sha256Digest(PROGRAM), bin: 'tool' }, target),
       ).rejects.toMatchObject({
         code: 'untrusted',
         message: `cannot install executables in ${target}: ${reason}`,
@@ -365,7 +368,7 @@ describe('a hostile archive', () => {
     const source = path.join(folder, 'program');
     writeFileSync(source, PROGRAM);
     await expect(
-      installExecutable({ file: source, sha256: digestOf(PROGRAM), bin }, path.join(folder, 'never')),
+      installExecutable({ file: source, sha256: sha256Digest(PROGRAM), bin }, path.join(folder, 'never')),
     ).rejects.toMatchObject({ code: 'invalid-document' });
     expect(readdirSync(folder)).not.toContain('never');
   });

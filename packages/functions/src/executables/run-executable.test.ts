@@ -26,7 +26,7 @@ import { type ExecRun, runExecutable } from './run-executable.js';
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-functions-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const sample = fileURLToPath(new URL('../testing/sample-function.mjs', import.meta.url));
-const digestOf = (file: string): Digest =>
+const fileDigest = (file: string): Digest =>
   `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
 
 /** Installs a script under a name that no other process has. */
@@ -36,7 +36,7 @@ async function installScript(text: string): Promise<{ file: string; sha256: Dige
   const source = path.join(folder, `${marker}.source`);
   writeFileSync(source, text);
   const installed = await installExecutable(
-    { file: source, sha256: digestOf(source), bin: marker },
+    { file: source, sha256: fileDigest(source), bin: marker },
     path.join(folder, `${marker}.installed`),
   );
   return { ...installed, marker };

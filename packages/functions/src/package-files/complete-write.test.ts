@@ -46,7 +46,7 @@ function decided(journal: Journal = JOURNAL_OF_CHANGES) {
     ...change,
     ...(change.new === undefined || change.isCreated
       ? {}
-      : { inode: inodeOf(path.join(writeFolder, change.new)) }),
+      : { inode: readInode(path.join(writeFolder, change.new)) }),
     ...(change.old === undefined ? {} : { version: versionText(path.join(writeFolder, change.old)) }),
   }));
   const complete = { ...journal, changes };
@@ -58,10 +58,10 @@ function writeOwner(writeFolder: string, process: string): void {
   const owners = path.join(writeFolder, OWNER_FOLDER);
   rmSync(owners, { recursive: true, force: true });
   mkdirSync(owners);
-  writeFileSync(path.join(owners, `1.1.1.${process}`), inodeOf(writeFolder));
+  writeFileSync(path.join(owners, `1.1.1.${process}`), readInode(writeFolder));
 }
 
-const inodeOf = (place: string) => String(lstatSync(place, { bigint: true }).ino);
+const readInode = (place: string) => String(lstatSync(place, { bigint: true }).ino);
 
 /** What is done of a journal after so many of its changes. */
 const first = ({ folders, changes }: Journal, count: number): Journal => ({

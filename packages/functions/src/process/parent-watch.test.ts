@@ -59,7 +59,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Processes with a variable in their environment. */
-function processesOf(variable: string): string[] {
+function findProcesses(variable: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
       return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(variable);
@@ -108,7 +108,7 @@ describe('a killed krmhub', () => {
     });
     await once(krmhub, 'close');
     expect(printed).toBe('starts\nended\n');
-    await expect.poll(() => processesOf(mark)).toEqual([]);
+    await expect.poll(() => findProcesses(mark)).toEqual([]);
   });
 
   it('runs a cleanup until there is something to clean up, and none that has ended', async () => {
@@ -122,7 +122,7 @@ describe('a killed krmhub', () => {
     const mark = randomUUID();
     const other = start(CLEAN, ['-c', script, 'sh', second], { ENDS: 'true', MARK: mark });
     await once(other, 'close');
-    await expect.poll(() => processesOf(mark)).toEqual([]);
+    await expect.poll(() => findProcesses(mark)).toEqual([]);
     expect(existsSync(second)).toBe(false);
   });
 });

@@ -28,11 +28,11 @@ spec:
 # end
 `;
 
-const commentsOf = (node: ResourceNode): unknown[] => [
+const listComments = (node: ResourceNode): unknown[] => [
   node.kind,
   node.value,
   [node.head, node.line, node.foot],
-  ...node.content.map(commentsOf),
+  ...node.content.map(listComments),
 ];
 
 it.each(['document', 'root'])('gives a model its comments back: %s', (which) => {
@@ -40,14 +40,14 @@ it.each(['document', 'root'])('gives a model its comments back: %s', (which) => 
   const model = which === 'document' ? document : document.content[0]!;
   const kept = keepComments(model);
   const again = readDocument(writeDocument(model).replace(/#/g, '# changed'), 'a.yaml')!;
-  expect(commentsOf(restoreComments(again, kept))).toEqual(commentsOf(model));
+  expect(listComments(restoreComments(again, kept))).toEqual(listComments(model));
 });
 
 it('leaves a model as it is that does not match', () => {
   const kept = keepComments(readDocument('a: 1 # b\n', 'a.yaml')!);
   const other = readDocument('a: 1 # c\nd: 2\n', 'a.yaml')!;
-  const before = commentsOf(other);
-  expect(commentsOf(restoreComments(other, kept))).toEqual(before);
+  const before = listComments(other);
+  expect(listComments(restoreComments(other, kept))).toEqual(before);
 });
 
 it('keeps texts and comments of a resource without its model', () => {
@@ -55,7 +55,7 @@ it('keeps texts and comments of a resource without its model', () => {
   // The text does not tell that it is a comment of the value.
   model.content[0]!.content.at(-1)!.foot = '# below the value';
   const one = new Resource(readBody(model, 'wide'), { path: 'a.yaml', index: 0, packagePath: '' });
-  const state = () => [one.text(), itemText(one, 1, false), commentsOf(one.node())];
+  const state = () => [one.text(), itemText(one, 1, false), listComments(one.node())];
   const before = state();
   one.body.dropModel();
   expect(one.node()).not.toBe(one.node());

@@ -5,7 +5,7 @@ import { type ConfigField, describeConfig } from './describe.js';
 import { exampleConfig } from './example.js';
 import { FURTHER_RULES } from './rules.js';
 
-function definitionOf(openAPIV3Schema: JsonObject): FunctionDefinition {
+function createDefinition(openAPIV3Schema: JsonObject): FunctionDefinition {
   return {
     group: 'fn.acme.example',
     names: { kind: 'SetLabels' },
@@ -26,11 +26,11 @@ function definitionOf(openAPIV3Schema: JsonObject): FunctionDefinition {
 }
 
 const ofSpec = (spec: JsonObject): JsonObject => ({ type: 'object', properties: { spec } });
-const described = (schema: JsonObject) => describeConfig(definitionOf(schema), 'v1');
-const example = (schema: JsonObject) => exampleConfig(definitionOf(schema), 'v1');
+const described = (schema: JsonObject) => describeConfig(createDefinition(schema), 'v1');
+const example = (schema: JsonObject) => exampleConfig(createDefinition(schema), 'v1');
 
 /** The one field of a schema with one field, called `x`. */
-function fieldOf(schema: JsonObject, required = false): ConfigField {
+function readField(schema: JsonObject, required = false): ConfigField {
   const { fields } = described({
     type: 'object',
     ...(required ? { required: ['x'] } : {}),
@@ -70,8 +70,8 @@ describe('describeConfig', () => {
       [{ type: 'array' }, 'list'],
     ];
     for (const [schema, words] of types) {
-      expect(fieldOf(schema)).toMatchObject({ type: words });
-      expect(said(fieldOf(schema))).not.toContain(FURTHER_RULES);
+      expect(readField(schema)).toMatchObject({ type: words });
+      expect(said(readField(schema))).not.toContain(FURTHER_RULES);
     }
   });
 
@@ -121,33 +121,35 @@ describe('describeConfig', () => {
   });
 
   it('lists every restriction of a value', () => {
-    expect(said(fieldOf({ type: 'integer', minimum: 1, maximum: 9, multipleOf: 2 }))).toEqual([
+    expect(said(readField({ type: 'integer', minimum: 1, maximum: 9, multipleOf: 2 }))).toEqual([
       'from 1 to 9',
       'a multiple of 2',
     ]);
-    expect(said(fieldOf({ type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 }))).toEqual([
+    expect(said(readField({ type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 }))).toEqual([
       'more than 0',
       'at most 1',
     ]);
     expect(
-      said(fieldOf({ type: 'string', minLength: 1, maxLength: 63, pattern: '^"a"$', format: 'hostname' })),
+      said(readField({ type: 'string', minLength: 1, maxLength: 63, pattern: '^"a"$', format: 'hostname' })),
     ).toEqual(['format hostname', 'matches ^"a"$', '1 to 63 characters']);
-    expect(said(fieldOf({ type: 'string', enum: ['a', 'true', ''] }))).toEqual(['one of a "true" ""']);
-    expect(said(fieldOf({ type: 'string', enum: ['a'] }))).toEqual(['always a']);
-    expect(said(fieldOf({ type: 'array', items: {}, minItems: 1, maxItems: 1 }))).toEqual(['exactly 1 item']);
-    expect(said(fieldOf({ type: 'object', additionalProperties: true, maxProperties: 3 }))).toEqual([
+    expect(said(readField({ type: 'string', enum: ['a', 'true', ''] }))).toEqual(['one of a "true" ""']);
+    expect(said(readField({ type: 'string', enum: ['a'] }))).toEqual(['always a']);
+    expect(said(readField({ type: 'array', items: {}, minItems: 1, maxItems: 1 }))).toEqual([
+      'exactly 1 item',
+    ]);
+    expect(said(readField({ type: 'object', additionalProperties: true, maxProperties: 3 }))).toEqual([
       'at most 3 fields',
     ]);
     const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-    expect(said(fieldOf(open))).toEqual(['any fields']);
-    expect(said(fieldOf({ ...open, properties: { a: {} } }))).toEqual(['any other fields']);
+    expect(said(readField(open))).toEqual(['any fields']);
+    expect(said(readField({ ...open, properties: { a: {} } }))).toEqual(['any other fields']);
     expect(
-      said(fieldOf({ type: 'string', enum: Array.from({ length: 50 }, (_, index) => `v${index}`) }))[0],
+      said(readField({ type: 'string', enum: Array.from({ length: 50 }, (_, index) => `v${index}`) }))[0],
     ).toMatch(/ v39 \+10$/);
   });
 
   it('lists the rules for items of lists and maps', () => {
-    const field = fieldOf({
+    const field = readField({
       type: 'array',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['a', 'b'],
@@ -166,20 +168,25 @@ describe('describeConfig', () => {
 
   it('lists defaults, null, deprecation, and examples', () => {
     expect(
-      fieldOf({ type: 'boolean', default: false, nullable: true, description: 'Old.\n\nDeprecated: use y.' }),
+      readField({
+        type: 'boolean',
+        default: false,
+        nullable: true,
+        description: 'Old.\n\nDeprecated: use y.',
+      }),
     ).toMatchObject({
       default: 'false',
       nullable: true,
       deprecated: true,
     });
-    expect(fieldOf({ type: 'object', properties: { a: {} }, default: { a: ['x', 1] } }).default).toBe(
+    expect(readField({ type: 'object', properties: { a: {} }, default: { a: ['x', 1] } }).default).toBe(
       '{"a": ["x", 1]}',
     );
-    expect(said(fieldOf({ type: 'string', example: 'yes' }))).toEqual(['for example "yes"']);
+    expect(said(readField({ type: 'string', example: 'yes' }))).toEqual(['for example "yes"']);
   });
 
   it('lists CEL rules with their messages', () => {
-    const field = fieldOf({
+    const field = readField({
       type: 'object',
       properties: { a: {}, b: {} },
       'x-kubernetes-validations': [{ rule: 'has(self.a)', message: 'a is needed' }, { rule: 'self.b > 1' }],
@@ -207,9 +214,9 @@ describe('describeConfig', () => {
       [{ not: { required: ['a', 'b'] } }, 'never all of a b'],
     ];
     for (const [choice, words] of choices) {
-      expect(said(fieldOf({ type: 'object', properties, ...choice }))).toEqual([words]);
+      expect(said(readField({ type: 'object', properties, ...choice }))).toEqual([words]);
     }
-    const merged = fieldOf({
+    const merged = readField({
       type: 'object',
       properties,
       allOf: [{ required: ['c'] }, { properties: { a: { minLength: 2 } }, allOf: [{ minProperties: 1 }] }],
@@ -233,10 +240,10 @@ describe('describeConfig', () => {
       { 'x-kubernetes-validations': ['self'] },
       { allOf: ['no schema'] },
     ];
-    for (const schema of more) expect(said(fieldOf(schema))).toContain(FURTHER_RULES);
-    expect(said(fieldOf({ type: 'bool' }))).toEqual(['has a type that OpenAPI does not define: bool']);
+    for (const schema of more) expect(said(readField(schema))).toContain(FURTHER_RULES);
+    expect(said(readField({ type: 'bool' }))).toEqual(['has a type that OpenAPI does not define: bool']);
     expect(said(described({ properties: { kind: { enum: ['Other'] } } }))).toEqual([FURTHER_RULES]);
-    expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
+    expect(said(readField({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
   });
 
   it('omits apiVersion, kind, and metadata', () => {
@@ -265,8 +272,8 @@ describe('describeConfig', () => {
   });
 
   it('rejects an unknown API version, and lists the known ones', () => {
-    expect(() => describeConfig(definitionOf({}), 'v2')).toThrowError(KrmhubError);
-    expect(() => exampleConfig(definitionOf({}), 'v2')).toThrowError(/has no version v2/);
+    expect(() => describeConfig(createDefinition({}), 'v2')).toThrowError(KrmhubError);
+    expect(() => exampleConfig(createDefinition({}), 'v2')).toThrowError(/has no version v2/);
   });
 });
 
@@ -417,7 +424,7 @@ describe('a hostile schema', () => {
   };
 
   it.each(Object.keys(schemas))('is bounded: %s', (name) => {
-    const definition = definitionOf(schemas[name]!);
+    const definition = createDefinition(schemas[name]!);
     const before = process.cpuUsage();
     const description = describeConfig(definition, 'v1');
     const made = exampleConfig(definition, 'v1');

@@ -6,9 +6,9 @@ import { lintDefinition } from '../lint/lint-definition.js';
 import { readYaml } from '../yaml/index.js';
 import { type ConvertOptions, convertDocument } from './convert.js';
 
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const toBytes = (text: string) => new TextEncoder().encode(text);
 function convert(text: string, options: Partial<ConvertOptions> = {}) {
-  const { documents, diagnostics } = readYaml(bytesOf(text), { file: 'f.yaml' });
+  const { documents, diagnostics } = readYaml(toBytes(text), { file: 'f.yaml' });
   expect(diagnostics).toEqual([]);
   return documents.flatMap((document) => convertDocument(document, { file: 'f.yaml', ...options }));
 }
@@ -175,7 +175,7 @@ ${more}    name: v1
     runtime: {${runtime}}
 `;
   const severe = (text: string) => {
-    const { documents, diagnostics } = lint(bytesOf(text), { file: 'f.yaml' });
+    const { documents, diagnostics } = lint(toBytes(text), { file: 'f.yaml' });
     expect(documents).toHaveLength(1);
     return diagnostics.filter(({ code }) => code.startsWith('dialect/'));
   };
@@ -217,7 +217,7 @@ ${more}    name: v1
         'dialect/dropped-field spec.versions[0].runtime.container.envs',
       ]),
     );
-    const { documents } = lint(bytesOf(text), { file: 'f.yaml' });
+    const { documents } = lint(toBytes(text), { file: 'f.yaml' });
     expect(documents[0]).toMatchObject({
       definition: {
         versions: [{ runtime: { container: { requireNetwork: true, requireStorageMount: true } } }],

@@ -353,7 +353,7 @@ const ELSEWHERE = [
   'placeholder/marked',
 ];
 
-function draftOf(text: string): Draft {
+function readDraft(text: string): Draft {
   const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), {
     file: 'fn.yaml',
     limits: {},
@@ -372,7 +372,7 @@ function draftOf(text: string): Draft {
 
 function found(text: string, ruleset: LintRuleset = 'registry'): Diagnostic[] {
   // Nothing contradicts the release of the good definition.
-  return runRules([...RULES, otherRelease('1.2.3')], draftOf(text), ruleset);
+  return runRules([...RULES, otherRelease('1.2.3')], readDraft(text), ruleset);
 }
 
 const line = ({ code, severity, range, message }: Diagnostic): string =>

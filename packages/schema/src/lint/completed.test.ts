@@ -6,11 +6,11 @@ import type { FunctionDefinition, JsonObject } from '../documents/definition.js'
 import { lint } from './lint.js';
 import { readCatalog } from './read-catalog.js';
 
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const toBytes = (text: string) => new TextEncoder().encode(text);
 const completed = (text: string, defaults = {}) =>
-  lint(bytesOf(text), { file: 'c.yaml', complete: defaults });
+  lint(toBytes(text), { file: 'c.yaml', complete: defaults });
 const strict = (text: string, ruleset: 'registry' | 'kep' = 'registry') =>
-  lint(bytesOf(text), { file: 'c.yaml', ruleset });
+  lint(toBytes(text), { file: 'c.yaml', ruleset });
 function functions(result: ReturnType<typeof lint>): FunctionDefinition[] {
   return result.documents.flatMap((document) =>
     document.kind === 'KRMFunctionDefinition' ? [document.definition] : document.catalog.functions,
@@ -276,10 +276,10 @@ describe('completion', () => {
 
   it('lists the completed fields of an upstream entry', () => {
     const text = STORIES[2]![1];
-    expect(readCatalog(bytesOf(text), 'c')).toMatchObject({
+    expect(readCatalog(toBytes(text), 'c')).toMatchObject({
       entries: [{ problem: expect.any(String) }, {}, {}],
     });
-    const read = readCatalog(bytesOf(text), 'c', { defaults: { license: 'MIT', publisher: 'Fruit Co' } });
+    const read = readCatalog(toBytes(text), 'c', { defaults: { license: 'MIT', publisher: 'Fruit Co' } });
     if ('problem' in read) throw new Error(read.problem);
     expect(read.entries).toHaveLength(3);
     for (const one of read.entries) {

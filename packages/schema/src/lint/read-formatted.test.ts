@@ -4,7 +4,7 @@ import { type SourceFile, writeSourceFiles } from '../documents/source-files.js'
 import { type CatalogEntry, readCatalog } from './read-catalog.js';
 import { readFormatted } from './read-formatted.js';
 
-const bytesOf = (text: string) => new TextEncoder().encode(text);
+const toBytes = (text: string) => new TextEncoder().encode(text);
 const metadata = (name: string, more = '') => `image: registry.example.com/fn/${name}${more}
 description: What ${name} does
 sourceURL: https://github.com/example-org/functions/tree/main/${name}
@@ -18,7 +18,7 @@ function read(
   format: ConvertSource = 'kpt-metadata',
   more: Partial<Parameters<typeof readFormatted>[2]> = {},
 ) {
-  const bytes = typeof files === 'string' ? bytesOf(files) : writeSourceFiles(files);
+  const bytes = typeof files === 'string' ? toBytes(files) : writeSourceFiles(files);
   return readFormatted(bytes, 'theirs', { format, ...more });
 }
 const entries = (result: ReturnType<typeof readFormatted>): CatalogEntry[] =>
@@ -207,17 +207,17 @@ spec:
 
 it('reports the format of a file that is not a catalog', () => {
   const list = JSON.stringify({ version: '1', functions: [{ image: 'example.com/a' }] });
-  expect(readCatalog(bytesOf(list), 'theirs')).toEqual({
+  expect(readCatalog(toBytes(list), 'theirs')).toEqual({
     problem: expect.stringMatching(/^this is a kpt function list; .*; set `format: kpt-list` in the recipe$/),
   });
   const porch = 'apiVersion: config.porch.kpt.dev/v1alpha1\nkind: FunctionConfig\n';
-  expect(readCatalog(bytesOf(`${porch}---\n${porch}`), 'theirs')).toEqual({
+  expect(readCatalog(toBytes(`${porch}---\n${porch}`), 'theirs')).toEqual({
     problem: 'it contains 2 documents, expected one; set `format: porch` in the recipe',
   });
 });
 
 it('rejects a catalog with too many entries before it reads them', () => {
-  const bytes = bytesOf(
+  const bytes = toBytes(
     'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: [1, 2]}\n',
   );
   expect(readCatalog(bytes, 'theirs', { maxEntries: 1 })).toEqual({

@@ -135,15 +135,15 @@ describe('documents of other tools', () => {
       DEFINITION.replace(/^apiVersion: .*\n/m, ''),
       'apiVersion: config.kubernets.io/v1alpha1\nkind: Catalog\n',
     ];
-    const codesOf = (document: string) => {
+    const listCodes = (document: string) => {
       const { diagnostics, skipped } = run(`${document}---\n${DEFINITION}`, {
         skipForeign: true,
       });
       return [diagnostics.map(({ code }) => code), skipped];
     };
-    for (const document of unknown) expect(codesOf(document)).toEqual([['dialect/unknown-document'], 0]);
+    for (const document of unknown) expect(listCodes(document)).toEqual([['dialect/unknown-document'], 0]);
     for (const document of misspelled)
-      expect(codesOf(document)).toEqual([['dialect/misspelled-document'], 0]);
+      expect(listCodes(document)).toEqual([['dialect/misspelled-document'], 0]);
   });
 
   it('do not hide problems of the definitions in the same file', () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SOURCE_LIMITS } from '../limits.js';
 import { gitEnvironment, type Remote } from './environment.js';
 
-function environmentOf(remote: Remote, more: { sshAgentSocket?: string } = {}) {
+function createEnvironment(remote: Remote, more: { sshAgentSocket?: string } = {}) {
   return gitEnvironment({
     folder: '/tmp/x',
     userAgent: 'krmhub/test',
@@ -13,7 +13,7 @@ function environmentOf(remote: Remote, more: { sshAgentSocket?: string } = {}) {
 }
 
 /** What git reads as its configuration. */
-function configurationOf(environment: Record<string, string>): [string, string][] {
+function readConfiguration(environment: Record<string, string>): [string, string][] {
   return Array.from({ length: Number(environment.GIT_CONFIG_COUNT) }, (_, at) => [
     environment[`GIT_CONFIG_KEY_${at}`]!,
     environment[`GIT_CONFIG_VALUE_${at}`]!,
@@ -21,14 +21,14 @@ function configurationOf(environment: Record<string, string>): [string, string][
 }
 
 it('pins the name and sends credentials to one origin', () => {
-  const environment = environmentOf({
+  const environment = createEnvironment({
     url: new URL('https://vendor.example:8443/x.git'),
     protocol: 'https',
     port: 8443,
     address: '2606:4700::1',
     credentials: { token: 'abc' },
   });
-  expect(configurationOf(environment)).toEqual(
+  expect(readConfiguration(environment)).toEqual(
     expect.arrayContaining([
       ['http.curloptResolve', 'vendor.example:8443:[2606:4700::1]'],
       ['http.https://vendor.example:8443/.extraHeader', 'Authorization: Bearer abc'],
@@ -47,7 +47,7 @@ it('pins the name and sends credentials to one origin', () => {
 
 it('pins the address of ssh, and checks the host key by name', () => {
   const remote = { protocol: 'ssh', address: '192.0.2.1' } as const;
-  const usual = environmentOf({ ...remote, url: new URL('ssh://git@vendor.example/x.git'), port: 22 });
+  const usual = createEnvironment({ ...remote, url: new URL('ssh://git@vendor.example/x.git'), port: 22 });
   expect(usual.GIT_SSH_COMMAND).toMatch(/^ssh -F \/dev\/null /);
   for (const option of [
     'HostName=192.0.2.1',
@@ -60,7 +60,7 @@ it('pins the address of ssh, and checks the host key by name', () => {
   }
   expect(usual).not.toHaveProperty('SSH_AUTH_SOCK');
   const url = new URL('ssh://git@vendor.example:2222/x.git');
-  const other = environmentOf({ ...remote, url, port: 2222 }, { sshAgentSocket: '/run/agent' });
+  const other = createEnvironment({ ...remote, url, port: 2222 }, { sshAgentSocket: '/run/agent' });
   expect(other.GIT_SSH_COMMAND).toContain("-o 'HostKeyAlias=[vendor.example]:2222'");
   expect(other.SSH_AUTH_SOCK).toBe('/run/agent');
 });

@@ -37,13 +37,15 @@ function parseEntries(text: string): SnapshotEntry[] {
 }
 
 function entryDifferences(ours: readonly SnapshotEntry[], theirs: readonly SnapshotEntry[]): string[] {
-  const nameOf = ({ group, kind }: SnapshotEntry) => `${group}/${kind}`;
+  const functionKey = ({ group, kind }: SnapshotEntry) => `${group}/${kind}`;
   const describe = ({ versions }: SnapshotEntry) =>
     versions
       .map(({ name, source, release, definition }) => `${name} from ${source} ${release ?? ''} ${definition}`)
       .join(', ');
-  const mine = new Map(ours.filter(({ versions }) => versions.length > 0).map((one) => [nameOf(one), one]));
-  const other = new Map(theirs.map((one) => [nameOf(one), one]));
+  const mine = new Map(
+    ours.filter(({ versions }) => versions.length > 0).map((one) => [functionKey(one), one]),
+  );
+  const other = new Map(theirs.map((one) => [functionKey(one), one]));
   const differences: string[] = [];
   for (const name of [...new Set([...mine.keys(), ...other.keys()])].sort()) {
     const [here, there] = [mine.get(name), other.get(name)];

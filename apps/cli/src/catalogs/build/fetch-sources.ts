@@ -153,7 +153,8 @@ function readSource(
     found: verifySource(bundles, artifact, trust),
     now,
   });
-  if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message, hintOf(judged.refused));
+  if ('refused' in judged)
+    throw new KrmhubError('untrusted', judged.refused.message, signedAsHint(judged.refused));
   const read = readUpstreamCatalog(bytes, name, catalog);
   if ('problem' in read)
     throw new KrmhubError('invalid-document', `${catalog.url} is not a catalog: ${read.problem}`);
@@ -175,7 +176,7 @@ function readSource(
 }
 
 /** Says how a recipe names a catalog whose address has another name. */
-function hintOf({ signedAs }: { signedAs?: string }): { hint?: string } {
+function signedAsHint({ signedAs }: { signedAs?: string }): { hint?: string } {
   return signedAs === undefined
     ? {}
     : {

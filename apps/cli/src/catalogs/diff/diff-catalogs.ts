@@ -93,16 +93,16 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   if (pin === undefined) requireNoLimits(io, `catalog ${name}`, catalogUrl(client.url, name));
   // Of two snapshots, the limits are about the newer one.
   const { snapshotLimits: _, ...unlimited } = io;
-  const readerOf = (snapshot: string | undefined, by: Io) =>
+  const pinnedReader = (snapshot: string | undefined, by: Io) =>
     pin && new PinnedCatalogReader(by, client, name, pin, snapshot === undefined ? {} : { snapshot });
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.skipped.length > 0) {
     await printLine(io, `skipped withdrawn snapshots: ${chosen.skipped.join(', ')}`);
   }
   const sides = {
-    before: await readSnapshot(client, name, chosen.from, readerOf(chosen.from, unlimited)),
+    before: await readSnapshot(client, name, chosen.from, pinnedReader(chosen.from, unlimited)),
     // The list of snapshots is not signed: that the newest one is the newest, only its signature says.
-    after: await readSnapshot(client, name, chosen.to, readerOf(to, io)),
+    after: await readSnapshot(client, name, chosen.to, pinnedReader(to, io)),
   };
   if (pin === undefined) await reportUnverified(io, client, name);
   return sides;

@@ -34,7 +34,7 @@ const lines = () =>
     .split('\n')
     .map((line) => line.trim());
 const value = (text: string) => readYaml(new TextEncoder().encode(text), { file: '' }).documents[0]!.value;
-const statusOf = (name = 'app/Kptfile') => (value(pack.read(name)) as { status?: unknown }).status;
+const readStatus = (name = 'app/Kptfile') => (value(pack.read(name)) as { status?: unknown }).status;
 const render = (...args: string[]) => pack.fn(['render', 'app', '--allow-package-exec', ...args]);
 
 describe('a step of a Kptfile of kpt 1.0', () => {
@@ -70,7 +70,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
     expect(io.err()).toContain(
       `configRef: resource /ConfigMap "${/name: (\w+)/.exec(reference)![1]}" ${message}`,
     );
-    expect(statusOf()).toMatchObject({
+    expect(readStatus()).toMatchObject({
       conditions: [{ reason: 'RenderFailed' }],
       renderStatus: {
         mutationSteps: [{ exec: 'cat', exitCode: 1, executionError: expect.stringContaining(message) }],
@@ -155,7 +155,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
       { step: 'yes' },
       { step: 'no', skipped: true, passed: true },
     ]);
-    expect(statusOf()).toMatchObject({
+    expect(readStatus()).toMatchObject({
       renderStatus: {
         mutationSteps: [
           {
@@ -190,7 +190,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
     pack = await fnPackage({ 'app/Kptfile': pipeline(`  mutators:\n  - exec: cat\n    when: '${when}'\n`) });
     const io = await render();
     expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining(message)]);
-    expect(statusOf() !== undefined).toBe(isRun);
+    expect(readStatus() !== undefined).toBe(isRun);
     expect(io.err()).not.toContain('Use has(…)');
   });
 
@@ -216,7 +216,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
     expect(io.exitCode, io.err()).toBe(0);
     expect(io.err()).toContain(`[RUNNING] "${registry}/fns/set-labels:v0.2.10"`);
     expect(asked.some((url) => url.startsWith('/v2/fns/set-labels/tags/list'))).toBe(true);
-    expect(statusOf()).toMatchObject({
+    expect(readStatus()).toMatchObject({
       renderStatus: { mutationSteps: [{ image: `${registry}/fns/set-labels:v0.2.10` }] },
     });
     const none = {
@@ -299,7 +299,7 @@ describe('a Kptfile of kpt 1.0', () => {
           ? 'Partially executed 2 function(s) in 2 package(s).'
           : 'Partially executed 1 function(s) in 1 package(s).',
       );
-      expect(statusOf()).toMatchObject({ renderStatus: { errorSummary: './fail.sh: exit code 3' } });
+      expect(readStatus()).toMatchObject({ renderStatus: { errorSummary: './fail.sh: exit code 3' } });
     },
   );
 
@@ -311,7 +311,7 @@ describe('a Kptfile of kpt 1.0', () => {
     const io = await render();
     expect(io.exitCode).not.toBe(0);
     const error = expect.stringMatching(/^unexpected function error: .*no\.sh/);
-    expect(statusOf()).toEqual({
+    expect(readStatus()).toEqual({
       conditions: [
         {
           type: 'Rendered',
@@ -338,18 +338,18 @@ describe('a Kptfile of kpt 1.0', () => {
     });
     const refused = await pack.fn(['render', 'app']);
     expect(refused.exitCode).toBe(4);
-    expect(statusOf()).toMatchObject({
+    expect(readStatus()).toMatchObject({
       conditions: [
         { message: expect.stringMatching(/^pkg\.render: pkg app\/sub:\n\tpipeline\.run: must run with /) },
       ],
       renderStatus: { mutationSteps: [{ exec: './fail.sh', exitCode: 1 }] },
     });
     await render();
-    expect(statusOf()).toMatchObject({
+    expect(readStatus()).toMatchObject({
       conditions: [{ message: 'pkg.render: pkg app/sub:\n\tpipeline.run: already handled error' }],
     });
     // Only the package that was named has a status.
-    expect(statusOf('app/sub/Kptfile')).toBeUndefined();
+    expect(readStatus('app/sub/Kptfile')).toBeUndefined();
     expect(pack.read('app/Kptfile').startsWith(`${KPTFILE}# end\n`)).toBe(true);
   });
 
@@ -365,7 +365,7 @@ describe('a Kptfile of kpt 1.0', () => {
     const after = pack.read('app/Kptfile');
     expect(after.startsWith(text)).toBe(true);
     expect(after).not.toMatch(/[^\r]\n/);
-    expect(statusOf()).toMatchObject({ conditions: [{ status: 'True' }] });
+    expect(readStatus()).toMatchObject({ conditions: [{ status: 'True' }] });
     const again = await render('-o', 'json');
     expect(JSON.parse(again.out()).changes).toEqual([]);
     expect(pack.read('app/Kptfile')).toBe(after);

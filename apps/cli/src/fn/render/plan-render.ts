@@ -56,9 +56,9 @@ export async function planRender(
         one.steps.push(await planStep(fn, one, { root: files.folder, isFixed }, session));
       } catch (error) {
         if (!(error instanceof KrmhubError) || session.signal.aborted) throw error;
-        if (failed === undefined) session.progress.recordFailure(recordOf(fn, one, error));
+        if (failed === undefined) session.progress.recordFailure(describeFailure(fn, one, error));
         failed ??= { fn, one };
-        throw inPipeline(`${path.posix.join(one.display, KPTFILE)}: ${placeOf(fn)}`, error);
+        throw inPipeline(`${path.posix.join(one.display, KPTFILE)}: ${fieldPath(fn)}`, error);
       }
     });
   } catch (error) {
@@ -92,29 +92,29 @@ async function readPackages(io: WorkingFolder, name: string, files: Package): Pr
   const folders = new Set(kptfiles.keys());
   const own = new Map<string, Resource[]>([...folders].map((folder) => [folder, []]));
   const root = path.basename(files.folder);
-  const displayOf = (folder: string) => path.posix.join(root, folder) || '.';
+  const displayPath = (folder: string) => path.posix.join(root, folder) || '.';
   for (const resource of files.resources) {
     // A Kptfile belongs to the package that it makes.
     const folder = nearestPackage(resource.path, folders);
     const inside = folder === '' ? resource.path : resource.path.slice(folder.length + 1);
-    own.get(folder)!.push(resource.at({ path: inside, packagePath: displayOf(folder) }));
+    own.get(folder)!.push(resource.at({ path: inside, packagePath: displayPath(folder) }));
   }
   const tree = packageTree([...folders]);
   const order = kptfiles.get('')!.isBreadthFirst ? levelOrder(tree) : renderOrder(tree);
   return order.map((node) => ({
     node,
     kptfile: kptfiles.get(node.path)!,
-    display: displayOf(node.path),
+    display: displayPath(node.path),
     relative: path.join(path.relative(io.cwd, path.resolve(io.cwd, name)), node.path) || '.',
     resources: own.get(node.path)!,
     steps: [],
   }));
 }
 
-function recordOf(fn: PipelineFunction, { display }: PlannedPackage, { message }: KrmhubError) {
+function describeFailure(fn: PipelineFunction, { display }: PlannedPackage, { message }: KrmhubError) {
   const { image, exec, when, name } = fn;
   return {
-    name: image ?? exec ?? name ?? placeOf(fn),
+    name: image ?? exec ?? name ?? fieldPath(fn),
     package: display,
     type: fn.field === 'mutators' ? ('mutator' as const) : ('validator' as const),
     ...defined({ step: name, image, exec, when }),
@@ -122,7 +122,7 @@ function recordOf(fn: PipelineFunction, { display }: PlannedPackage, { message }
   };
 }
 
-function placeOf({ field, index }: PipelineFunction): string {
+function fieldPath({ field, index }: PipelineFunction): string {
   return `pipeline.${field}[${index}]`;
 }
 

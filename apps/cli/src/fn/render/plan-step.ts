@@ -30,7 +30,7 @@ export async function planStep(
   session: FnSession,
 ): Promise<FnStep> {
   const { settings } = session;
-  const config = configOf(fn, owner.resources, owner.display);
+  const config = findConfig(fn, owner.resources, owner.display);
   const folder = path.join(root, owner.node.path);
   const runnable = await findFunction(fn, { config, owner, folder, isFixed }, session);
   const { when, name } = fn;
@@ -44,7 +44,7 @@ export async function planStep(
     isSelective: fn.selectors.length > 0 || fn.exclude.length > 0 || fn.resourceFileRegexp !== undefined,
     allowEmpty: settings.allowEmpty,
     ...selection(fn, owner, path.basename(root)),
-    ...defined({ condition: when === undefined ? undefined : conditionOf(fn, when) }),
+    ...defined({ condition: when === undefined ? undefined : compileCondition(fn, when) }),
     ...functionConfig(fn, owner.display, config),
     ...defined({ configFile: config === undefined ? undefined : path.join(folder, config.path) }),
   };
@@ -117,7 +117,7 @@ function selection(fn: PipelineFunction, { display }: PlannedPackage, base: stri
   };
 }
 
-function conditionOf(
+function compileCondition(
   { field, index }: Pick<PipelineFunction, 'field' | 'index'>,
   when: string,
 ): NonNullable<FnStep['condition']> {
@@ -158,11 +158,11 @@ function functionConfig(
     };
   }
   if (configPath === undefined) return {};
-  return { functionConfig: (resources) => (configOf(fn, resources, display) ?? config)?.text() };
+  return { functionConfig: (resources) => (findConfig(fn, resources, display) ?? config)?.text() };
 }
 
 /** The functionConfig among resources; undefined if there is none, or not only one. */
-function configOf(
+function findConfig(
   { configPath, configRef }: PipelineFunction,
   resources: readonly Resource[],
   display: string,

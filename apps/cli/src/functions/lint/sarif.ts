@@ -79,8 +79,8 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
           ruleId: diagnostic.code,
           ruleIndex: indexes.get(diagnostic.code),
           level: LEVEL[diagnostic.severity],
-          message: { text: messageOf(diagnostic) },
-          locations: [locationOf(diagnostic, options.cwd)],
+          message: { text: formatMessage(diagnostic) },
+          locations: [formatLocation(diagnostic, options.cwd)],
           partialFingerprints: { 'krmhubFinding/v1': fingerprint(diagnostic, options.cwd, seen) },
         })),
       },
@@ -109,11 +109,11 @@ function ruleUrl(rulesUrl: string, code: string): string {
   return url.href;
 }
 
-function messageOf({ message, hint }: Diagnostic): string {
+function formatMessage({ message, hint }: Diagnostic): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-function locationOf({ file, path: field, range }: Diagnostic, cwd: string): object {
+function formatLocation({ file, path: field, range }: Diagnostic, cwd: string): object {
   return {
     physicalLocation: {
       artifactLocation: artifactLocation(file, cwd),

@@ -88,8 +88,8 @@ async function checkBundle(
       `Publish the signed release with --release ${signed.release}, or sign this one: ${sign}`,
     );
   }
-  const manifest = manifestOf(statement);
-  if (manifest === undefined || manifest === manifestOf(submissionStatement(submission, readme))) return;
+  const manifest = manifestDigest(statement);
+  if (manifest === undefined || manifest === manifestDigest(submissionStatement(submission, readme))) return;
   if (readme !== undefined)
     throw refused('does not sign this README', `Sign it again: ${sign} --readme README`);
   throw refused(
@@ -99,7 +99,7 @@ async function checkBundle(
 }
 
 /** Returns the digest of the manifest of a release in a statement, which covers the README. */
-function manifestOf(statement: Statement): string | undefined {
+function manifestDigest(statement: Statement): string | undefined {
   return statement.subject.find(({ name }) => name === MANIFEST_SUBJECT)?.digest.sha256;
 }
 

@@ -158,14 +158,14 @@ async function namesToInstall(
   kinds: readonly string[] | undefined,
   onInvalid: (error: KrmhubError) => void,
 ): Promise<PluginName[]> {
-  if (kinds === undefined) return (await resolver.list(onInvalid)).map(nameOf);
+  if (kinds === undefined) return (await resolver.list(onInvalid)).map(pickName);
   const full = kinds.map(fullName);
   if (full.every((one): one is PluginName => one !== undefined)) return full;
   const invalid: KrmhubError[] = [];
   const listed = await resolver.list((error) => invalid.push(error));
   const found = kinds.flatMap((kind) => {
     const matching = listed.filter((one) => isNamed(one, kind));
-    if (matching.length > 0) return matching.map(nameOf);
+    if (matching.length > 0) return matching.map(pickName);
     // Its entry may be among those that cannot be used.
     for (const error of invalid) onInvalid(error);
     throw new KrmhubError('not-found', escapeControls(`no catalog has the kind ${kind}`), {
@@ -189,7 +189,7 @@ function isNamed({ apiVersion, kind }: ListedKind, text: string): boolean {
   return parts[0] === group && (parts.length === 2 ? isGroup(parts[0] ?? '') : parts[1] === version);
 }
 
-function nameOf({ apiVersion, kind }: PluginName): PluginName {
+function pickName({ apiVersion, kind }: PluginName): PluginName {
   return { apiVersion, kind };
 }
 

@@ -51,7 +51,7 @@ export async function installedPlugins(folder: string): Promise<InstalledPlugin[
 export async function findPlugin(file: string): Promise<InstalledPlugin | undefined> {
   const record = await readRecord(file);
   if (record === undefined) return undefined;
-  const digest = await digestOf(file);
+  const digest = await hashFile(file);
   const state = digest === undefined ? 'missing' : digest === record.plugin ? 'installed' : 'foreign';
   return { file, record, state };
 }
@@ -59,7 +59,7 @@ export async function findPlugin(file: string): Promise<InstalledPlugin | undefi
 /** Throws `conflict` unless a plugin may be written: nothing is there, or what krmhub wrote. */
 export async function requireOwn(file: string, name: PluginName): Promise<InstalledPlugin | undefined> {
   const plugin = await findPlugin(file);
-  if (plugin === undefined ? (await digestOf(file)) === undefined : plugin.state !== 'foreign') return plugin;
+  if (plugin === undefined ? (await hashFile(file)) === undefined : plugin.state !== 'foreign') return plugin;
   const what = plugin === undefined ? 'was not installed by krmhub' : 'changed after the installation';
   throw new KrmhubError('conflict', escapeControls(`cannot install ${formatPlugin(name)}: ${file} ${what}`), {
     hint: 'To replace the file, use --force.',
@@ -97,14 +97,14 @@ export async function removeUnusedExecutables(
   folder: string,
   former: readonly PluginRecord[],
 ): Promise<void> {
-  const used = new Set((await installedPlugins(folder)).flatMap(({ record }) => digestsOf(record)));
+  const used = new Set((await installedPlugins(folder)).flatMap(({ record }) => listDigests(record)));
   for (const pin of former.flatMap(({ pins }) => pins)) {
     if (pin.executable !== undefined && !used.has(pin.executable.digest))
       await removeExecutable(io, pin.executable);
   }
 }
 
-function digestsOf({ pins }: PluginRecord): Digest[] {
+function listDigests({ pins }: PluginRecord): Digest[] {
   return pins.flatMap(({ executable }) => (executable === undefined ? [] : [executable.digest]));
 }
 
@@ -143,7 +143,7 @@ async function subfolders(folder: string): Promise<string[]> {
   }
 }
 
-async function digestOf(file: string): Promise<Digest | undefined> {
+async function hashFile(file: string): Promise<Digest | undefined> {
   try {
     return sha256(await readFile(file));
   } catch (error) {

@@ -58,7 +58,7 @@ export function readRequest(config: Uint8Array | string, stdin: string): PluginR
  * its own configuration as the only item, which kustomize drops from the output.
  */
 export function resourceList({ functionConfig, documents }: PluginRequest): Uint8Array {
-  const items = documents.length === 0 ? [copyOf(functionConfig)] : documents.map(({ item }) => item);
+  const items = documents.length === 0 ? [copyMap(functionConfig)] : documents.map(({ item }) => item);
   items.forEach((item, index) => {
     for (const name of INDEX) setAnnotation(item, name, String(index));
   });
@@ -83,7 +83,7 @@ export function readResponse(output: Uint8Array, request: PluginRequest, name: s
   const list = readYamlTree(output, what);
   const { documents, stdin } = request;
   const used = new Set<number>();
-  const pieces = itemsOf(list, what).map((item, at) => {
+  const pieces = readItems(list, what).map((item, at) => {
     if (item.kind !== 'map') {
       throw new KrmhubError('invalid-document', `cannot read ${what}: items[${at}] is not an object`);
     }
@@ -101,7 +101,7 @@ export function readResponse(output: Uint8Array, request: PluginRequest, name: s
   return isUnchanged ? stdin : pieces.map(({ text }) => text).join('---\n');
 }
 
-function itemsOf(list: YamlNode | undefined, what: string): YamlNode[] {
+function readItems(list: YamlNode | undefined, what: string): YamlNode[] {
   const items = yamlField(list, 'items');
   if (items?.kind === 'list') return items.items;
   // Emitters write `items: null` for an empty list.
@@ -114,10 +114,10 @@ function plain(value: string): { kind: 'scalar'; value: string; plain: true } {
 }
 
 /** Deep enough for `setAnnotation`. */
-function copyOf(node: YamlMap): YamlMap {
+function copyMap(node: YamlMap): YamlMap {
   return {
     ...node,
-    entries: node.entries.map(([key, value]) => [key, value.kind === 'map' ? copyOf(value) : value]),
+    entries: node.entries.map(([key, value]) => [key, value.kind === 'map' ? copyMap(value) : value]),
   };
 }
 

@@ -72,13 +72,13 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
     printData(io, options.output, { folder, plugins: [...outcomes, ...failed] }, async () => undefined);
   if (options.dryRun === true) {
     await printLine(io, `would update ${changed.length} of ${selected.length} plugins`);
-    return report(updates.map((update) => outcomeOf(update, 'outdated')));
+    return report(updates.map((update) => describeOutcome(update, 'outdated')));
   }
   const outcomes: Outcome[] = [];
   for (const update of updates) {
     try {
       await applyUpdate(io, update, options);
-      outcomes.push(outcomeOf(update, 'updated'));
+      outcomes.push(describeOutcome(update, 'updated'));
     } catch (error) {
       outcomes.push(await reportFailure(io, update.plugin, error));
       io.exitCode = FINDINGS;
@@ -94,7 +94,7 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
   await report(outcomes);
 }
 
-function outcomeOf({ plugin, changes }: Update, changed: 'updated' | 'outdated'): Outcome {
+function describeOutcome({ plugin, changes }: Update, changed: 'updated' | 'outdated'): Outcome {
   return {
     function: plugin.record.function,
     outcome: changes.length > 0 ? changed : 'unchanged',

@@ -16,10 +16,11 @@ export async function findKustomize(
   { env, cwd }: Environment & WorkingFolder,
   given?: string,
 ): Promise<Kustomize> {
-  if (given?.includes('/') === true) return { file: path.resolve(cwd, given), command: [commandOf(given)] };
+  if (given?.includes('/') === true)
+    return { file: path.resolve(cwd, given), command: [buildSubcommand(given)] };
   for (const name of given === undefined ? ['kustomize', 'kubectl'] : [given]) {
     const file = await findProgram(name, env);
-    if (file !== undefined) return { file, command: [commandOf(name)] };
+    if (file !== undefined) return { file, command: [buildSubcommand(name)] };
   }
   throw given === undefined
     ? new KrmhubError('not-found', 'neither kustomize nor kubectl is on PATH', {
@@ -30,6 +31,6 @@ export async function findKustomize(
       });
 }
 
-function commandOf(name: string): string {
+function buildSubcommand(name: string): string {
   return path.basename(name).startsWith('kubectl') ? 'kustomize' : 'build';
 }

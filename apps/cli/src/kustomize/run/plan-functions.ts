@@ -48,7 +48,7 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   const warned = new Set<string>();
   return planAll(listed.entries(), async ([index, one]) => {
     context.signal.throwIfAborted();
-    const place = placeOf(io, one);
+    const place = configPlace(io, one);
     if (one.request.inline !== undefined) {
       requireInlineAllowed(placeText(place), one.request.inline, context.args);
     }
@@ -96,7 +96,7 @@ async function planResolved(io: Io, planning: Planning, context: PlanContext): P
   const resolution = await context.resolver.resolve(listed.request);
   const unchecked = await checkListed(io, listed, resolution);
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
-  const key = keyOf(resolution);
+  const key = resolutionKey(resolution);
   for (const warning of resolution.warnings) {
     const known = `${key} ${warning}`;
     if (!warned.has(known)) await printWarning(io, escapeControls(aboutText(place, warning)));
@@ -121,7 +121,7 @@ async function planResolved(io: Io, planning: Planning, context: PlanContext): P
   };
 }
 
-function keyOf({ apiVersion, kind, catalog, runtime }: Resolution): string {
+function resolutionKey({ apiVersion, kind, catalog, runtime }: Resolution): string {
   return JSON.stringify([apiVersion, kind, catalog?.reference, runtime]);
 }
 
@@ -137,7 +137,7 @@ function validating({ field }: ListedFunction, run: PlannedFunction['run']): Pla
   };
 }
 
-function placeOf(io: WorkingFolder, listed: ListedFunction): ConfigPlace {
+function configPlace(io: WorkingFolder, listed: ListedFunction): ConfigPlace {
   const { line, request } = listed;
   return {
     position: `${displayListed(io, listed).file}:${line}`,

@@ -43,7 +43,7 @@ export class YamlFile {
 
   /** The name of an entry at the top level as it is written: like Go's JSON, kustomize reads any case. */
   #written(document: number, key: string): string {
-    const keys = this.#mapping(document, []).items.map(keyOf);
+    const keys = this.#mapping(document, []).items.map(keyText);
     return keys.find((one) => one?.toLowerCase() === key.toLowerCase()) ?? key;
   }
 
@@ -51,22 +51,22 @@ export class YamlFile {
   remove(document: number, name: string): void {
     const mapping = this.#mapping(document, []);
     const key = this.#written(document, name);
-    const at = mapping.items.findIndex((entry) => keyOf(entry) === key);
+    const at = mapping.items.findIndex((entry) => keyText(entry) === key);
     if (at === -1) return;
-    const start = startOf(mapping.items[at]!);
+    const start = keyStart(mapping.items[at]!);
     const next = mapping.items[at + 1];
     const previous = mapping.items[at - 1];
     if (next !== undefined) {
-      const end = startOf(next);
+      const end = keyStart(next);
       const indent = mapping.flow === true ? '' : ' '.repeat(this.#column(end));
       const removed = this.#lineBreaks(start, end);
       this.#change(start, end, removed === '' ? '' : removed + indent);
     } else if (mapping.flow === true && previous !== undefined) {
-      const from = endOf(previous);
-      const end = endOf(mapping.items[at]!);
+      const from = entryEnd(previous);
+      const end = entryEnd(mapping.items[at]!);
       this.#change(from, end, this.#lineBreaks(from, end));
     } else {
-      const end = endOf(mapping.items[at]!);
+      const end = entryEnd(mapping.items[at]!);
       const isAlone = previous === undefined && mapping.flow !== true;
       this.#change(start, end, (isAlone ? '{}' : '') + this.#lineBreaks(start, end));
     }
@@ -95,10 +95,15 @@ export class YamlFile {
   setList(document: number, name: string, items: readonly string[]): void {
     const mapping = this.#mapping(document, []);
     const key = this.#written(document, name);
-    const entry = mapping.items.find((item) => keyOf(item) === key);
+    const entry = mapping.items.find((item) => keyText(item) === key);
     const text = `${JSON.stringify(key)}: ${JSON.stringify(items)}`;
     if (entry === undefined) this.#add(mapping, [text]);
-    else this.#change(startOf(entry), endOf(entry), text + this.#lineBreaks(startOf(entry), endOf(entry)));
+    else
+      this.#change(
+        keyStart(entry),
+        entryEnd(entry),
+        text + this.#lineBreaks(keyStart(entry), entryEnd(entry)),
+      );
     (this.#expected[document] as Record<string, Data>)[key] = [...items];
   }
 
@@ -128,12 +133,12 @@ export class YamlFile {
   #merge(mapping: Mapping, strings: Strings): void {
     const missing: string[] = [];
     for (const [key, value] of Object.entries(strings)) {
-      const entry = mapping.items.find((item) => keyOf(item) === key) as Entry | undefined;
+      const entry = mapping.items.find((item) => keyText(item) === key) as Entry | undefined;
       // JSON is YAML in block style and in flow style.
       if (entry === undefined) missing.push(`${JSON.stringify(key)}: ${JSON.stringify(value)}`);
       else if (typeof value === 'string' || isNull(entry.value)) this.#setValue(entry, JSON.stringify(value));
       else if (isMap(entry.value)) this.#merge(entry.value as Mapping, value);
-      else throw this.#uneditable(`${key} is not a mapping`, startOf(entry));
+      else throw this.#uneditable(`${key} is not a mapping`, keyStart(entry));
     }
     if (missing.length > 0) this.#add(mapping, missing);
   }
@@ -146,7 +151,7 @@ export class YamlFile {
       this.#change(at, at, entries.join(', ') + (first === undefined ? '' : ', '));
       return;
     }
-    const at = startOf(first);
+    const at = keyStart(first);
     if (first.srcToken?.start?.some(({ type }) => /^(?:explicit-key-ind|anchor|tag)$/.test(type)) === true)
       throw this.#uneditable('its first key has an anchor, a tag, or a question mark', at);
     const lineBreak = `${this.#text.includes('\r\n') ? '\r\n' : '\n'}${' '.repeat(this.#column(at))}`;
@@ -160,9 +165,9 @@ export class YamlFile {
       return;
     }
     if (found !== null && (found as { anchor?: string }).anchor !== undefined)
-      throw this.#uneditable('it has an anchor', startOf(entry));
+      throw this.#uneditable('it has an anchor', keyStart(entry));
     const colon = entry.srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
-    if (colon === undefined) throw this.#uneditable('a key has no colon', startOf(entry));
+    if (colon === undefined) throw this.#uneditable('a key has no colon', keyStart(entry));
     this.#change(colon.offset + 1, colon.offset + 1, ` ${value}`);
   }
 
@@ -225,15 +230,15 @@ function plainData(document: Document.Parsed): Data {
   return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: DOCUMENT_LIMITS.maxAliases }))) as Data;
 }
 
-function keyOf({ key }: Pair): string | undefined {
+function keyText({ key }: Pair): string | undefined {
   return isScalar(key) && typeof key.value === 'string' ? key.value : undefined;
 }
 
-function startOf({ key }: Pair<Node, Node | null>): number {
+function keyStart({ key }: Pair<Node, Node | null>): number {
   return key.range![0];
 }
 
-function endOf(entry: Pair<Node, Node | null>): number {
+function entryEnd(entry: Pair<Node, Node | null>): number {
   const { key, value, srcToken } = entry as Entry;
   const colon = srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
   const afterColon = colon === undefined ? key.range![1] : colon.offset + 1;

@@ -54,17 +54,17 @@ export class Cache {
 
   /** Path of a blob, whether it exists or not. Nothing at this path is verified. */
   blobPath(digest: Digest): string {
-    return path.join(this.folder, 'blobs', 'sha256', hexOf(digest));
+    return path.join(this.folder, 'blobs', 'sha256', hexDigest(digest));
   }
 
   /** Path of the index of a document, whether it exists or not. */
   indexPath(document: Digest): string {
-    return path.join(this.folder, 'index', hexOf(document));
+    return path.join(this.folder, 'index', hexDigest(document));
   }
 
   /** Returns the size of a blob, which is not verified; undefined if the cache has none. */
   sizeOfBlob(digest: Digest): Promise<number | undefined> {
-    return sizeOf(this.blobPath(digest));
+    return fileSize(this.blobPath(digest));
   }
 
   /** Returns the bytes with this digest; undefined if the cache has none, or more than `maxBytes`. */
@@ -106,7 +106,7 @@ export class Cache {
     const digest = sha256(bytes);
     const file = this.blobPath(digest);
     // Rewriting an existing file would be wasted, but it may be damaged: only its size is compared.
-    if ((await sizeOf(file)) !== bytes.byteLength) await this.#write(file, bytes);
+    if ((await fileSize(file)) !== bytes.byteLength) await this.#write(file, bytes);
     return digest;
   }
 
@@ -184,7 +184,7 @@ export class Cache {
   }
 
   #recordPath(kind: RecordKind, name: string): string {
-    return path.join(this.folder, kind, `${hexOf(sha256(name))}.json`);
+    return path.join(this.folder, kind, `${hexDigest(sha256(name))}.json`);
   }
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {
@@ -236,7 +236,7 @@ async function checkOwner(folder: string): Promise<void> {
 
 async function readIfExists(file: string, maxBytes: number): Promise<Uint8Array | undefined> {
   try {
-    const size = await sizeOf(file);
+    const size = await fileSize(file);
     return size === undefined || size > maxBytes ? undefined : await readFile(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
@@ -244,7 +244,7 @@ async function readIfExists(file: string, maxBytes: number): Promise<Uint8Array 
   }
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
+async function fileSize(file: string): Promise<number | undefined> {
   try {
     const status = await stat(file);
     return status.isFile() ? status.size : undefined;
@@ -258,6 +258,6 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-function hexOf(digest: Digest): string {
+function hexDigest(digest: Digest): string {
   return digest.slice('sha256:'.length);
 }

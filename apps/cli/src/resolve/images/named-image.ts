@@ -93,7 +93,7 @@ export async function resolveInline(
   // Most runs pin no image.
   const { pinRuntime } = await import('@krmhub/catalog/resolve/pin-runtime');
   const isTagged = parseImageReference(inline.image).ok;
-  const image = isTagged ? inline.image : await newestOf(io, inline.image, offline);
+  const image = isTagged ? inline.image : await findNewest(io, inline.image, offline);
   const plan = pinRuntime({ container: { image } });
   if (plan.type === 'refused') throw new KrmhubError(plan.code, escapeControls(plan.reason));
   // Without a digest, there is nothing to plan but the question.
@@ -103,7 +103,7 @@ export async function resolveInline(
 }
 
 /** The image with the newest tag that `REPOSITORY:CONSTRAINT` allows. */
-async function newestOf(io: Environment, image: string, offline: boolean): Promise<string> {
+async function findNewest(io: Environment, image: string, offline: boolean): Promise<string> {
   const repository = imageRepository(image);
   if (repository === image || !parseImageReference(repository).ok) return image;
   const { newestImage } = await import('./newest-image.js');

@@ -19,11 +19,11 @@ import { describeReference, type NamedCatalog } from '../references/parse-catalo
 import type { SearchContext, SearchedFunction } from '../search-context.js';
 import {
   type CatalogVersion,
+  chooseVersion,
   type Located,
   onlyDigests,
   registryRelease,
   versionInSnapshot,
-  versionOf,
 } from './locked-entry.js';
 import { findSeen, rememberAbsent, rememberSeen, wasAbsent } from './seen-functions.js';
 
@@ -49,7 +49,7 @@ export async function checkLocked(
   const opened = await context.open(catalog);
   const found = await opened.reader.find(parseFunction(request));
   refuse(judgeLockedCatalog(state, found.state));
-  const now = await versionOf(found, request);
+  const now = await chooseVersion(found, request);
   const { trustedBy, warnings } = opened;
   if (now === undefined) {
     await checkEarlier(context, trust, request, located);
@@ -182,7 +182,7 @@ export async function checkSearchedBefore(
   if (found === undefined) return;
   const state = lock.catalog(catalog.reference);
   if (state !== undefined) refuse(judgeLockedCatalog(state, found.state));
-  if ((await versionOf(found, request)) === undefined) return rememberAbsent(context, name);
+  if ((await chooseVersion(found, request)) === undefined) return rememberAbsent(context, name);
   const serial = state?.serial;
   const isLater = serial !== undefined && (found.state.serial ?? 0) > serial;
   if (isLater && (await versionInSnapshot(context, trust, request, { catalog, serial })) === 'missing')

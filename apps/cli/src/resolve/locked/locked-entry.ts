@@ -32,7 +32,7 @@ export interface CatalogVersion {
 }
 
 /** Returns the API version of a catalog that a request resolves to. */
-export async function versionOf(
+export async function chooseVersion(
   found: FoundFunction,
   request: SearchedFunction,
 ): Promise<CatalogVersion | undefined> {
@@ -70,7 +70,7 @@ export async function versionInSnapshot(
     const snapshot = parseCatalog(context.io, { text, folder: context.io.cwd });
     const { reader } = await openCatalog(context, { grants }, snapshot);
     try {
-      return (await versionOf(await reader.find(parseFunction(request)), request)) ?? 'missing';
+      return (await chooseVersion(await reader.find(parseFunction(request)), request)) ?? 'missing';
     } finally {
       await reader.close();
     }

@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { OptionTrust } from '../open/catalog-trust.js';
 import type { SearchContext, SearchedFunction } from '../search-context.js';
 import type { CatalogVersion, Located } from './locked-entry.js';
-import { onlyDigests, registryRelease, versionInSnapshot, versionOf } from './locked-entry.js';
+import { chooseVersion, onlyDigests, registryRelease, versionInSnapshot } from './locked-entry.js';
 import { findSeenSchema } from './seen-functions.js';
 
 /**
@@ -51,7 +51,7 @@ async function versionNow(
   { catalog }: Located,
 ): Promise<CatalogVersion | undefined> {
   const { reader } = await context.open(catalog);
-  return versionOf(await reader.find(parseFunction(request)), request);
+  return chooseVersion(await reader.find(parseFunction(request)), request);
 }
 
 /** What runs is known without the schema, so that a server that cannot be reached stops nothing. */

@@ -31,7 +31,7 @@ export async function openLocalFile(
 ): Promise<WholeDocument> {
   const handle = await openRegular(file);
   try {
-    const state = await stateOf(handle);
+    const state = await readState(handle);
     const known = await knownDigest(file, state, cache);
     if (known !== undefined) return wholeFile(file, known);
     const at = now().getTime();
@@ -39,7 +39,7 @@ export async function openLocalFile(
     const digest = sha256(bytes);
     // A file that was written while it was read, or just before, is read again next time.
     const isSettled =
-      sameState(state, await stateOf(handle)) &&
+      sameState(state, await readState(handle)) &&
       at - Number(BigInt(state.modified) / 1_000_000n) > RESOLVE_LIMITS.racyMilliseconds;
     await writer.write(async () => {
       if (isSettled) await cache.writeRecord('files', file, { ...state, digest });
@@ -133,7 +133,7 @@ async function readAll(handle: FileHandle, file: string, maxBytes: number): Prom
   throw new KrmhubError('too-large', escapeControls(`${file} is larger than ${maxBytes} bytes`));
 }
 
-async function stateOf(handle: FileHandle): Promise<FileState> {
+async function readState(handle: FileHandle): Promise<FileState> {
   const { size, mtimeNs, ctimeNs, ino } = await handle.stat({ bigint: true });
   return {
     size: Number(size),

@@ -60,7 +60,7 @@ export function parseCatalog(io: Environment, reference: CatalogReference): Name
   return {
     reference,
     address,
-    identity: identityOf(address),
+    identity: catalogIdentity(address),
     ...defined({ digest: suffix !== undefined && isDigest(suffix) ? suffix : undefined, registry }),
   };
 }
@@ -82,7 +82,7 @@ function absolute(address: SourceAddress, folder: string): SourceAddress {
   return address.type === 'file' ? { type: 'file', path: path.resolve(folder, address.path) } : address;
 }
 
-function identityOf(address: SourceAddress): string {
+function catalogIdentity(address: SourceAddress): string {
   const url = address.type === 'http' ? canonicalCatalogUrl(address.url) : undefined;
   return url ?? formatSourceAddress(address);
 }

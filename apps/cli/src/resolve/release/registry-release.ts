@@ -62,9 +62,9 @@ export async function readReleaseState(
     );
   }
   return {
-    ...reasonOf('yanked', value.yanked),
-    ...reasonOf('deprecated', value.deprecated),
-    ...replacementOf(value.deprecated),
+    ...readReason('yanked', value.yanked),
+    ...readReason('deprecated', value.deprecated),
+    ...readReplacement(value.deprecated),
   };
 }
 
@@ -72,12 +72,12 @@ export function formatRelease({ group, kind, release }: FunctionName & { release
   return `${group}/${kind}@${release}`;
 }
 
-function reasonOf(name: 'yanked' | 'deprecated', value: unknown): ReleaseState {
+function readReason(name: 'yanked' | 'deprecated', value: unknown): ReleaseState {
   const { reason } = (value ?? {}) as { reason?: unknown };
   return value === undefined ? {} : { [name]: typeof reason === 'string' ? reason : '(no reason)' };
 }
 
-function replacementOf(deprecated: unknown): ReleaseState {
+function readReplacement(deprecated: unknown): ReleaseState {
   const { replacement } = (deprecated ?? {}) as { replacement?: unknown };
   const { group, kind, releases } = (replacement ?? {}) as Partial<Record<keyof Replacement, unknown>>;
   if (typeof group !== 'string' || typeof kind !== 'string') return {};

@@ -85,11 +85,11 @@ export async function knownRegistries(
 /** Returns the registries of KRMHUB_REGISTRY, and of catalogs. Loads less than `knownRegistries`. */
 export function catalogRegistries(io: Environment & WorkingFolder, catalogs: readonly string[]): string[] {
   const own = io.env.KRMHUB_REGISTRY ?? '';
-  const urls = catalogs.flatMap((text) => registryOf(io, text) ?? []);
+  const urls = catalogs.flatMap((text) => findRegistry(io, text) ?? []);
   return [...new Set([...(own === '' ? [] : [own.replace(/\/+$/, '')]), ...urls])];
 }
 
-function registryOf(io: Environment & WorkingFolder, text: string): string | undefined {
+function findRegistry(io: Environment & WorkingFolder, text: string): string | undefined {
   try {
     return parseCatalog(io, { text, folder: io.cwd }).registry?.url;
   } catch (error) {

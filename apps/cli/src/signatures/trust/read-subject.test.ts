@@ -29,7 +29,7 @@ interface Layer {
 }
 
 /** What is read of an artifact with these layers. */
-async function subjectOf(
+async function findSubject(
   layers: readonly Layer[],
   {
     repository = 'team/x',
@@ -71,7 +71,7 @@ async function subjectOf(
 
 describe('the subject of an artifact', () => {
   it('is the definition in it, at its exact bytes', async () => {
-    const { subject, layer } = await subjectOf([{ text: DEFINITION }]);
+    const { subject, layer } = await findSubject([{ text: DEFINITION }]);
     expect(subject).toMatchObject({
       definitions: [NAME],
       definition: sha256(Buffer.from(DEFINITION)),
@@ -87,14 +87,14 @@ describe('the subject of an artifact', () => {
       kind: 'KRMFunctionDefinition',
       spec: { group: 'example.com', names: { kind: 'SetLabels' } },
     });
-    const { subject } = await subjectOf([{ text: json, mediaType: 'text/plain' }], {
+    const { subject } = await findSubject([{ text: json, mediaType: 'text/plain' }], {
       artifactType: 'application/x',
     });
     expect(subject.definitions).toEqual([NAME]);
   });
 
   const disguised = (text: string | Uint8Array, more: Partial<Layer> = {}) =>
-    subjectOf([{ text, mediaType: 'application/octet-stream', ...more }], {
+    findSubject([{ text, mediaType: 'application/octet-stream', ...more }], {
       artifactType: 'application/x',
     });
 
@@ -157,7 +157,7 @@ describe('the subject of an artifact', () => {
 
   it('does not depend on a README', async () => {
     const readme = { text: '# Labels\n\n- kind: KRMFunctionDefinition: {[\n', mediaType: 'text/markdown' };
-    const { subject } = await subjectOf([{ text: DEFINITION }, readme]);
+    const { subject } = await findSubject([{ text: DEFINITION }, readme]);
     expect([subject.definitions, subject.unreadable]).toEqual([[NAME], undefined]);
   });
 
@@ -167,7 +167,7 @@ describe('the subject of an artifact', () => {
       [{ text: `${DEFINITION}---\n${second}` }],
       [{ text: DEFINITION }, { text: second, mediaType: 'text/plain' }],
     ]) {
-      const { subject, layer } = await subjectOf(layers);
+      const { subject, layer } = await findSubject(layers);
       expect([subject.definitions.length, subject.definition, layer]).toEqual([2, undefined, undefined]);
     }
   });
@@ -179,12 +179,12 @@ describe('the subject of an artifact', () => {
     ['a group that is not a string', { text: DEFINITION.replace('example.com', '[example.com]') }],
     ['too much', { text: DEFINITION, size: DOCUMENT_LIMITS.maxDefinitionBytes + 1 }],
   ])('cannot be read where it is %s', async (_, layer) => {
-    expect((await subjectOf([layer])).subject.unreadable).toBeDefined();
+    expect((await findSubject([layer])).subject.unreadable).toBeDefined();
   });
 
   it('has the release of its tag, otherwise of its manifest', async () => {
     const release = async (tag: string, version?: string) =>
-      (await subjectOf([{ text: DEFINITION }], { tag, ...(version === undefined ? {} : { version }) }))
+      (await findSubject([{ text: DEFINITION }], { tag, ...(version === undefined ? {} : { version }) }))
         .subject.release;
     expect(await release('v1.2', '9.9.9')).toEqual({ name: '1.2.0', by: 'user' });
     expect(await release('stable', 'v9.9.9')).toEqual({ name: '9.9.9', by: 'artifact' });
@@ -194,7 +194,7 @@ describe('the subject of an artifact', () => {
 
   it('knows whether its repository belongs to a function', async () => {
     const of = async (repository: string) =>
-      (await subjectOf([{ text: DEFINITION }], { repository })).subject.repository;
+      (await findSubject([{ text: DEFINITION }], { repository })).subject.repository;
     expect(await of('functions/example.com/setlabels')).toEqual({ group: 'example.com', kind: 'setlabels' });
     expect(await of('mirror/functions/example.com/setlabels')).toBeUndefined();
     expect(await of('functions/example.com')).toBeUndefined();

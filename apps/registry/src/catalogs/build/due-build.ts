@@ -30,7 +30,7 @@ export async function dueBuild(
 }
 
 /** Returns the sources of a catalog. Most recipes have none that are upstream catalogs, and so no rows of them. */
-export async function sourcesOf(store: SourceReader, catalog: CatalogRecord): Promise<SourceRecord[]> {
+export async function readSources(store: SourceReader, catalog: CatalogRecord): Promise<SourceRecord[]> {
   return mayHaveSources(catalog) ? store.sources(catalog.name) : [];
 }
 

@@ -29,7 +29,7 @@ import { RwLock } from '../../workers/locks/rw-lock.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
 import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-builder.js';
-import { dueBuild, sourcesOf } from './due-build.js';
+import { dueBuild, readSources } from './due-build.js';
 
 interface Failure {
   error: unknown;
@@ -252,7 +252,7 @@ export class SnapshotBuilder implements CatalogBuilder {
         }
       }
       if (this.#large.has(catalog.name)) continue;
-      const sources = await sourcesOf(store, catalog);
+      const sources = await readSources(store, catalog);
       const failure = this.#failures.get(catalog.name);
       // Do not serve a catalog that lacks a source which was never synced.
       const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);

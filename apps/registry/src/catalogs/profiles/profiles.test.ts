@@ -30,7 +30,7 @@ afterEach(() => registry.close());
 
 const NEWEST = '/catalogs/default/catalog.yaml?profile=';
 const get = (path: string, headers: Record<string, string> = {}) => registry.request(path, { headers });
-const blobsOf = async () => {
+const listBlobs = async () => {
   const blobs = await openBlobFolder(dataPaths(registry.folder).profiles);
   const found: string[] = [];
   for await (const blob of blobs.list()) found.push(blob);
@@ -147,8 +147,8 @@ describe('a stored profile', () => {
     await store.recordProfile({ snapshot: key, profile: 'porch', revision, digest: old, report });
     const answer = await get(`${NEWEST}porch`);
     expect(await answer.text()).toContain('FunctionConfig');
-    expect(await blobsOf()).not.toContain(old);
-    expect(await blobsOf()).not.toContain(report);
+    expect(await listBlobs()).not.toContain(old);
+    expect(await listBlobs()).not.toContain(report);
   });
 
   it('is written again if its file is missing', async () => {
@@ -172,7 +172,7 @@ describe('a stored profile', () => {
     await registry.waitForCatalogs();
     expect((await get(`${NEWEST}porch`)).status).toBe(200);
     expect(await store.storedProfile(key, 'porch')).toBeUndefined();
-    expect(await blobsOf()).not.toContain(sha256(first));
+    expect(await listBlobs()).not.toContain(sha256(first));
     // It is written again on request.
     const old = '/catalogs/default/snapshots/3/catalog.yaml?profile=porch';
     const again = await get(old, { 'Accept-Encoding': 'gzip' });
@@ -219,7 +219,7 @@ describe('a profile after a takedown', () => {
     const reports = await Promise.all(
       PROFILES.map(async (profile) => (await get(`${old}/profiles/${profile}.json`)).text()),
     );
-    const before = await blobsOf();
+    const before = await listBlobs();
     for (const text of [...texts, ...reports]) expect(before).toContain(sha256(text));
     const { secret } = await registry.token({});
     const answer = await registry.request(
@@ -236,7 +236,7 @@ describe('a profile after a takedown', () => {
       expect([path, refused.status]).toEqual([path, 410]);
       expect(((await refused.json()) as Problem).takedowns).toHaveLength(1);
     }
-    const after = await blobsOf();
+    const after = await listBlobs();
     for (const text of [...texts, ...reports]) expect(after).not.toContain(sha256(text));
     for (const profile of PROFILES) {
       const newest = await get(NEWEST + profile);

@@ -100,10 +100,10 @@ export async function buildSegments(
   const hashes = await hasher.begin(header, size, isWhole ? undefined : { previous, firstChange });
   const segments = new ChangedSegments(store, hashes, build, before);
   let functions = isWhole ? 0 : previous.functions;
-  let at = indexOf(before, hashes.from, 0);
+  let at = findIndex(before, hashes.from, 0);
   for (const range of ranges) {
-    const start = indexOf(before, range.from, 0);
-    const end = indexOf(before, range.to, before.length);
+    const start = findIndex(before, range.from, 0);
+    const end = findIndex(before, range.to, before.length);
     await hashes.addKept(before.slice(at, start));
     if (!isWhole) await hashes.addReplaced(before.slice(start, end));
     for await (const { earlier, entry } of mergedEntries(store, build, { serial: serial + 1, range })) {
@@ -120,7 +120,7 @@ export async function buildSegments(
 }
 
 /** Returns the index of a segment by its name; `otherwise` if there is no name. */
-function indexOf(
+function findIndex(
   segments: readonly FunctionName[],
   name: FunctionName | undefined,
   otherwise: number,

@@ -16,7 +16,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { catalogHeader } from '../catalog-header.js';
 import { brotliDocument } from './brotli.js';
 import { gzipPieces, gzipSize } from './gzip-document.js';
-import { syntaxOf } from './syntax-hashes.js';
+import { renditionSyntax } from './syntax-hashes.js';
 
 /** Old snapshots whose sizes are remembered. */
 const MAX_SIZES = 1_000;
@@ -108,7 +108,7 @@ export class CatalogDocuments {
     if ((await this.#store.snapshot(snapshot.catalog, snapshot.serial))?.withdrawn !== undefined)
       return undefined;
     const frame = catalogFrame(rendition, catalogHeader(snapshot));
-    const syntax = syntaxOf(rendition);
+    const syntax = renditionSyntax(rendition);
     const remake = { store: this.#store, snapshot };
     return {
       size: gzipSize(frame, segments, syntax),
@@ -150,7 +150,7 @@ export class CatalogDocuments {
           : Buffer.byteLength(frame.head) +
             (snapshot.functions - 1) * Buffer.byteLength(frame.between) +
             Buffer.byteLength(frame.end);
-      this.#sizes.set(snapshot.digests[one], around + sum[syntaxOf(one)]);
+      this.#sizes.set(snapshot.digests[one], around + sum[renditionSyntax(one)]);
     }
     return this.#sizes.get(digest)!;
   }
@@ -200,7 +200,7 @@ async function* plainPieces(
 ): AsyncIterable<Uint8Array> {
   const { catalog, serial } = snapshot;
   const frame = catalogFrame(rendition, catalogHeader(snapshot));
-  const syntax: CatalogSyntax = syntaxOf(rendition);
+  const syntax: CatalogSyntax = renditionSyntax(rendition);
   const between = Buffer.from(frame.between);
   let lead: Uint8Array = Buffer.from(frame.head);
   let isEmpty = true;

@@ -108,7 +108,7 @@ class RunningHashes implements Hashes {
     this.#hashes =
       last === undefined
         ? { yaml: SyntaxHashes.of('yaml', header), json: SyntaxHashes.of('json', header) }
-        : copyOf(last.hashes);
+        : copyHashes(last.hashes);
   }
 
   add(step: HashedStep): Promise<void> {
@@ -140,7 +140,7 @@ class RunningHashes implements Hashes {
       return;
     }
     if (this.#bytesSinceLast >= INTERVAL_BYTES) {
-      this.#checkpoints.push({ name: { group, kind }, hashes: copyOf(this.#hashes) });
+      this.#checkpoints.push({ name: { group, kind }, hashes: copyHashes(this.#hashes) });
       this.#bytesSinceLast = 0;
     }
     for (const syntax of SYNTAXES) {
@@ -169,6 +169,6 @@ class RunningHashes implements Hashes {
   }
 }
 
-function copyOf({ yaml, json }: BothHashes): BothHashes {
+function copyHashes({ yaml, json }: BothHashes): BothHashes {
   return { yaml: yaml.copy(), json: json.copy() };
 }

@@ -89,11 +89,11 @@ async function hashNew(
     if (at === 1) await between();
     await hashes.add(name(kind), texts);
   }
-  return snapshotOf(await hashes.end());
+  return toSnapshot(await hashes.end());
 }
 
 /** Returns the snapshot with hashed documents. */
-const snapshotOf = (hashed: Awaited<ReturnType<CatalogHashes['end']>>) => ({
+const toSnapshot = (hashed: Awaited<ReturnType<CatalogHashes['end']>>) => ({
   ...hashed,
   catalog: HEADER.name,
   serial: 1,
@@ -121,14 +121,14 @@ describe.each([
     for (const { kind, texts } of changed) await hashes.add(name(kind), texts);
     await hashes.addKept([fourth!]);
     const hashed = await hashes.end();
-    expect(snapshotOf(hashed)).toEqual(await hashNew([before[0]!, ...changed, before[3]!], functions));
+    expect(toSnapshot(hashed)).toEqual(await hashNew([before[0]!, ...changed, before[3]!], functions));
     expect(hashed.digests['catalog.yaml']).not.toBe(previous.digests['catalog.yaml']);
 
     // A document without functions has another text.
     const all = await storeAll(before);
     const emptied = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
     await emptied.addReplaced(all);
-    expect(snapshotOf(await emptied.end())).toEqual(await hashNew([], functions));
+    expect(toSnapshot(await emptied.end())).toEqual(await hashNew([], functions));
   });
 
   it('continues from the last checkpoint before the first change', async () => {
@@ -143,7 +143,7 @@ describe.each([
     const again = await begin(hashed, 'Fd');
     expect(again.from).toEqual(name('Fd'));
     await again.addKept(stored.slice(3));
-    expect(snapshotOf(await again.end())).toEqual(hashed);
+    expect(toSnapshot(await again.end())).toEqual(hashed);
     expect((await begin(hashed, 'Fca')).from).toEqual(name('Fc'));
     expect((await begin(hashed, undefined)).from).toBeUndefined();
     const another = { ...hashed, digests: { ...hashed.digests, 'catalog.yaml': sha256('another') } };

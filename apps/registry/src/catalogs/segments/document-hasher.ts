@@ -18,7 +18,7 @@ import {
 } from './checkpoint-hasher.js';
 import type { StoredSegments } from './gzip-document.js';
 import type { HasherThread } from './hasher-thread.js';
-import { syntaxOf, withHead } from './syntax-hashes.js';
+import { renditionSyntax, withHead } from './syntax-hashes.js';
 
 /** Compressed bytes of segments that are read and decompressed in one step: a megabyte or two of text. */
 const STEP_BYTES = 262_144;
@@ -120,7 +120,7 @@ export class CatalogHashes {
     if (previous === undefined) return hashed;
     for (const rendition of SNAPSHOT_RENDITIONS) {
       const { head } = catalogFrame(rendition, catalogHeader(previous));
-      const read = withHead(head, replacedBodies[syntaxOf(rendition)]);
+      const read = withHead(head, replacedBodies[renditionSyntax(rendition)]);
       const facts = previous.documents?.[rendition];
       if (facts?.bytes === read.bytes && facts.crc32 === read.crc32) continue;
       throw new DamagedSegments(`the checksum of ${rendition} is not that of its segments`);

@@ -38,11 +38,13 @@ export class SyntaxHashes {
   }
 
   static of(syntax: CatalogSyntax, header: CatalogHeader): SyntaxHashes {
-    const documents = SNAPSHOT_RENDITIONS.filter((one) => syntaxOf(one) === syntax).map((rendition) => ({
-      rendition,
-      frame: catalogFrame(rendition, header),
-      hash: createHash('sha256'),
-    }));
+    const documents = SNAPSHOT_RENDITIONS.filter((one) => renditionSyntax(one) === syntax).map(
+      (rendition) => ({
+        rendition,
+        frame: catalogFrame(rendition, header),
+        hash: createHash('sha256'),
+      }),
+    );
     return new SyntaxHashes(documents, new Body());
   }
 
@@ -139,6 +141,6 @@ function joined(first: DocumentFacts, second: DocumentFacts): DocumentFacts {
 }
 
 /** Returns the syntax of a rendition. */
-export function syntaxOf(rendition: SnapshotRendition): CatalogSyntax {
+export function renditionSyntax(rendition: SnapshotRendition): CatalogSyntax {
   return rendition.endsWith('.yaml') ? 'yaml' : 'json';
 }

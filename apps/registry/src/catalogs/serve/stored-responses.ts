@@ -9,7 +9,12 @@ import type { EntryReader } from '@krmhub/catalog';
 import { clientAddress, readTrustedProxies, type TrustedProxySettings } from '../../http/client-address.js';
 import type { ResponseHead } from '../../http/negotiated-document.js';
 import type { PublicAddress } from '../../http/public-address.js';
-import { commonHeaders, DENY_ALL_POLICY, READ_HEADERS, requestIdOf } from '../../http/response-headers.js';
+import {
+  chooseRequestId,
+  commonHeaders,
+  DENY_ALL_POLICY,
+  READ_HEADERS,
+} from '../../http/response-headers.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import type { CatalogDocuments } from '../segments/catalog-documents.js';
@@ -160,7 +165,7 @@ function responseWriter(config: Deps['config'], log: Log): ResponseWriter {
   return (request, response, { route, count }, head, bytes) => {
     const { method = '', url } = request;
     const { status } = head;
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    const requestId = chooseRequestId(request.headers['x-request-id'] as string | undefined);
     head.fields ??= flatten(head);
     const { fields } = head;
     // node:http copies header fields immediately, so they can be reused for the next response.

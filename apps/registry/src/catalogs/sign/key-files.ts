@@ -72,7 +72,7 @@ export async function addKeyFile(
   { owner, hidden = false }: { owner?: Owner; hidden?: boolean } = {},
 ): Promise<RegistryKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
-  const key = keyOf(privateKey, validFrom.toISOString());
+  const key = createKey(privateKey, validFrom.toISOString());
   try {
     await makeFolder(folder, 0o700);
     await writeDurably(path.join(folder, `${hidden ? '.' : ''}${fileName(key)}`), {
@@ -135,13 +135,15 @@ function parsed(text: string, validFrom: string): RegistryKey | undefined {
   try {
     const privateKey = createPrivateKey(text);
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = privateKey;
-    return type === 'ec' && details?.namedCurve === 'prime256v1' ? keyOf(privateKey, validFrom) : undefined;
+    return type === 'ec' && details?.namedCurve === 'prime256v1'
+      ? createKey(privateKey, validFrom)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
-function keyOf(privateKey: KeyObject, validFrom: string): RegistryKey {
+function createKey(privateKey: KeyObject, validFrom: string): RegistryKey {
   return { privateKey, publicKey: publicKey(createPublicKey(privateKey), 'the key'), validFrom };
 }
 

@@ -79,9 +79,9 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   if ('url' in place) await copyToFile(place.url, to.database, { progress });
   else await copyFile(place.file, to.database);
   const named = await namedFiles(to.database);
-  const readerOf = await openBlobReaders(from, input.databaseUrl, input);
+  const blobReader = await openBlobReaders(from, input.databaseUrl, input);
   for (const part of FILE_PARTS) {
-    const source = part === 'copies' ? readBlobFolder(from.copies) : readerOf(part);
+    const source = part === 'copies' ? readBlobFolder(from.copies) : blobReader(part);
     await copyBlobs(source, to[part], named[part], progress);
   }
   await copyRecords({ ...from, keys: input.keysFolder ?? from.keys }, to);

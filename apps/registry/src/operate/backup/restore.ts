@@ -60,7 +60,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
     });
     // An interrupted restore continues: blobs that are stored already are only compared.
     if (input.blobPlace !== undefined) await storeBlobs(input, staged, openPart);
-    const parts = partsOf(input);
+    const parts = retainedParts(input);
     await fileErrors(dataFolder, async () => {
       for (const part of parts) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
@@ -78,7 +78,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
 }
 
 /** What stays in the data folder; the database comes last. */
-function partsOf({ blobPlace, databaseUrl }: RestoreInput) {
+function retainedParts({ blobPlace, databaseUrl }: RestoreInput) {
   return [
     ...(blobPlace === undefined ? (['blobs', 'artifacts'] as const) : []),
     ...(['copies', 'takedowns', 'adminToken', 'keys'] as const),

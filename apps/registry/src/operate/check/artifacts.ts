@@ -44,11 +44,13 @@ export const checkArtifactBlobs: Check = async function* (input) {
   }
 };
 
-const blobOf = text('SELECT 1 AS found FROM oci_blob WHERE repository = :repository AND digest = :digest');
+const selectBlob = text(
+  'SELECT 1 AS found FROM oci_blob WHERE repository = :repository AND digest = :digest',
+);
 
 /** Reports whether the row still exists. It may have been deleted meanwhile. */
 async function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow): Promise<boolean> {
-  return (await now(() => blobOf.first({ repository, digest }))) !== undefined;
+  return (await now(() => selectBlob.first({ repository, digest }))) !== undefined;
 }
 
 async function problemOfBlob(

@@ -87,12 +87,12 @@ export async function checkRegistry(dataFolder: string, options: CheckOptions): 
   const place = knownPlace(paths, options.databaseUrl);
   const state = await openCheckedState(place, progress);
   try {
-    const readerOf = await openBlobReaders(paths, options.databaseUrl, options);
+    const blobReader = await openBlobReaders(paths, options.databaseUrl, options);
     const input: CheckInput = {
       ...state,
-      blobs: rowsFirst(state.store, readerOf('blobs')),
+      blobs: rowsFirst(state.store, blobReader('blobs')),
       profiles: readBlobFolder(paths.profiles),
-      artifacts: readerOf('artifacts'),
+      artifacts: blobReader('artifacts'),
       copies: readBlobFolder(paths.copies),
       keyFolder: options.keysFolder ?? paths.keys,
       takedownRecord: paths.takedowns,

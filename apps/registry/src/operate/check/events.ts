@@ -19,20 +19,20 @@ export const checkEvents: Check = async function* ({ client }) {
   if (given !== last) {
     yield damage(`event ${given}`, `it is the newest, but the log ends at event ${last}`, FROM_BACKUP);
   }
-  for (const name of rows(namesOf(`${RELEASES} EXCEPT ${PUBLISHED}`, RELEASE_NAME))) {
+  for (const name of rows(selectNames(`${RELEASES} EXCEPT ${PUBLISHED}`, RELEASE_NAME))) {
     yield damage(name, 'its publish event is missing', FROM_BACKUP);
   }
-  const missing = namesOf(`${PUBLISHED} EXCEPT ${RELEASES}`, RELEASE_NAME);
+  const missing = selectNames(`${PUBLISHED} EXCEPT ${RELEASES}`, RELEASE_NAME);
   for (const name of rows(`${missing} WHERE NOT EXISTS (
       SELECT 1 FROM takedown WHERE takedown.group_name = one.group_name
         AND takedown.kind_folded = lower(one.kind) AND takedown.release = one.release)`)) {
     yield damage(name, 'an event refers to it, but it is missing', FROM_BACKUP);
   }
-  for (const name of rows(namesOf(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
+  for (const name of rows(selectNames(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
     yield damage(name, 'its snapshot event is missing', FROM_BACKUP);
   }
   for (const name of rows(
-    namesOf(`${CUT} AND catalog NOT IN (${PURGED_CATALOGS}) EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME),
+    selectNames(`${CUT} AND catalog NOT IN (${PURGED_CATALOGS}) EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME),
   )) {
     yield damage(name, 'an event refers to it, but it is missing', FROM_BACKUP);
   }
@@ -50,6 +50,6 @@ const SNAPSHOTS = 'SELECT catalog, serial, digest FROM snapshot';
 const CUT = `SELECT catalog, serial, digest FROM event WHERE type = 'catalog.cut'`;
 const SNAPSHOT_NAME = `'snapshot ' || catalog || ' ' || serial`;
 
-function namesOf(query: string, name: string): string {
+function selectNames(query: string, name: string): string {
   return `SELECT ${name} FROM (${query}) AS one`;
 }

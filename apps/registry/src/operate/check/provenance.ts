@@ -37,12 +37,19 @@ export const checkProvenance: Check = async function* ({ client, store }) {
       const state = problem === 'yanked' ? 'is yanked' : 'is missing, or has another definition';
       yield damage(subject, `it refers to release ${name}@${release}, which ${state}`, REBUILD);
     }
-    const held = new Map((await store.snapshotEntryRows(catalog, serial)).map((row) => [nameOf(row), row]));
+    const held = new Map(
+      (await store.snapshotEntryRows(catalog, serial)).map((row) => [functionKey(row), row]),
+    );
     for (const row of await store.latestEntryRows(catalog)) {
       const { group, kind } = row;
       const none: Selection = { group, kind, versions: [], shadowed: [], yanked: [] };
-      if (reported.has(nameOf(row)) || isSameProvenance(row, held.get(nameOf(row)) ?? none)) continue;
-      yield damage(subject, `it does not contain the selected release or source of ${nameOf(row)}`, REBUILD);
+      if (reported.has(functionKey(row)) || isSameProvenance(row, held.get(functionKey(row)) ?? none))
+        continue;
+      yield damage(
+        subject,
+        `it does not contain the selected release or source of ${functionKey(row)}`,
+        REBUILD,
+      );
     }
   }
 };
@@ -50,6 +57,6 @@ export const checkProvenance: Check = async function* ({ client, store }) {
 const REBUILD =
   'Publish a release that changes the catalog. The next snapshot contains the selected releases.';
 
-function nameOf({ group, kind }: Selection): string {
+function functionKey({ group, kind }: Selection): string {
   return `${group}/${kind}`;
 }

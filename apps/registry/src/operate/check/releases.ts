@@ -24,11 +24,11 @@ export const checkReleases: Check = async function* (input) {
   let checked = 0;
   for (let rows = page.all(0, PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.id, PAGE)) {
     for (const { id, name, digest, size, readme } of rows) {
-      const definition = await problemOf(input, digest, size);
+      const definition = await findProblem(input, digest, size);
       if (definition !== undefined && !(await isThereNow(input, id))) continue;
       if (definition !== undefined) yield damage(name, `its definition ${definition}`, FROM_BACKUP);
       if (readme === null) continue;
-      if (!readmes.has(readme)) readmes.set(readme, await problemOf(input, readme));
+      if (!readmes.has(readme)) readmes.set(readme, await findProblem(input, readme));
       const problem = readmes.get(readme);
       if (problem !== undefined && (await isThereNow(input, id)))
         yield damage(name, `its README ${problem}`, FROM_BACKUP);
@@ -38,14 +38,18 @@ export const checkReleases: Check = async function* (input) {
   }
 };
 
-const releaseOf = text('SELECT 1 AS found FROM release WHERE id = :id');
+const selectRelease = text('SELECT 1 AS found FROM release WHERE id = :id');
 
 /** Reports whether the release still exists. It may have been taken down meanwhile. */
 async function isThereNow({ now }: CheckInput, id: number): Promise<boolean> {
-  return (await now(() => releaseOf.first({ id }))) !== undefined;
+  return (await now(() => selectRelease.first({ id }))) !== undefined;
 }
 
-async function problemOf({ blobs }: CheckInput, digest: Digest, size?: number): Promise<string | undefined> {
+async function findProblem(
+  { blobs }: CheckInput,
+  digest: Digest,
+  size?: number,
+): Promise<string | undefined> {
   let bytes: Uint8Array | undefined;
   try {
     bytes = await blobs.get(digest);

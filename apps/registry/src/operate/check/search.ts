@@ -5,7 +5,7 @@ import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** Checks that the search metadata of every function matches its releases. */
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
-  const rowOf = client.prepare<[string, string], Record<string, string | number>>(
+  const selectRow = client.prepare<[string, string], Record<string, string | number>>(
     `SELECT description, publisher, release, versions, tags, runtimes, licenses, network,
        storage, pinned, images, yanked, deprecated,
        signatures
@@ -19,9 +19,9 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
       continue;
     }
     const shown = await store.release(fn.group, fn.kind, displayedRelease(fn.releases).release);
-    const row = rowOf.get(fn.group, fn.kind);
+    const row = selectRow.get(fn.group, fn.kind);
     if (shown === undefined || row === undefined) continue;
-    const expected = columnsOf(searchDocument(fn, fn.releases, shown));
+    const expected = toColumns(searchDocument(fn, fn.releases, shown));
     const differing = Object.keys(expected).filter((column) => row[column] !== expected[column]);
     if (differing.length > 0) {
       yield damage(
@@ -34,7 +34,7 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
   }
 };
 
-function columnsOf({ group: _, kind: __, ...document }: SearchDocument): Record<string, string | number> {
+function toColumns({ group: _, kind: __, ...document }: SearchDocument): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(document).map(([name, value]) => [
       name,

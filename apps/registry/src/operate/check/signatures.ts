@@ -32,7 +32,7 @@ export const checkSignatures: Check = async function* (input) {
       unsigned += 1;
       continue;
     }
-    const problem = await problemOf(input, newest, signature, keys);
+    const problem = await findProblem(input, newest, signature, keys);
     if (problem === undefined) continue;
     yield damage(
       `signature of snapshot ${name} ${newest.serial}`,
@@ -49,7 +49,7 @@ export const checkSignatures: Check = async function* (input) {
   }
 };
 
-async function problemOf(
+async function findProblem(
   { store, client }: CheckInput,
   snapshot: SnapshotRecord,
   { bundle, key }: SnapshotSignature,

@@ -42,7 +42,7 @@ export const checkSnapshots: Check = async function* (input) {
       }
       // The bytes of a withdrawn snapshot are deleted.
       if (snapshot.withdrawn !== undefined) continue;
-      for (const message of await problemsOf(input, snapshot)) yield damage(subject, message, FROM_BACKUP);
+      for (const message of await findProblems(input, snapshot)) yield damage(subject, message, FROM_BACKUP);
       await input.progress(`${index + 1} of ${snapshots.length} snapshots of catalog ${name} regenerated`);
     }
   }
@@ -61,7 +61,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
   }
 }
 
-async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
+async function findProblems({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
   const rows = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
   const digests = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
   const forms = SNAPSHOT_RENDITIONS.map((form) => ({

@@ -47,7 +47,7 @@ export const checkSources: Check = async function* (input) {
       yield damage(subject, message, FROM_BACKUP);
     }
     if (copy === undefined) continue;
-    const problem = await problemOf(input, copy);
+    const problem = await findProblem(input, copy);
     if (problem === undefined || !(await isNamedNow(input, copy.digest))) continue;
     yield problem === MISSING
       ? information(subject, `its copy ${copy.digest} is not in this data folder. ${AGAIN}.`)
@@ -59,7 +59,7 @@ export const checkSources: Check = async function* (input) {
 const MISSING = 'is missing';
 type Copy = NonNullable<SourceRecord['copy']>;
 
-async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promise<string | undefined> {
+async function findProblem({ copies }: CheckInput, { digest, size }: Copy): Promise<string | undefined> {
   try {
     const bytes = await copies.get(digest);
     if (bytes === undefined) return MISSING;
@@ -74,11 +74,11 @@ async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promis
 }
 
 const named = (copies: string) => `SELECT 1 AS found FROM (${copies}) AS copies WHERE digest = :digest`;
-const copyOf = text({ sqlite: named(COPIES), postgres: named(COPIES_POSTGRES) });
+const selectCopy = text({ sqlite: named(COPIES), postgres: named(COPIES_POSTGRES) });
 
 /** Reports whether a source still uses the copy. It may have a newer one. */
 async function isNamedNow({ now }: CheckInput, digest: Digest): Promise<boolean> {
-  return (await now(() => copyOf.first({ digest }))) !== undefined;
+  return (await now(() => selectCopy.first({ digest }))) !== undefined;
 }
 
 /** Checks that every upstream entry matches its rendered entry, its source, and the event that changed it. */

@@ -32,21 +32,21 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const shown = client
     .prepare<{ group: string; kindFolded: string }, Digest>(`${UPSTREAM_ENTRIES.sqlite} LIMIT 1`)
     .pluck();
-  const jsonOf = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
+  const selectJson = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
   const page = client.prepare<[number], Row>(
     `SELECT *, group_name AS "group" FROM upstream_function WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
   );
-  const problemOf = (row: Row): string | undefined => {
+  const findProblem = (row: Row): string | undefined => {
     const kindFolded = row.kind.toLowerCase();
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
       return 'the search index contains it twice: as a function of this registry and as an upstream function';
-    if (waiting.has(nameOf(row))) return undefined;
+    if (waiting.has(foldedName(row))) return undefined;
     const entry = shown.get({ group: row.group, kindFolded });
     if (entry === undefined)
       return 'the search index contains it, but the newest snapshots have no upstream entry for it';
     if (entry !== row.entry)
       return `the search index has entry ${row.entry}, but the newest snapshot has ${entry}`;
-    const json = jsonOf.get(entry);
+    const json = selectJson.get(entry);
     if (json === undefined) return `its entry ${entry} is missing`;
     const expected = Object.entries(
       upstreamColumns(upstreamSearchDocument(JSON.parse(json) as FunctionDefinition)),
@@ -59,14 +59,14 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   let checked = 0;
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
     for (const row of rows) {
-      const problem = problemOf(row);
+      const problem = findProblem(row);
       if (problem !== undefined) yield damage(`${row.group}/${row.kind}`, problem, FROM_BACKUP);
     }
     checked += rows.length;
     await progress(`${checked} search rows of upstream functions checked`);
   }
   for (const name of namesWithoutRow(client)) {
-    if (waiting.has(nameOf(name))) continue;
+    if (waiting.has(foldedName(name))) continue;
     const message = 'a newest snapshot has an upstream entry for it, but the search index does not';
     yield damage(`${name.group}/${name.kind}`, message, FROM_BACKUP);
   }
@@ -85,7 +85,7 @@ function namesWaiting(client: Client): Set<string> {
     `SELECT DISTINCT group_name AS "group", kind FROM (${BEHIND}) AS behind JOIN catalog_function AS place
      ON place.catalog = behind.catalog AND from_serial > searched AND from_serial <= newest`,
   );
-  return new Set(changed.all().map(nameOf));
+  return new Set(changed.all().map(foldedName));
 }
 
 function namesWithoutRow(client: Client): FunctionName[] {
@@ -102,6 +102,6 @@ function namesWithoutRow(client: Client): FunctionName[] {
 }
 
 /** Returns a key that ignores case: the kind of a function may differ by case between catalogs. */
-function nameOf({ group, kind }: FunctionName): string {
+function foldedName({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }

@@ -135,14 +135,14 @@ type Files = Record<FilePart, CopiedFiles>;
 
 async function openFiles({ to, ...input }: MoveInput, from: DataPaths): Promise<Files> {
   const paths = dataPaths(to.dataFolder);
-  const readerOf = await openBlobReaders(from, input.from.databaseUrl, input);
-  const { openPart: storeOf } = await openBlobStores(
+  const blobReader = await openBlobReaders(from, input.from.databaseUrl, input);
+  const { openPart: blobStore } = await openBlobStores(
     paths,
     defined({ blobPlace: to.blobPlace, s3Credentials: input.s3Credentials }),
   );
   return {
-    blobs: new CopiedFiles(readerOf('blobs'), await storeOf('blobs')),
-    artifacts: new CopiedFiles(readerOf('artifacts'), await storeOf('artifacts')),
+    blobs: new CopiedFiles(blobReader('blobs'), await blobStore('blobs')),
+    artifacts: new CopiedFiles(blobReader('artifacts'), await blobStore('artifacts')),
     copies: new CopiedFiles(readBlobFolder(from.copies), await openBlobFolder(paths.copies)),
   };
 }

@@ -37,12 +37,12 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 const text = (release: string) => definitionText({ kind: KIND, release });
-const artifactOf = (release: string) =>
+const findArtifact = (release: string) =>
   definitionArtifact(text(release), { annotations: { [VERSION]: release } });
 
 function signature(key: TestKey, release: string): Promise<Uint8Array> {
   const name = { group: 'example.com', kind: KIND, release };
-  const digests = { definition: sha256(text(release)), manifest: manifestDigest(artifactOf(release)) };
+  const digests = { definition: sha256(text(release)), manifest: manifestDigest(findArtifact(release)) };
   return signedBy(key, releaseStatement(name, digests));
 }
 
@@ -50,7 +50,7 @@ async function publish(release: string, key?: TestKey): Promise<{ status: number
   const body = new FormData();
   body.append('definition', new Blob([text(release)], { type: 'application/yaml' }), 'definition.yaml');
   if (key !== undefined) {
-    // Of the definition alone: the manifest that the registry makes is another one than `artifactOf`.
+    // Of the definition alone: the manifest that the registry makes is another one than `findArtifact`.
     const statement = releaseStatement(
       { group: 'example.com', kind: KIND, release },
       { definition: sha256(text(release)) },
@@ -87,7 +87,7 @@ async function takedown(release: string, query = ''): Promise<TakedownResult> {
 
 /** Pushes a release as an OCI client does: its manifest by digest, a bundle, then the tag. */
 async function pushTag(release: string, key?: TestKey): Promise<Response> {
-  const manifest = artifactOf(release);
+  const manifest = findArtifact(release);
   const digest = manifestDigest(manifest);
   await client.blob(REPOSITORY, '{}');
   await client.blob(REPOSITORY, text(release));

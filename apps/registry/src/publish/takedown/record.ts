@@ -78,7 +78,7 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   }
   const takedowns: Takedown[] = [];
   const invalid: number[] = [];
-  for (const [index, line] of linesOf(new TextDecoder().decode(bytes)).entries()) {
+  for (const [index, line] of splitLines(new TextDecoder().decode(bytes)).entries()) {
     if (line.trim() === '') continue;
     const found = parseLine(line);
     if (found === 'invalid') invalid.push(index + 1);
@@ -92,7 +92,7 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
 }
 
 /** Splits the text into lines. A saved page of the feed becomes one line per revocation. */
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   try {
     const { revocations } = JSON.parse(text) as { revocations?: unknown };
     if (Array.isArray(revocations)) return revocations.map((one) => JSON.stringify(one));

@@ -25,10 +25,10 @@ export async function restoreTakedowns(options: {
   await record.add(others);
   const takedowns = await record.read();
   const later = takedowns.filter(({ at }) => Date.parse(at) >= Date.parse(backupTime));
-  return { takedowns, notice: noticeOf(later, backupTime, others.length > 0) };
+  return { takedowns, notice: formatNotice(later, backupTime, others.length > 0) };
 }
 
-function noticeOf(later: readonly Takedown[], backupTime: string, given: boolean): string {
+function formatNotice(later: readonly Takedown[], backupTime: string, given: boolean): string {
   const opening = `This backup is from ${backupTime}. It contains releases that were taken down later.`;
   if (later.length === 0) {
     return given

@@ -69,7 +69,7 @@ export async function applyPolicies(
   }
   if (!remove) refuseRemovals(before, policies);
   if (stored?.text === text) {
-    const { coverage } = await changesOf(deps, before, before);
+    const { coverage } = await findChanges(deps, before, before);
     return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
   }
   if (!dryRun) {
@@ -99,10 +99,10 @@ export async function applyPolicies(
     // Catalogs may follow the policies.
     deps.snapshotBuilder.wake();
   }
-  return { outcome: 'changed', ...result, ...(await changesOf(deps, before, policies)) };
+  return { outcome: 'changed', ...result, ...(await findChanges(deps, before, policies)) };
 }
 
-async function changesOf(
+async function findChanges(
   { store }: ApplyPoliciesDeps,
   before: readonly SigningPolicy[],
   after: readonly SigningPolicy[],
@@ -147,8 +147,8 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
 
 /** Verifies bundles by unknown keys again if new policies name keys, or cover their groups. */
 async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
-  const known = new Set(keysOf(before));
-  const isNew = keysOf(deps.trust.policies).some((key) => !known.has(key));
+  const known = new Set(keyFingerprints(before));
+  const isNew = keyFingerprints(deps.trust.policies).some((key) => !known.has(key));
   for await (const fn of deps.store.allFunctions()) {
     for (const release of fn.releases) {
       const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
@@ -160,7 +160,7 @@ async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy
   }
 }
 
-function keysOf(policies: readonly SigningPolicy[]): string[] {
+function keyFingerprints(policies: readonly SigningPolicy[]): string[] {
   return policies.flatMap((policy) =>
     allSigners(policy).flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
   );

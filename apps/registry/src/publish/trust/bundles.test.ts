@@ -34,7 +34,7 @@ async function applyPolicies(text: string, query = '') {
 
 const KIND = 'SetLabels';
 
-function statementOf(release: string, claimed = release): Statement {
+function createStatement(release: string, claimed = release): Statement {
   const bytes = Buffer.from(definitionText({ kind: KIND, release }));
   const definition = sha256(bytes);
   const files = releaseFiles({
@@ -87,7 +87,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('accepts a release that the right key signed, and reports the signer and the policy', async () => {
-    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
     const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
@@ -98,7 +98,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('stores the bundle byte for byte, also as a referrer of the manifest', async () => {
-    const bundle = await signedBy(key, statementOf('1.0.0'));
+    const bundle = await signedBy(key, createStatement('1.0.0'));
     await publish('1.0.0', [bundle]);
     const { bundles } = (await read(`${releasePath({ kind: KIND, release: '1.0.0' })}/bundles`)) as {
       bundles: { digest: string; manifest: string }[];
@@ -106,7 +106,7 @@ describe('a group with a signing policy', () => {
     expect(bundles.map(({ digest }) => digest)).toEqual([sha256(bundle)]);
     const path = `${releasePath({ kind: KIND, release: '1.0.0' })}/bundles/${sha256(bundle)}`;
     expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(bundle);
-    const statement = statementOf('1.0.0');
+    const statement = createStatement('1.0.0');
     const manifest = `sha256:${statement.subject[0]?.digest.sha256}`;
     const referrers = await read(`/v2/functions/example.com/setlabels/referrers/${manifest}`);
     expect(referrers.manifests).toMatchObject([
@@ -120,15 +120,15 @@ describe('a group with a signing policy', () => {
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
     ['no bundle', async () => [], 'it is not signed'],
-    ['another key', async () => [await signedBy(newKey(), statementOf('1.0.0'))], 'which is not trusted'],
+    ['another key', async () => [await signedBy(newKey(), createStatement('1.0.0'))], 'which is not trusted'],
     [
       'another release of the same key',
-      async () => [await signedBy(key, statementOf('1.0.0', '9.9.9'))],
+      async () => [await signedBy(key, createStatement('1.0.0', '9.9.9'))],
       'the signature is for example.com/SetLabels@9.9.9',
     ],
     [
       'the signature of other bytes',
-      async () => [await signedBy(key, statementOf('2.0.0'))],
+      async () => [await signedBy(key, createStatement('2.0.0'))],
       'not for this artifact',
     ],
     ['an empty bundle', async () => [''], 'it is empty'],
@@ -136,13 +136,13 @@ describe('a group with a signing policy', () => {
     ['null', async () => ['null'], 'not a JSON object'],
     [
       'half a bundle',
-      async () => [(await signedBy(key, statementOf('1.0.0'))).slice(0, 400)],
+      async () => [(await signedBy(key, createStatement('1.0.0'))).slice(0, 400)],
       'not valid JSON',
     ],
     [
       'an attestation alone',
       async () => [
-        await signedBy(key, { ...statementOf('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
+        await signedBy(key, { ...createStatement('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
       ],
       'it is not signed',
     ],
@@ -160,8 +160,8 @@ describe('a group with a signing policy', () => {
       'a predicate with more than a release',
       async () => [
         await signedBy(key, {
-          ...statementOf('1.0.0'),
-          predicate: { ...statementOf('1.0.0').predicate, latest: true },
+          ...createStatement('1.0.0'),
+          predicate: { ...createStatement('1.0.0').predicate, latest: true },
         }),
       ],
       'invalid release predicate',
@@ -177,13 +177,13 @@ describe('a group with a signing policy', () => {
   });
 
   it('accepts a signature of the manifest if it names the release', async () => {
-    const [manifest] = statementOf('1.0.0').subject;
+    const [manifest] = createStatement('1.0.0').subject;
     const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
     expect((await publish('1.0.0', [bundle])).status).toBe(201);
   });
 
   it('refuses a later release without a signature', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const { status, body } = await publish('1.1.0');
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
@@ -197,7 +197,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('refuses an unsigned release also after the policy was removed', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     expect((await applyPolicies('')).status).toBe(409);
     expect((await applyPolicies('', '?remove=true')).status).toBe(200);
     const { status, body } = await publish('1.1.0');
@@ -206,11 +206,11 @@ describe('a group with a signing policy', () => {
   });
 
   it('refuses a retired key, and still trusts its earlier signatures', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const until = new Date(Date.now() + 60_000).toISOString();
     await applyPolicies(policy([key], { signer: `validUntil: "${until}"` }));
     registry.advance(120_000);
-    const { status, body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
+    const { status, body } = await publish('1.1.0', [await signedBy(key, createStatement('1.1.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
     expect(body.detail).toContain(`trusted this signer only until ${until}`);
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -219,21 +219,21 @@ describe('a group with a signing policy', () => {
   });
 
   it('trusts no signature of a revoked key, whenever it was made', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const revoked = policy([key], { signer: 'revoked: the laptop was stolen' });
     const result = await applyPolicies(revoked);
     expect(result.body).toMatchObject({ outcome: 'changed', changed: 1, changes: [{ release: '1.0.0' }] });
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: false, policy: 'team', reason: expect.stringContaining('the laptop was stolen') },
     });
-    const { body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
+    const { body } = await publish('1.1.0', [await signedBy(key, createStatement('1.1.0'))]);
     expect(body.detail).toContain('the laptop was stolen');
   });
 
   it('accepts another signer when the policy names it, and records that in the events', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const second = newKey();
-    const bundle = await signedBy(second, statementOf('1.1.0'));
+    const bundle = await signedBy(second, createStatement('1.1.0'));
     expect((await publish('1.1.0', [bundle])).status).toBe(422);
     await applyPolicies(policy([key, second]));
     expect((await publish('1.1.0', [bundle])).status).toBe(201);
@@ -248,9 +248,9 @@ describe('a group with a signing policy', () => {
   });
 
   it('adds a later attestation once, and refuses a signature by an unknown signer', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const provenance = await signedBy(key, {
-      ...statementOf('1.0.0'),
+      ...createStatement('1.0.0'),
       predicateType: 'https://slsa.dev/provenance/v1',
     });
     expect((await attach('1.0.0', provenance)).body).toMatchObject({
@@ -265,18 +265,18 @@ describe('a group with a signing policy', () => {
     });
     const again = await attach('1.0.0', provenance);
     expect(again.body.bundles).toHaveLength(2);
-    const unknown = { ...statementOf('1.0.0'), predicateType: 'https://example.com/parts/v1' };
+    const unknown = { ...createStatement('1.0.0'), predicateType: 'https://example.com/parts/v1' };
     const other = newKey();
     const { bundles } = (await attach('1.0.0', await signedBy(other, unknown))).body as {
       bundles: { signer?: string }[];
     };
     expect(bundles.at(-1)?.signer).toBe(`the key ${other.fingerprint}`);
-    const unknownSigner = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
+    const unknownSigner = await attach('1.0.0', await signedBy(newKey(), createStatement('1.0.0')));
     expect(unknownSigner).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('reports the changes of a dry run, and changes nothing', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const { body } = await applyPolicies(policy([newKey()]), '?dryRun=true');
     expect(body).toMatchObject({ outcome: 'changed', dryRun: true, changed: 1 });
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -285,7 +285,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('computes the same verdicts after a restart', async () => {
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     registry = await registry.reopen();
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: true },
@@ -325,7 +325,7 @@ describe('applied policies', () => {
 describe('a group without a signing policy', () => {
   it('identifies the key of a signature, and trusts it once a policy names the key', async () => {
     const key = newKey();
-    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
     const path = releasePath({ kind: KIND, release: '1.0.0' });
     const signer = `the key ${key.fingerprint}`;
     expect(await read(path)).toMatchObject({
@@ -343,7 +343,7 @@ describe('a group without a signing policy', () => {
 
   it('trusts that key also if other policies named it before one covers the group', async () => {
     const key = newKey();
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     await applyPolicies(policy([key], { groups: ['other.example.com'] }));
     await applyPolicies(policy([key], { groups: ['other.example.com', 'example.com'] }));
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -354,9 +354,9 @@ describe('a group without a signing policy', () => {
   it('accepts nothing more from a revoked key, though it signed the function before', async () => {
     const key = newKey();
     await applyPolicies(policy([key], { releases: '>=1.0.0' }));
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     await applyPolicies(policy([key], { releases: '>=1.0.0', signer: 'revoked: it was stolen' }));
-    const refused = await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))]);
+    const refused = await publish('0.9.0', [await signedBy(key, createStatement('0.9.0'))]);
     expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
     expect(refused.body.detail).toContain('revokes this signer: it was stolen');
   });
@@ -364,27 +364,27 @@ describe('a group without a signing policy', () => {
   it('keeps a function signed by its first signer, whose key no policy names', async () => {
     const [owner, stranger, known] = [newKey(), newKey(), newKey()];
     await applyPolicies(policy([known], { groups: ['other.example.com'] }));
-    await publish('1.0.0', [await signedBy(owner, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(owner, createStatement('1.0.0'))]);
     const attempts: (readonly Uint8Array[])[] = [
       [],
-      [await signedBy(stranger, statementOf('1.1.0'))],
-      [await signedBy(known, statementOf('1.1.0'))],
-      [await signedBy(owner, statementOf('1.1.0')), await signedBy(stranger, statementOf('1.1.0'))],
+      [await signedBy(stranger, createStatement('1.1.0'))],
+      [await signedBy(known, createStatement('1.1.0'))],
+      [await signedBy(owner, createStatement('1.1.0')), await signedBy(stranger, createStatement('1.1.0'))],
     ];
     for (const bundles of attempts) {
       const { status, body } = await publish('1.1.0', bundles);
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
       expect(body.detail).toContain(`previous releases are signed by the key ${owner.fingerprint}`);
     }
-    expect((await attach('1.0.0', await signedBy(known, statementOf('1.0.0')))).status).toBe(422);
-    expect((await publish('1.1.0', [await signedBy(owner, statementOf('1.1.0'))])).status).toBe(201);
+    expect((await attach('1.0.0', await signedBy(known, createStatement('1.0.0')))).status).toBe(422);
+    expect((await publish('1.1.0', [await signedBy(owner, createStatement('1.1.0'))])).status).toBe(201);
     expect((await publish('0.9.0')).status).toBe(422);
   });
 
   it('pins no signer by a signature that only names the key of someone else', async () => {
     const [owner, thief] = [newKey(), newKey()];
-    const own = JSON.parse(Buffer.from(await signedBy(owner, statementOf('1.0.0'))).toString('utf8'));
-    const forged = JSON.parse(Buffer.from(await signedBy(thief, statementOf('1.0.0'))).toString('utf8'));
+    const own = JSON.parse(Buffer.from(await signedBy(owner, createStatement('1.0.0'))).toString('utf8'));
+    const forged = JSON.parse(Buffer.from(await signedBy(thief, createStatement('1.0.0'))).toString('utf8'));
     forged.verificationMaterial = own.verificationMaterial;
     const { status, body } = await publish('1.0.0', [JSON.stringify(forged)]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
@@ -393,7 +393,7 @@ describe('a group without a signing policy', () => {
 
   it('says in the same words everywhere that a release is signed', async () => {
     const key = newKey();
-    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
     const { signature } = (await read(releasePath({ kind: KIND, release: '1.0.0' }))) as {
       signature: { text: string };
     };
@@ -410,7 +410,7 @@ describe('a group without a signing policy', () => {
   it('adds the signature of a release that exists without one, or refuses it', async () => {
     const [owner, stranger] = [newKey(), newKey()];
     await publish('1.0.0');
-    const signature = await signedBy(owner, statementOf('1.0.0'));
+    const signature = await signedBy(owner, createStatement('1.0.0'));
     const rehearsed = await publish('1.0.0', [signature], '?dryRun=true');
     expect(rehearsed).toMatchObject({
       status: 200,
@@ -418,7 +418,7 @@ describe('a group without a signing policy', () => {
     });
     const path = releasePath({ kind: KIND, release: '1.0.0' });
     expect(await read(path)).toMatchObject({ bundles: [] });
-    const other = await signedBy(owner, statementOf('2.0.0'));
+    const other = await signedBy(owner, createStatement('2.0.0'));
     for (const query of ['', '?dryRun=true']) {
       const refused = await publish('1.0.0', [other], query);
       expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
@@ -429,12 +429,16 @@ describe('a group without a signing policy', () => {
       body: { outcome: 'attached', release: { signature: { state: 'signed' } } },
     });
     expect((await publish('1.0.0', [signature])).body.outcome).toBe('unchanged');
-    const second = await publish('1.0.0', [await signedBy(stranger, statementOf('1.0.0'))], '?dryRun=true');
+    const second = await publish(
+      '1.0.0',
+      [await signedBy(stranger, createStatement('1.0.0'))],
+      '?dryRun=true',
+    );
     expect(second).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('refuses a bundle of something else', async () => {
-    const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
+    const { status, body } = await publish('1.0.0', [await signedBy(newKey(), createStatement('2.0.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
@@ -447,13 +451,13 @@ describe('a group without a signing policy', () => {
 });
 
 async function twice(key: TestKey): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, createStatement('1.0.0'))).toString('utf8'));
   bundle.dsseEnvelope.signatures.push(bundle.dsseEnvelope.signatures[0]);
   return JSON.stringify(bundle);
 }
 
 async function retyped(key: TestKey): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, createStatement('1.0.0'))).toString('utf8'));
   bundle.dsseEnvelope.payloadType = 'application/json';
   return JSON.stringify(bundle);
 }

@@ -82,10 +82,10 @@ export function verifySubmittedBundle(
   const artifact = { digests: releaseDigests(release) };
   const byKnown = verifyBundle(bytes, artifact, trust);
   const isStranger = byKnown.unknownKey !== undefined;
-  if (!byKnown.verified && !isStranger) return { problem: problemOf(byKnown) };
+  if (!byKnown.verified && !isStranger) return { problem: describeFailure(byKnown) };
   const key = isStranger ? recoverPublicKey(bytes) : undefined;
   const verification = key === undefined ? byKnown : verifyBundle(bytes, artifact, { ...trust, keys: [key] });
-  if (key !== undefined && !verification.verified) return { problem: problemOf(verification) };
+  if (key !== undefined && !verification.verified) return { problem: describeFailure(verification) };
   const claim = readReleaseClaim(verification, release);
   if (claim.claim === 'none') return { problem: claim.reason };
   const { group, kind, release: name } = release;
@@ -95,7 +95,7 @@ export function verifySubmittedBundle(
     };
   }
   if (claim.claim === 'signature' && isStranger) {
-    if (applicablePolicies(trust.policies, release).length > 0) return { problem: problemOf(byKnown) };
+    if (applicablePolicies(trust.policies, release).length > 0) return { problem: describeFailure(byKnown) };
     // Nothing could be pinned: the next release could be signed by anyone, or not at all.
     if (!verification.verified) return { problem: UNIDENTIFIED };
   }
@@ -150,7 +150,7 @@ function readTests(statement: Statement): TestSummary | string | undefined {
   };
 }
 
-function problemOf({ checks }: Verification): string {
+function describeFailure({ checks }: Verification): string {
   const { check, message } = checks.at(-1)!;
   return `bundle verification failed: ${check}: ${message}`;
 }

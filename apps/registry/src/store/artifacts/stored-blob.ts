@@ -2,6 +2,7 @@ import type { CatalogReader, OpenableBlobs, SnapshotRecord } from '@krmhub/catal
 import type { ByteRange, ManifestReader, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { Body } from '../../http/bytes-response.js';
+import { onePiece } from '../release-files.js';
 import { repositoryKind } from './repositories.js';
 
 /** Gives the bytes of a snapshot. */
@@ -36,20 +37,20 @@ export async function openStoredBlob(
     if (snapshot === undefined || snapshot.withdrawn !== undefined) return undefined;
     const { body } = await documents.find(snapshot, 'catalog.yaml', 'identity');
     return body instanceof Uint8Array
-      ? ({ start, end }) => oneOf(body.subarray(start, end))
-      : (range) => partOf(body.pieces, range);
+      ? ({ start, end }) => onePiece(body.subarray(start, end))
+      : (range) => slicePieces(body.pieces, range);
   }
   if (place === 'signatures') {
     const kind = repositoryKind(repository);
     const bundle = kind.of === 'catalog' ? await store.signatureBundle(kind.catalog, file) : undefined;
     if (bundle === undefined) return undefined;
     const bytes = new TextEncoder().encode(bundle);
-    return ({ start, end }) => oneOf(bytes.subarray(start, end));
+    return ({ start, end }) => onePiece(bytes.subarray(start, end));
   }
   if (place === 'rows') {
     const bytes = await store.rowBytes(file);
     if (bytes !== undefined && bytes.byteLength !== size) throw wrongSize(file, bytes.byteLength, size);
-    return bytes && (({ start, end }) => oneOf(bytes.subarray(start, end)));
+    return bytes && (({ start, end }) => onePiece(bytes.subarray(start, end)));
   }
   const open = await (place === 'artifacts' ? artifacts : blobs).open(file);
   if (open === undefined) return undefined;
@@ -98,11 +99,7 @@ export function lost(file: Digest, why: string): KrmhubError {
   });
 }
 
-async function* oneOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
-}
-
-async function* partOf(
+async function* slicePieces(
   pieces: AsyncIterable<Uint8Array>,
   { start, end }: ByteRange,
 ): AsyncIterable<Uint8Array> {

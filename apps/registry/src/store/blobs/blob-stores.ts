@@ -92,7 +92,7 @@ export async function openBlobStores(
       hint: `Use --blob-url or KRMHUB_BLOB_URL with ${describeS3Place(record)} and its endpoint and region.`,
     });
   }
-  const credentials = credentialsOf(settings);
+  const credentials = chooseCredentials(settings);
   if (isNew) await refuseBlobsIn(paths, place);
   else if (describeS3Place(record) !== describeS3Place(place)) {
     throw new KrmhubError(
@@ -142,14 +142,14 @@ export async function openBlobReaders(
   const record = row === undefined ? await readRecord(paths) : parseRecord(row, SETTING);
   if (record === undefined || record.isNew === true) return (part) => readBlobFolder(paths[part]);
   const { readS3 } = await import('./s3/open-s3.js');
-  return readS3(record, credentialsOf(settings)).area;
+  return readS3(record, chooseCredentials(settings)).area;
 }
 
 /** Rejects with `StoreAway` if the S3-compatible store of the blobs does not answer. */
 export async function reachBlobs(settings: BlobSettings): Promise<void> {
   if (settings.blobPlace === undefined) return;
   const { reachS3 } = await import('./s3/open-s3.js');
-  await reachS3(settings.blobPlace, credentialsOf(settings));
+  await reachS3(settings.blobPlace, chooseCredentials(settings));
 }
 
 async function settingIn(url: string, name: SettingName): Promise<string | undefined> {
@@ -175,11 +175,11 @@ export async function blobsOfThread({
   const { blobPlace: place } = settings;
   if (place === undefined) return (part) => blobsIn(folders[part]);
   const { readS3 } = await import('./s3/open-s3.js');
-  return readS3(place, credentialsOf(settings)).area;
+  return readS3(place, chooseCredentials(settings)).area;
 }
 
 /** Absent credentials are found when they are needed. */
-function credentialsOf({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): CredentialSource {
+function chooseCredentials({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): CredentialSource {
   if (s3Credentials === undefined) return credentialSource({});
   return 'env' in s3Credentials ? credentialSource(s3Credentials.env) : async () => s3Credentials;
 }

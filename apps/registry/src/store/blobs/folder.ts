@@ -106,7 +106,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
       const { size } = await handle.stat();
       return {
         size,
-        read: (start, end) => partOf(folder, handle, start, end),
+        read: (start, end) => readPart(folder, handle, start, end),
         readInto: (buffer, position) =>
           translated(
             folder,
@@ -171,7 +171,7 @@ async function* filePieces(folder: string, find: () => Promise<string>): AsyncIt
 }
 
 /** Yields a range of a file, and closes it. */
-export async function* partOf(
+export async function* readPart(
   folder: string,
   handle: FileHandle,
   start: number,

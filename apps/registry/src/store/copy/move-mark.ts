@@ -28,7 +28,7 @@ const DROP = 'DROP TABLE IF EXISTS "move"';
 const UNBLOCKED = ['token.last_used_at'];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const insertOf = ({ role, other }: MoveMark): string =>
+const insertMark = ({ role, other }: MoveMark): string =>
   `INSERT INTO "move" VALUES (${quoted(role)}, ${quoted(other)})`;
 
 /** Events of a table that are blocked. */
@@ -58,7 +58,7 @@ export function sqliteMark(client: BetterSqlite3.Database): MoveMark | undefined
 /** In the transaction of the caller. */
 export function setSqliteMark(client: BetterSqlite3.Database, mark: MoveMark): void {
   clearSqliteMark(client);
-  client.exec(`${CREATE}; ${insertOf(mark)}`);
+  client.exec(`${CREATE}; ${insertMark(mark)}`);
   if (mark.role === 'target') return;
   triggers((table, trigger, event) =>
     client.exec(
@@ -82,7 +82,7 @@ export async function postgresMark(client: pg.Client): Promise<MoveMark | undefi
 /** In the transaction of the caller. */
 export async function setPostgresMark(client: pg.Client, mark: MoveMark): Promise<void> {
   await clearPostgresMark(client);
-  await client.query(`${CREATE}; ${insertOf(mark)}`);
+  await client.query(`${CREATE}; ${insertMark(mark)}`);
   if (mark.role === 'target') return;
   await client.query(
     `CREATE FUNCTION krmhub_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

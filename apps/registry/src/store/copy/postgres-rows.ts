@@ -15,7 +15,7 @@ export function postgresReader(client: pg.Client): RowReader {
     async *pages({ name, columns, key }) {
       try {
         await client.query(
-          `DECLARE page NO SCROLL CURSOR FOR SELECT ${listOf(columns)} FROM "${name}" ORDER BY ${listOf(
+          `DECLARE page NO SCROLL CURSOR FOR SELECT ${columnList(columns)} FROM "${name}" ORDER BY ${columnList(
             key.map((column) => ({ name: column })),
           )}`,
         );
@@ -43,7 +43,7 @@ export function postgresWriter(client: pg.Client): RowWriter {
       const { name, columns } = table;
       const arrays = columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`);
       const values = columns.map((_, at) => rows.map((row) => row[at]));
-      const text = `INSERT INTO "${name}" (${listOf(columns)}) SELECT * FROM unnest(${arrays.join(', ')})`;
+      const text = `INSERT INTO "${name}" (${columnList(columns)}) SELECT * FROM unnest(${arrays.join(', ')})`;
       try {
         await client.query({ name: `copy ${name}`, text, values });
       } catch (error) {
@@ -66,7 +66,7 @@ export async function continueSequences(client: pg.Client): Promise<void> {
   }
 }
 
-const listOf = (columns: readonly { name: string }[]): string =>
+const columnList = (columns: readonly { name: string }[]): string =>
   columns.map(({ name }) => `"${name}"`).join(', ');
 
 /** Text with U+0000 is in SQLite only. */

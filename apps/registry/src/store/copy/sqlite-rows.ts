@@ -13,13 +13,15 @@ export function sqliteReader(client: BetterSqlite3.Database): RowReader {
     async *pages({ name, columns, key }) {
       try {
         const read = client
-          .prepare(`SELECT ${listOf(columns.map((one) => one.name))} FROM "${name}" ORDER BY ${listOf(key)}`)
+          .prepare(
+            `SELECT ${columnList(columns.map((one) => one.name))} FROM "${name}" ORDER BY ${columnList(key)}`,
+          )
           .raw();
         let page: Row[] = [];
         let bytes = 0;
         for (const row of read.iterate() as IterableIterator<Row>) {
           page.push(row);
-          bytes += sizeOf(row);
+          bytes += rowSize(row);
           if (page.length < PAGE_ROWS && bytes < PAGE_BYTES) continue;
           yield page;
           page = [];
@@ -44,7 +46,7 @@ export function sqliteWriter(client: BetterSqlite3.Database): RowWriter {
         if (insert === undefined) {
           const names = table.columns.map(({ name }) => name);
           const places = names.map(() => '?').join(', ');
-          insert = client.prepare(`INSERT INTO "${table.name}" (${listOf(names)}) VALUES (${places})`);
+          insert = client.prepare(`INSERT INTO "${table.name}" (${columnList(names)}) VALUES (${places})`);
           statements.set(table, insert);
         }
         for (const row of rows) insert.run(...row);
@@ -55,9 +57,9 @@ export function sqliteWriter(client: BetterSqlite3.Database): RowWriter {
   };
 }
 
-const listOf = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+const columnList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-function sizeOf(row: Row): number {
+function rowSize(row: Row): number {
   let size = 0;
   for (const value of row) if (value !== null && typeof value !== 'number') size += value.length;
   return size;

@@ -40,7 +40,7 @@ export function translatePostgresError(error: unknown): unknown {
   if (error instanceof KrmhubError) return error;
   const code = sqlState(error);
   if (code === undefined) {
-    const message = `cannot reach the database server: ${reasonOf(error)}`;
+    const message = `cannot reach the database server: ${errorReason(error)}`;
     const options = {
       hint: 'Check KRMHUB_DATABASE_URL, and whether the server runs and accepts connections.',
       cause: error,
@@ -71,7 +71,7 @@ export function translatePostgresError(error: unknown): unknown {
   const condition = CONDITIONS.find(([pattern]) => pattern.test(code));
   if (condition === undefined && !UNAVAILABLE.test(code)) return error;
   const [, problem, hint] = condition ?? [code, 'the database is unavailable', AGAIN];
-  const message = `${problem}: ${reasonOf(error)} (${code})`;
+  const message = `${problem}: ${errorReason(error)} (${code})`;
   return PASSING.test(code)
     ? new StoreAway('store', message, { hint, cause: error })
     : new KrmhubError('unavailable', message, { hint, cause: error });
@@ -97,7 +97,7 @@ function isUnreachable(error: unknown): boolean {
   return /^E(?:AI_)?[A-Z]+$/.test(code ?? '') || /timeout|terminated/i.test(message);
 }
 
-function reasonOf(error: unknown): string {
+function errorReason(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || 'no reason given';
 }

@@ -36,7 +36,7 @@ export function preparedCall({ statement, values }: StatementCall): {
   config: QueryConfig;
   rows: Prepared['rows'];
 } {
-  const { name, text, rowMode, params, rows } = preparedOf(statement);
+  const { name, text, rowMode, params, rows } = findPrepared(statement);
   const config = { name, text, values: params(values), ...defined({ rowMode }) };
   return { config: config as QueryConfig, rows };
 }
@@ -48,7 +48,7 @@ export function combinedChanges(calls: readonly StatementCall[]): {
 } {
   const values: unknown[] = [];
   const texts = calls.map((call) => {
-    const { text, size, params } = preparedOf(call.statement);
+    const { text, size, params } = findPrepared(call.statement);
     const before = values.length;
     const given = params(call.values);
     for (let at = 0; at < size; at += 1) values.push(given[at]);
@@ -58,15 +58,15 @@ export function combinedChanges(calls: readonly StatementCall[]): {
   });
   const last = texts.pop()!;
   const text = `WITH ${texts.map((one, at) => `"change${at}" AS (${one})`).join(', ')} ${last}`;
-  const { rowMode, rows } = preparedOf(calls.at(-1)!.statement);
-  const name = calls.length <= MAX_KEPT ? { name: nameOf(text) } : {};
+  const { rowMode, rows } = findPrepared(calls.at(-1)!.statement);
+  const name = calls.length <= MAX_KEPT ? { name: statementName(text) } : {};
   return {
     config: { ...name, text, values, ...defined({ rowMode }) } as QueryConfig,
     rows,
   };
 }
 
-function preparedOf(statement: Statement): Prepared {
+function findPrepared(statement: Statement): Prepared {
   let found = statements.get(statement);
   if (found === undefined) {
     found = prepare(statement);
@@ -82,7 +82,7 @@ function prepare({ source }: Statement): Prepared {
     // Drizzle names the table of the columns here, which only SQLite reads.
     const text = numbered(sql.replace(/(?<=on conflict \([^)]*)"\w+"\.(?=")/g, ''));
     return {
-      name: nameOf(text),
+      name: statementName(text),
       text,
       rowMode: 'array',
       size: params.length,
@@ -93,7 +93,7 @@ function prepare({ source }: Statement): Prepared {
   const names: string[] = [];
   const text = numbered(typeof source === 'string' ? source : source.postgres, names);
   return {
-    name: nameOf(text),
+    name: statementName(text),
     text,
     rowMode: undefined,
     size: names.length,
@@ -103,4 +103,4 @@ function prepare({ source }: Statement): Prepared {
 }
 
 /** A statement that is made again has the same name. */
-const nameOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 20);
+const statementName = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 20);

@@ -131,7 +131,7 @@ export function* combinable(calls: readonly StatementCall[]): Generator<readonly
   let from = 0;
   let size = 0;
   for (const [at, call] of calls.entries()) {
-    const added = sizeOf(call);
+    const added = valuesSize(call);
     if (at > from && (at - from === MAX_CHANGES || size + added > MAX_CHANGE_SIZE)) {
       yield calls.slice(from, at);
       [from, size] = [at, 0];
@@ -142,7 +142,7 @@ export function* combinable(calls: readonly StatementCall[]): Generator<readonly
 }
 
 /** About the bytes of the values; a number costs next to nothing. */
-function sizeOf({ values }: StatementCall): number {
+function valuesSize({ values }: StatementCall): number {
   let size = 0;
   for (const value of Object.values(values)) {
     if (typeof value === 'string') size += value.length;

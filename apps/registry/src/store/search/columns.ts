@@ -22,7 +22,7 @@ const VALUES: Record<
   pinned: (column, { id, pinned }) => column.put(id, [trueOrFalse(pinned)]),
   network: (column, { id, network }) => column.put(id, [trueOrFalse(network)]),
   storage: (column, { id, storage }) => column.put(id, [trueOrFalse(storage)]),
-  signedBy: (column, { id, signatures }) => column.putText(id, signatures, signersOf),
+  signedBy: (column, { id, signatures }) => column.putText(id, signatures, readSigners),
   catalog: (column, { id }, catalogs) => column.putText(id, catalogs.join(' '), () => catalogs),
 };
 
@@ -225,7 +225,7 @@ function readList(text: string): string[] {
 }
 
 /** Returns the verified signers from the JSON list; mostly empty. */
-function signersOf(signatures: string): string[] {
+function readSigners(signatures: string): string[] {
   if (signatures === '[]') return [];
   return (JSON.parse(signatures) as ReleaseSignature[]).map(({ signer }) => describeSigner(signer));
 }

@@ -43,19 +43,20 @@ export function resultOrder(
  */
 function ranked(columns: SearchColumns, { tier: tierOf }: TextHits): ResultOrder {
   const { yanked, deprecated } = columns;
-  const lengthOf = (id: number): number => (tierOf(id) > TIER.kindBeginnings ? 0 : columns.kindOf(id).length);
+  const kindLength = (id: number): number =>
+    tierOf(id) > TIER.kindBeginnings ? 0 : columns.kindOf(id).length;
   return {
     compare: (a, b) =>
       yanked[a]! - yanked[b]! ||
       tierOf(a) - tierOf(b) ||
       deprecated[a]! - deprecated[b]! ||
-      lengthOf(a) - lengthOf(b),
+      kindLength(a) - kindLength(b),
     compareTo: (id, [first, tier, last, length]) =>
       yanked[id]! - (first as number) ||
       tierOf(id) - (tier as number) ||
       deprecated[id]! - (last as number) ||
-      lengthOf(id) - (length as number),
-    keysOf: (id) => [yanked[id]!, tierOf(id), deprecated[id]!, lengthOf(id)],
+      kindLength(id) - (length as number),
+    keysOf: (id) => [yanked[id]!, tierOf(id), deprecated[id]!, kindLength(id)],
   };
 }
 

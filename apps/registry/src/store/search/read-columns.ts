@@ -73,7 +73,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
       ),
     ),
   );
-  const catalogsOf = prepared(() =>
+  const selectCatalogs = prepared(() =>
     client
       .prepare<[string, string], string>(
         `SELECT catalog FROM catalog_function AS place
@@ -146,7 +146,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
       }
       for (const { row } of rows) {
         if (row === undefined) continue;
-        columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
+        columns.put(row, selectCatalogs.all(row.group, row.kind.toLowerCase()));
         published.put(row.id, row.published);
       }
     }

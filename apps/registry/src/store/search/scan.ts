@@ -48,14 +48,14 @@ export function scan(
     const ofFacet = counts.get(facet);
     if (ofFacet !== undefined) countNumbers(passing, columns.facets[facet].numbers, ofFacet);
   }
-  const countsOf = (facet: FacetName): FacetCounts => {
+  const countMatches = (facet: FacetName): FacetCounts => {
     if (facet === known) return ofAll!(facet);
     const column = columns.facets[facet];
     const ofFacet = counts.get(facet);
     return ofFacet === undefined ? column.mostFrequentOf(passing) : column.mostFrequent(ofFacet);
   };
   const facets = Object.fromEntries(
-    FACET_NAMES.map((facet) => [facet, countsOf(facet)]),
+    FACET_NAMES.map((facet) => [facet, countMatches(facet)]),
   ) as SearchPage['facets'];
   return { hits: passing, facets };
 }
@@ -75,12 +75,12 @@ export function countFacet(columns: SearchColumns, ids: Uint32Array, facet: Face
   return columns.facets[facet].mostFrequent(counts);
 }
 
-function passingOne(candidates: Uint32Array, passes: Uint8Array, setOf: Uint32Array): Uint32Array {
+function passingOne(candidates: Uint32Array, passes: Uint8Array, valueSets: Uint32Array): Uint32Array {
   const hits = new Uint32Array(candidates.length);
   let found = 0;
   for (let at = 0; at < candidates.length; at += 1) {
     const id = candidates[at]!;
-    if (passes[setOf[id]!] === 1) hits[found++] = id;
+    if (passes[valueSets[id]!] === 1) hits[found++] = id;
   }
   return hits.subarray(0, found);
 }
@@ -101,20 +101,20 @@ function passingAll(
   const failed = new Uint16Array(candidates.length);
   for (const [bit, facet] of given.entries()) {
     const passes = filters[facet]!;
-    const setOf = columns.facets[facet].numbers;
+    const valueSets = columns.facets[facet].numbers;
     for (let at = 0; at < candidates.length; at += 1)
-      failed[at]! |= (1 - passes[setOf[candidates[at]!]!]!) << bit;
+      failed[at]! |= (1 - passes[valueSets[candidates[at]!]!]!) << bit;
   }
   const hits = new Uint32Array(candidates.length);
   let found = 0;
-  const setOf = given.map((facet) => columns.facets[facet].numbers);
+  const valueSets = given.map((facet) => columns.facets[facet].numbers);
   const ofFacet = given.map((facet) => counts.get(facet)!);
   for (let at = 0; at < candidates.length; at += 1) {
     const bits = failed[at]!;
     if (bits === 0) hits[found++] = candidates[at]!;
     else if ((bits & (bits - 1)) === 0) {
       const filter = 31 - Math.clz32(bits);
-      ofFacet[filter]![setOf[filter]![candidates[at]!]!]! += 1;
+      ofFacet[filter]![valueSets[filter]![candidates[at]!]!]! += 1;
     }
   }
   return hits.subarray(0, found);

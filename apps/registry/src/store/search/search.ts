@@ -91,7 +91,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
       )
       .pluck(),
   );
-  const originsOf = upstreamOrigins(connection);
+  const readOrigins = upstreamOrigins(connection);
 
   /**
    * First pages without a query, and counts of a facet over all functions: many clients start there. Valid for one
@@ -108,7 +108,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     return known;
   };
 
-  const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
+  const readFilters = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
     for (const facet of FACET_NAMES) {
       const given = query[facet] ?? [];
@@ -174,7 +174,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const { hits, facets } = scan(
       columns,
       some ?? columns.order,
-      filtersOf(query, columns),
+      readFilters(query, columns),
       some === undefined ? countsOfAll(columns) : undefined,
     );
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
@@ -185,7 +185,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const found: SearchPage = {
       ...corrected,
       total: hits.length,
-      items: rows.map((row) => foundFunction(row, originsOf)),
+      items: rows.map((row) => foundFunction(row, readOrigins)),
       facets,
       ...defined({
         next: more
@@ -259,7 +259,7 @@ function isAfter(
 
 function foundFunction(
   row: ItemRow,
-  originsOf: (group: string, kind: string) => UpstreamOrigin[],
+  readOrigins: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
   const { group, kind, description, publisher, release } = row;
   const list = (text: string): string[] => JSON.parse(text);
@@ -281,7 +281,7 @@ function foundFunction(
     signatures: JSON.parse(row.signatures),
     ...defined({
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
-      from: release === null ? originsOf(group, kind) : undefined,
+      from: release === null ? readOrigins(group, kind) : undefined,
     }),
   };
 }

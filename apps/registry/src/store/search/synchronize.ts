@@ -34,7 +34,7 @@ const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_functi
   WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
 
 const mark = text('UPDATE catalog SET searched_serial = :serial WHERE name = :catalog');
-const searchedOf = text<{ searched: number }>(
+const selectSearched = text<{ searched: number }>(
   'SELECT searched_serial AS searched FROM catalog WHERE name = :catalog',
 );
 const changed = text<FunctionName>(CHANGED);
@@ -53,7 +53,7 @@ const behind = text<Behind>(
 /** Updates search in the transaction that commits a snapshot, if there are few changes. */
 export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<void> {
   // Earlier snapshots must be synchronized first.
-  if ((yield* searchedOf.first({ catalog }))?.searched !== serial - 1) return;
+  if ((yield* selectSearched.first({ catalog }))?.searched !== serial - 1) return;
   const names = yield* someChanged.all({ catalog, searched: serial - 1, newest: serial });
   if (names.length > MAX_WITH_COMMIT) {
     if ((yield* concerned.first({ catalog, serial }))!.found === 1) return;

@@ -68,11 +68,11 @@ export function textQuery(text: string): TextQuery | undefined {
     words.length === 1 ? expressions[0]! : `(${expressions.join(' AND ')}) OR ${together}`;
   return {
     found: every(
-      words.map((word, at) => anyOf(foundWord(word, at === last))),
+      words.map((word, at) => matchAny(foundWord(word, at === last))),
       prefix(joined),
     ),
     whole: every(
-      words.map((word) => anyOf([quote(foldCase(word)), ...nameParts(word, quote)])),
+      words.map((word) => matchAny([quote(foldCase(word)), ...nameParts(word, quote)])),
       quote(joined),
     ),
     start: `^ ${prefix(joined)}`,
@@ -94,7 +94,7 @@ function nameParts(word: string, end: (part: string) => string): string[] {
   return [`(${parts.map((part, at) => (at === parts.length - 1 ? end : quote)(part)).join(' AND ')})`];
 }
 
-function anyOf(alternatives: string[]): string {
+function matchAny(alternatives: string[]): string {
   return `(${alternatives.join(' OR ')})`;
 }
 

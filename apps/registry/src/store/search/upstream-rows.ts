@@ -14,7 +14,7 @@ interface UpstreamRow {
   entry: Digest;
 }
 
-const rowOf = text<UpstreamRow>(
+const selectRow = text<UpstreamRow>(
   'SELECT id, kind, entry FROM upstream_function WHERE group_name = :group AND kind_folded = :kindFolded',
 );
 const remove = text('DELETE FROM upstream_function WHERE id = :id');
@@ -35,7 +35,7 @@ const deleteChanges = text('DELETE FROM upstream_change WHERE sequence <= :seque
 /** Updates the row of a name from the newest snapshots. A function of this registry has no row. */
 export function* refresh(group: string, kind: string): Work<void> {
   const kindFolded = kind.toLowerCase();
-  const row = yield* rowOf.first({ group, kindFolded });
+  const row = yield* selectRow.first({ group, kindFolded });
   const entry = yield* upstreamEntry(group, kindFolded);
   if (row?.entry === entry) return;
   if (row !== undefined) yield* recordChange(group, row.kind);
@@ -53,7 +53,7 @@ export function* refresh(group: string, kind: string): Work<void> {
 
 /** Hands the name over to this registry. Returns the id of its full-text document; undefined without a row. */
 export function* takeOver(group: string, kind: string): Work<number | undefined> {
-  const row = yield* rowOf.first({ group, kindFolded: kind.toLowerCase() });
+  const row = yield* selectRow.first({ group, kindFolded: kind.toLowerCase() });
   if (row === undefined) return undefined;
   yield* recordChange(group, row.kind);
   yield* remove.run({ id: row.id });

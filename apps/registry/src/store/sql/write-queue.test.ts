@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { writeQueue } from './write-queue.js';
 
 /** Returns what `transactions` has after writes of these names; a name in capitals is a large write. */
-async function transactionsOf(names: readonly string[], max: number): Promise<string[]> {
+async function runTransactions(names: readonly string[], max: number): Promise<string[]> {
   const transactions: string[] = [];
   const write = writeQueue<string>(max, async (writes) => {
     transactions.push(writes.map(({ work }) => work()).join(''));
@@ -20,8 +20,8 @@ async function transactionsOf(names: readonly string[], max: number): Promise<st
 }
 
 it('stores writes together, and large ones alone, in their order', async () => {
-  expect(await transactionsOf(['a', 'b', 'c', 'd', 'e'], 3)).toEqual(['abc', 'de']);
-  expect(await transactionsOf(['a', 'b', 'C', 'd', 'E', 'F', 'g', 'h'], 3)).toEqual([
+  expect(await runTransactions(['a', 'b', 'c', 'd', 'e'], 3)).toEqual(['abc', 'de']);
+  expect(await runTransactions(['a', 'b', 'C', 'd', 'E', 'F', 'g', 'h'], 3)).toEqual([
     ...['ab', 'C', 'd', 'E', 'F', 'gh'],
   ]);
 });

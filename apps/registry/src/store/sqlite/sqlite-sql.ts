@@ -41,7 +41,7 @@ export function withSql<Given extends PlainConnection>(connection: Given): Given
 function sqliteSql(connection: PlainConnection): SyncSql {
   const { client, db } = connection;
   const statements = new WeakMap<Statement, Prepared>();
-  const statementOf = (statement: Statement): Prepared => {
+  const findPrepared = (statement: Statement): Prepared => {
     let found = statements.get(statement);
     if (found === undefined) {
       found = prepare(statement);
@@ -54,7 +54,7 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     return rawStatement(client, typeof source === 'string' ? source : source.sqlite);
   };
   const call = ({ statement, method, values }: StatementCall): unknown => {
-    const found = statementOf(statement);
+    const found = findPrepared(statement);
     if (method === 'all') return found.all(values);
     return method === 'first' ? found.get(values) : found.run(values).changes;
   };

@@ -114,7 +114,7 @@ function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
       {upstreams.slice(0, MAX_SOURCES).map(({ name, record }, index) => (
         <>
           {index === 0 ? '' : ', '}
-          {name} (<Text value={hostOf(record?.url ?? '')} max={80} />)
+          {name} (<Text value={urlHost(record?.url ?? '')} max={80} />)
         </>
       ))}
       {more > 0 ? ` and ${more} more` : ''}
@@ -124,6 +124,6 @@ function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
 }
 
 /** Returns the host of a URL. */
-function hostOf(url: string): string {
+function urlHost(url: string): string {
   return /^(?:git::)?[a-z+]+:\/\/([^/?#]+)/i.exec(url)?.[1]?.replace(/^.*@/, '') ?? url;
 }

@@ -35,7 +35,7 @@ async function cut(name: string): Promise<void> {
 
 const browse = (target: string, on = registry) => on.request(target, { headers: { Accept: 'text/html' } });
 
-async function pageOf(target: string, on = registry): Promise<string> {
+async function readPage(target: string, on = registry): Promise<string> {
   const response = await browse(target, on);
   const text = await response.text();
   expect(response.status, `${target}: ${text}`).toBe(200);
@@ -53,7 +53,7 @@ function expectWhole(text: string): void {
 }
 
 /** Returns the visible text of a page. */
-function wordsOf(text: string): string {
+function visibleText(text: string): string {
   return text
     .slice(text.indexOf('<main'), text.indexOf('</main>'))
     .replace(/<[^>]*>/g, ' ')
@@ -65,14 +65,14 @@ function wordsOf(text: string): string {
     .replace(/\s+/g, ' ');
 }
 
-function namesOf(text: string): string[] {
+function listNames(text: string): string[] {
   const contents = text.slice(text.indexOf('id="contents"'));
   return [...contents.matchAll(/class="place-name" href="\/functions\/[^/]+\/([^"]+)"/g)].map(
     ([, kind]) => kind!,
   );
 }
 
-const hrefOf = (text: string, rel: string) =>
+const findHref = (text: string, rel: string) =>
   new RegExp(`<a href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
 
 beforeAll(async () => {
@@ -125,8 +125,8 @@ afterAll(async () => {
 
 describe('the list of catalogs', () => {
   it('describes each, with the state of its sources', async () => {
-    const text = await pageOf('/catalogs');
-    const words = wordsOf(text);
+    const text = await readPage('/catalogs');
+    const words = visibleText(text);
     expect(words).toContain('default');
     expect(words).toContain('Functions of this registry.');
     expect(words).toMatch(/1 of 3 upstream copies out of date/);
@@ -140,7 +140,7 @@ describe('the list of catalogs', () => {
   });
 
   it('continues after a name', async () => {
-    const words = wordsOf(await pageOf('/catalogs?after=default'));
+    const words = visibleText(await readPage('/catalogs?after=default'));
     expect(words).not.toContain('default');
     expect(words).toContain('platform');
     expect((await browse('/catalogs?after=NO')).status).toBe(400);
@@ -154,11 +154,11 @@ describe('the list of catalogs', () => {
         const recipe = `metadata: {name: c${at}}\nspec: {sources: [{name: ours, functions: {}}]}\n`;
         await apply(`c${at}`, recipe, many, secret);
       }
-      const first = await pageOf('/catalogs', many);
+      const first = await readPage('/catalogs', many);
       expect(first.match(/class="found-function"/g)).toHaveLength(50);
-      const rest = await pageOf(hrefOf(first, 'next')!, many);
+      const rest = await readPage(findHref(first, 'next')!, many);
       expect(rest.match(/class="found-function"/g)).toHaveLength(6);
-      expect([hrefOf(rest, 'next'), hrefOf(rest, 'first')]).toEqual([undefined, '/catalogs']);
+      expect([findHref(rest, 'next'), findHref(rest, 'first')]).toEqual([undefined, '/catalogs']);
     } finally {
       await many.close();
     }
@@ -167,9 +167,9 @@ describe('the list of catalogs', () => {
 
 describe('the page of a catalog', () => {
   it('says how to use it, and what it contains with descriptions', async () => {
-    const text = await pageOf('/catalogs/platform');
-    const words = wordsOf(text);
-    expect(namesOf(text)).toEqual(['Late', 'Plain', 'Good', 'Elsewhere', 'SetLabels']);
+    const text = await readPage('/catalogs/platform');
+    const words = visibleText(text);
+    expect(listNames(text)).toEqual(['Late', 'Plain', 'Good', 'Elsewhere', 'SetLabels']);
     expect(words).toMatch(/Plain Plain does what its name says\. 1\.1\.0 v1 from ours/);
     expect(words).toMatch(/Elsewhere From elsewhere\. v1 from theirs/);
     expect(words).toContain('5 functions');
@@ -189,19 +189,19 @@ describe('the page of a catalog', () => {
     'has a tab %s with an address of its own, to which the old fragment leads',
     async (tab, fragment, words) => {
       const path = `/catalogs/platform/${tab}`;
-      const text = await pageOf(path);
-      expect(wordsOf(text)).toContain(words);
+      const text = await readPage(path);
+      expect(visibleText(text)).toContain(words);
       expect(text).toContain(`<a href="${path}" aria-current="page">`);
       expect(text).not.toContain('id="contents"');
-      expect(await pageOf('/catalogs/platform')).toContain(`<a href="${path}" id="${fragment}"`);
+      expect(await readPage('/catalogs/platform')).toContain(`<a href="${path}" id="${fragment}"`);
     },
   );
 
   it('lists its sources in the order of the recipe', async () => {
-    const text = await pageOf('/catalogs/platform/sources');
+    const text = await readPage('/catalogs/platform/sources');
     const order = [...text.matchAll(/id="source-([a-z]+)"/g)].map(([, name]) => name);
     expect(order).toEqual(['ours', 'theirs', 'broken', 'missing']);
-    const words = wordsOf(text);
+    const words = visibleText(text);
     expect(words).toContain(
       'Functions of this registry: releases >=1.0.0, only group example.com or group up.example.com, without kind Nothing',
     );
@@ -221,15 +221,15 @@ describe('the page of a catalog', () => {
     const { keys } = (await (await registry.request('/.well-known/krmhub-keys.json')).json()) as {
       keys: { fingerprint: string }[];
     };
-    const text = await pageOf('/catalogs/platform/trust');
+    const text = await readPage('/catalogs/platform/trust');
     expect(text).toContain(keys[0]!.fingerprint);
-    expect(wordsOf(text)).toContain('Signature expires');
-    expect(wordsOf(text)).not.toMatch(/\bverified\b/i);
+    expect(visibleText(text)).toContain('Signature expires');
+    expect(visibleText(text)).not.toMatch(/\bverified\b/i);
   });
 
   it('links to every rendition, and each exists', async () => {
     const tabs = ['', '/sources', '/report', '/history', '/trust', '/recipe'];
-    const pages = await Promise.all(tabs.map((tab) => pageOf(`/catalogs/platform${tab}`)));
+    const pages = await Promise.all(tabs.map((tab) => readPage(`/catalogs/platform${tab}`)));
     const main = pages.map((text) => text.slice(text.indexOf('<main'), text.indexOf('</main>'))).join('');
     const targets = [...main.matchAll(/href="(\/[^"#]*)/g)].map(([, target]) =>
       target!.replaceAll('&amp;', '&'),
@@ -246,13 +246,15 @@ describe('the page of a catalog', () => {
   });
 
   it('lists snapshots with the changes of each', async () => {
-    const text = await pageOf('/catalogs/platform/history');
-    const rows = [...text.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => wordsOf(`<main>${row}</main>`).trim());
+    const text = await readPage('/catalogs/platform/history');
+    const rows = [...text.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) =>
+      visibleText(`<main>${row}</main>`).trim(),
+    );
     expect(rows[1]).toMatch(/^Snapshot \d+ .* UTC 5 functions 1 removed sha256:/);
     expect(rows[2]).toMatch(/6 functions 1 added sha256:/);
     expect(rows[3]).toMatch(/5 functions 1 changed sha256:/);
     expect(rows.at(-1)).toContain('first snapshot');
-    const first = wordsOf(await pageOf('/catalogs/platform/history?before=2'));
+    const first = visibleText(await readPage('/catalogs/platform/history?before=2'));
     expect(first).toContain('first snapshot');
     expect(first).toContain('First page');
     expect(first).not.toContain('Snapshot 2');
@@ -269,14 +271,14 @@ describe('the page of a catalog', () => {
     ['?q=nothing', []],
     [`?q=${encodeURIComponent('%_')}`, []],
   ])('filters its functions: %s', async (query, kinds) => {
-    const text = await pageOf(`/catalogs/platform${query}`);
-    expect(namesOf(text)).toEqual(kinds);
-    if (kinds.length === 0) expect(wordsOf(text)).toContain('No function matches.');
+    const text = await readPage(`/catalogs/platform${query}`);
+    expect(listNames(text)).toEqual(kinds);
+    if (kinds.length === 0) expect(visibleText(text)).toContain('No function matches.');
     expect(text).toContain('<meta name="robots" content="noindex"/>');
   });
 
   it('repeats the filter as text', async () => {
-    const text = await pageOf(`/catalogs/platform?q=${encodeURIComponent(`${SCRIPT}"'`)}`);
+    const text = await readPage(`/catalogs/platform?q=${encodeURIComponent(`${SCRIPT}"'`)}`);
     expect(text).toContain('value="&lt;script&gt;');
   });
 
@@ -304,8 +306,8 @@ describe('the page of a catalog', () => {
 
 describe('the report', () => {
   it('explains each kind of remark and its remedy', async () => {
-    const text = await pageOf('/catalogs/platform/report');
-    const words = wordsOf(text);
+    const text = await readPage('/catalogs/platform/report');
+    const words = visibleText(text);
     expect(words).toContain('Refused 1 Shadowed 1 Yanked 1');
     expect(words).toMatch(/example\.com\/ ?Denied v1 of ours 1\.0\.0 denied the recipe denies it/);
     expect(words).toContain(`${SCRIPT} is not for us`);
@@ -318,20 +320,20 @@ describe('the report', () => {
   });
 
   it('lists the functions of each kind', async () => {
-    const words = wordsOf(await pageOf('/catalogs/platform/report?of=shadowed'));
+    const words = visibleText(await readPage('/catalogs/platform/report?of=shadowed'));
     expect(words).toContain('SetLabels');
     expect(words).not.toContain('Denied');
-    const beyond = await pageOf('/catalogs/platform/report?of=refused&after=zzz.example.com/Z');
-    expect(wordsOf(beyond)).toContain('No more.');
-    expect(hrefOf(beyond, 'first')).toBe('/catalogs/platform/report?of=refused');
+    const beyond = await readPage('/catalogs/platform/report?of=refused&after=zzz.example.com/Z');
+    expect(visibleText(beyond)).toContain('No more.');
+    expect(findHref(beyond, 'first')).toBe('/catalogs/platform/report?of=refused');
   });
 
   it('is empty for a catalog that leaves nothing out', async () => {
     const quiet = await openTestRegistry();
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
-      expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
-      expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
+      expect(visibleText(await readPage('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
+      expect(visibleText(await readPage('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {
       await quiet.close();
     }
@@ -344,17 +346,17 @@ describe('what changed between two snapshots', () => {
       snapshots: { serial: number; digest: string }[];
     };
     const newest = snapshots[0]!.serial;
-    const text = await pageOf(`/catalogs/platform/compare?from=1&to=${newest}`);
-    const words = wordsOf(text);
+    const text = await readPage(`/catalogs/platform/compare?from=1&to=${newest}`);
+    const words = visibleText(text);
     expect(words).toContain('1 added, 1 removed, 1 changed');
     expect(words).toMatch(/Yanked breaking the function is removed function-removed/);
     expect(words).toMatch(/Late quiet the function is added/);
     expect(words).toMatch(/Plain quiet v1: the release changed from 1\.0\.0 to 1\.1\.0 upgraded/);
     expect(words).toContain(`krmhub catalog diff platform 1 ${newest}`);
-    const back = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=1`));
+    const back = visibleText(await readPage(`/catalogs/platform/compare?from=${newest}&to=1`));
     expect(back).toMatch(/Late breaking the function is removed/);
     expect(back).toMatch(/Plain to review v1: the release changed from 1\.1\.0 to 1\.0\.0 downgraded/);
-    const same = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=${newest}`));
+    const same = visibleText(await readPage(`/catalogs/platform/compare?from=${newest}&to=${newest}`));
     expect(same).toContain('No function changed');
   });
 
@@ -363,7 +365,7 @@ describe('what changed between two snapshots', () => {
     expect(response.status).toBe(302);
     const location = response.headers.get('location')!;
     expect(location).toMatch(/^\/catalogs\/platform\/compare\?from=\d+&to=\d+$/);
-    await pageOf(location);
+    await readPage(location);
     const { snapshots } = (await (await registry.request('/catalogs/platform/snapshots')).json()) as {
       snapshots: { serial: number; digest: string }[];
     };
@@ -382,11 +384,11 @@ describe('what changed between two snapshots', () => {
         await apply('many', recipe, many, secret);
         await many.waitForCatalogs();
         if (label === 100) {
-          expect(await pageOf('/catalogs/many/compare?from=1&to=2', many)).not.toContain('<datalist');
+          expect(await readPage('/catalogs/many/compare?from=1&to=2', many)).not.toContain('<datalist');
         }
       }
-      const text = await pageOf('/catalogs/many/compare?from=1&to=2', many);
-      expect(wordsOf(text)).toContain(
+      const text = await readPage('/catalogs/many/compare?from=1&to=2', many);
+      expect(visibleText(text)).toContain(
         'The lists suggest the newest 100 snapshots. For an older one, type its serial.',
       );
       expect(text).toMatch(/<input id="from" name="from" value="1" list="from-serials"/);

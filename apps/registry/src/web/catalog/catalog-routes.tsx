@@ -36,7 +36,7 @@ import type { Site } from '../site.js';
 import { CachedCounts, reportSerial } from './cached-counts.js';
 import { CatalogListPage } from './catalog-list-page.js';
 import { FunctionsTab } from './catalog-page.js';
-import { CATALOG_TAB_ROUTES, catalogTabRoutes, feedOf } from './catalog-tab-routes.js';
+import { CATALOG_TAB_ROUTES, catalogFeed, catalogTabRoutes } from './catalog-tab-routes.js';
 import { CompareSnapshotsPage } from './compare-page.js';
 import type { ReadCatalogDeps, ReadSignatureDeps } from './read-catalog.js';
 import { readCatalog, readCatalogs, readSigning } from './read-catalog.js';
@@ -133,7 +133,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
   const { store, site } = deps;
   const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(deps.derive);
-  const { rowsOf } = snapshotRows(store, counts);
+  const { buildRows } = snapshotRows(store, counts);
   const { currentSnapshot } = snapshotFinder(deps);
 
   catalogTabRoutes(app, deps, counts);
@@ -181,7 +181,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
         path: catalogPath(name),
         section: 'catalogs',
         isIndexed: isWhole,
-        feeds: [feedOf(name)],
+        feeds: [catalogFeed(name)],
       },
       body: (
         <FunctionsTab
@@ -220,7 +220,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
           path: catalogReportPath(name),
           section: 'catalogs',
           isIndexed: of === undefined,
-          feeds: [feedOf(name)],
+          feeds: [catalogFeed(name)],
         },
         body: (
           <ReportPage
@@ -261,7 +261,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
         path,
         section: 'catalogs',
         isIndexed: false,
-        feeds: [feedOf(name)],
+        feeds: [catalogFeed(name)],
       },
       body: (
         <CompareSnapshotsPage
@@ -284,7 +284,11 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
       const catalog = await findCatalog(store, name);
       const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1, before);
       const id = await feedId(store, catalogFeedPath(name));
-      const text = snapshotFeed(site, { ...catalog, id, before }, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
+      const text = snapshotFeed(
+        site,
+        { ...catalog, id, before },
+        await buildRows(snapshots, SNAPSHOTS_OF_FEED),
+      );
       return feedResponse(c, text);
     },
   );

@@ -49,21 +49,21 @@ ${sources}`;
   expect(response.status, await response.text()).toBeLessThan(300);
 }
 
-async function pageOf(registry: TestRegistry, target: string): Promise<string> {
+async function readPage(registry: TestRegistry, target: string): Promise<string> {
   const response = await registry.request(target, { headers: { Accept: 'text/html' } });
   const text = await response.text();
   expect(response.status, `${target}: ${text}`).toBe(200);
   return text;
 }
 
-const wordsOf = (text: string) =>
+const visibleText = (text: string) =>
   text
     .slice(text.indexOf('<main'), text.indexOf('</main>'))
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
-const hrefOf = (text: string, rel: string) =>
+const findHref = (text: string, rel: string) =>
   new RegExp(`<a href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
-const kindsOf = (text: string) =>
+const listKinds = (text: string) =>
   [...text.matchAll(/class="place-name"[^>]*>(?:<span[^>]*>)[^<]*<\/span><wbr\/>([^<]+)/g)].map(
     ([, kind]) => kind!,
   );
@@ -77,17 +77,21 @@ describe('a catalog with problems', () => {
     const upstream = await openUpstream();
     const registry = await open({ start: false });
     await apply(registry, 'waiting', theirs(upstream.origin));
-    const words = wordsOf(await pageOf(registry, '/catalogs/waiting'));
+    const words = visibleText(await readPage(registry, '/catalogs/waiting'));
     expect(words).toContain('This catalog has no snapshot yet');
     expect(words).toContain(
       'The registry builds it after the first sync of each source. Not synced yet: theirs.',
     );
-    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/sources'))).toContain('not synced yet');
+    expect(visibleText(await readPage(registry, '/catalogs/waiting/sources'))).toContain('not synced yet');
     expect(words).toContain('Recipe');
     expect(words).not.toContain('Downloads');
     expect(words).not.toContain('krmhub catalog pull');
-    expect(wordsOf(await pageOf(registry, '/catalogs'))).toMatch(/waiting not built yet .*no snapshot yet/);
-    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/report'))).toContain('has no snapshot yet');
+    expect(visibleText(await readPage(registry, '/catalogs'))).toMatch(
+      /waiting not built yet .*no snapshot yet/,
+    );
+    expect(visibleText(await readPage(registry, '/catalogs/waiting/report'))).toContain(
+      'has no snapshot yet',
+    );
     const feed = await (await registry.request('/catalogs/waiting/snapshots.atom')).text();
     expect(feed).not.toContain('<entry>');
     const compared = await registry.request('/catalogs/waiting/compare', {
@@ -108,18 +112,18 @@ describe('a catalog with problems', () => {
     });
     await apply(registry, 'failing', '  - {name: ours, functions: {}}\n');
     await expect
-      .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')))
+      .poll(async () => visibleText(await readPage(registry, '/catalogs/failing')))
       .toContain('Cannot build the catalog');
-    const text = await pageOf(registry, '/catalogs/failing');
+    const text = await readPage(registry, '/catalogs/failing');
     expect(text).toContain('&lt;b&gt;the disk is full&lt;/b&gt;');
-    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing build fails');
+    expect(visibleText(await readPage(registry, '/catalogs'))).toContain('failing build fails');
   });
 
   it('is empty, and leaves nothing out', async () => {
     const registry = await open();
     await apply(registry, 'empty', '  - {name: ours, functions: {}, match: [{group: none.example}]}\n');
     await registry.waitForCatalogs();
-    const words = wordsOf(await pageOf(registry, '/catalogs/empty'));
+    const words = visibleText(await readPage(registry, '/catalogs/empty'));
     expect(words).toContain('0 functions');
     expect(words).toContain('This snapshot has no functions.');
     expect(words).toContain('krmhub catalog pull empty');
@@ -136,11 +140,13 @@ describe('a catalog with problems', () => {
     const change = `${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`;
     const done = send(registry, 'POST', change, reason);
     await expect.poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn).toBeDefined();
-    const text = await pageOf(registry, '/catalogs/default');
-    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn; the registry is building the next snapshot/);
+    const text = await readPage(registry, '/catalogs/default');
+    expect(visibleText(text)).toMatch(
+      /Snapshot \d+ was withdrawn; the registry is building the next snapshot/,
+    );
     expect(text).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
-    expect(kindsOf(text)).not.toContain('Bad');
-    expect(wordsOf(text)).not.toContain('krmhub catalog pull');
+    expect(listKinds(text)).not.toContain('Bad');
+    expect(visibleText(text)).not.toContain('krmhub catalog pull');
     const serial = (await parts.store.catalog('default'))!.newest!.serial;
     const compared = await registry.request(`/catalogs/default/compare?from=1&to=${serial}`, {
       headers: { Accept: 'text/html' },
@@ -160,7 +166,7 @@ describe('a catalog with problems', () => {
     await send(registry, 'POST', '/api/v1/catalogs/copied/cut');
     upstream.files.delete('/catalog.yaml');
     await send(registry, 'POST', '/api/v1/catalogs/copied/sources/theirs/refresh');
-    const words = wordsOf(await pageOf(registry, '/catalogs/copied/sources'));
+    const words = visibleText(await readPage(registry, '/catalogs/copied/sources'));
     expect(words).toContain('The registry serves the last good copy.');
     expect(words).toMatch(/theirs stale/);
     expect(words).toMatch(/Until then, the last good copy is used, fetched \d{4}-/);
@@ -235,29 +241,31 @@ describe('a catalog of many functions', () => {
       let next: string | undefined = first;
       let pages = 0;
       for (; next !== undefined; pages++) {
-        const text: string = await pageOf(registry, next.replace(/#.*$/, ''));
+        const text: string = await readPage(registry, next.replace(/#.*$/, ''));
         expect(Buffer.byteLength(text)).toBeLessThan(120_000);
-        const kinds = kindsOf(text);
+        const kinds = listKinds(text);
         expect(kinds.length).toBeLessThanOrEqual(catalogPageFunctions);
         seen.push(...kinds);
-        if (pages > 0) expect(hrefOf(text, 'first')).toBeDefined();
-        next = hrefOf(text, 'next');
+        if (pages > 0) expect(findHref(text, 'first')).toBeDefined();
+        next = findHref(text, 'next');
       }
       expect(seen).toEqual(Object.keys(many('')));
       expect(pages).toBe(Math.ceil(count / catalogPageFunctions));
     }
-    const overview = await pageOf(registry, '/catalogs/many/report');
-    expect(kindsOf(overview)).toHaveLength(10);
-    expect(wordsOf(overview)).toContain(`All ${count} functions`);
+    const overview = await readPage(registry, '/catalogs/many/report');
+    expect(listKinds(overview)).toHaveLength(10);
+    expect(visibleText(overview)).toContain(`All ${count} functions`);
   });
 
   it('is compared up to the limit of a page, and names the command for the rest', async () => {
-    const text = await pageOf(registry, '/catalogs/many/compare?from=1&to=2');
+    const text = await readPage(registry, '/catalogs/many/compare?from=1&to=2');
     expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedInDetail);
-    const words = wordsOf(text);
+    const words = visibleText(text);
     expect(words).toContain(`${count} changed`);
     expect(words).toContain('20 more functions differ, but are not listed here.');
     expect(words).toContain('krmhub catalog diff many 1 2');
-    expect(wordsOf(await pageOf(registry, '/catalogs/many/history'))).toContain('more than 100 functions');
+    expect(visibleText(await readPage(registry, '/catalogs/many/history'))).toContain(
+      'more than 100 functions',
+    );
   });
 });

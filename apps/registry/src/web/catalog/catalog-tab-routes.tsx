@@ -66,7 +66,7 @@ export function catalogTabRoutes(app: RegistryApp, deps: CatalogTabDeps, counts:
         path: catalogTabPath(name, tab),
         section: 'catalogs',
         isIndexed,
-        feeds: [feedOf(name)],
+        feeds: [catalogFeed(name)],
       },
       body: await body({ view, counts: await counts.catalogCounts(view.catalog) }),
     });
@@ -99,6 +99,6 @@ export function catalogTabRoutes(app: RegistryApp, deps: CatalogTabDeps, counts:
   );
 }
 
-export function feedOf(name: string): { title: string; path: string } {
+export function catalogFeed(name: string): { title: string; path: string } {
   return { title: `Snapshots of ${name}`, path: catalogFeedPath(name) };
 }

@@ -220,6 +220,6 @@ function byFunction(changes: readonly CatalogChange[]): CatalogChange[][] {
     if (known === undefined) found.set(name, [change]);
     else known.push(change);
   }
-  const weightOf = ([first]: CatalogChange[]) => CATALOG_CHANGE_WEIGHTS.indexOf(first?.weight ?? 'quiet');
-  return [...found.values()].sort((a, b) => weightOf(a) - weightOf(b));
+  const weightRank = ([first]: CatalogChange[]) => CATALOG_CHANGE_WEIGHTS.indexOf(first?.weight ?? 'quiet');
+  return [...found.values()].sort((a, b) => weightRank(a) - weightRank(b));
 }

@@ -94,7 +94,7 @@ export function ContentsSection({ view, snapshot, counts, query, contents, descr
 function Filter({ view, counts, query }: Pick<Contents, 'view' | 'counts' | 'query'>) {
   const { at } = useSite();
   const { name } = view.catalog;
-  const sources = sourcesOf(view, counts, query.source);
+  const sources = listSources(view, counts, query.source);
   return (
     <form class="compare-form" action={`${at(catalogPath(name))}#contents`}>
       <p>
@@ -131,7 +131,7 @@ function Filter({ view, counts, query }: Pick<Contents, 'view' | 'counts' | 'que
 }
 
 /** Returns the sources that provide functions, in the recipe's order, and the selected one. */
-function sourcesOf(
+function listSources(
   { sources }: CatalogView,
   counts: CatalogCounts,
   chosen: string | undefined,
@@ -149,7 +149,7 @@ function sourcesOf(
 
 function Place({ place: row, description }: { place: CatalogEntryRow; description: string | undefined }) {
   const { at } = useSite();
-  const origins = originsOf(row.versions);
+  const origins = groupByOrigin(row.versions);
   return (
     <li>
       <a class="place-name" href={at(functionPath(row))}>
@@ -202,7 +202,7 @@ function Origin({ names, version }: { names: readonly string[]; version: EntryVe
 }
 
 /** Groups API versions that come from one release of one source. */
-function originsOf(versions: readonly EntryVersion[]): { names: string[]; version: EntryVersion }[] {
+function groupByOrigin(versions: readonly EntryVersion[]): { names: string[]; version: EntryVersion }[] {
   const found = new Map<string, { names: string[]; version: EntryVersion }>();
   for (const version of versions) {
     const { source, release, definition, signedBy, rewritten } = version;

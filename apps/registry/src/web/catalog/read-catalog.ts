@@ -59,13 +59,13 @@ export interface ReadSignatureDeps {
 /** Reads the view of a catalog. Rejects with `not-found`. */
 export async function readCatalog(deps: ReadCatalogDeps, name: string): Promise<CatalogView> {
   const catalog = await findCatalog(deps.store, name);
-  return viewOf(deps, catalog, await deps.store.sources(name));
+  return buildView(deps, catalog, await deps.store.sources(name));
 }
 
 export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]> {
   const [catalogs, sources] = [await deps.store.catalogs(), await deps.store.sources()];
   return catalogs.map((catalog) =>
-    viewOf(
+    buildView(
       deps,
       catalog,
       sources.filter((source) => source.catalog === catalog.name),
@@ -73,22 +73,22 @@ export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]
   );
 }
 
-function viewOf(
+function buildView(
   { snapshotBuilder: builder }: ReadCatalogDeps,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
   const recipe = understoodRecipe(catalog);
-  const recordOf = (name: string) => records.find(({ source }) => source === name);
+  const findRecord = (name: string) => records.find(({ source }) => source === name);
   const sources =
     recipe === undefined
       ? records.map((record): SourceView => ({ name: record.source, record }))
       : recipe.sources.map((source): SourceView => {
-          const record = source.catalog === undefined ? undefined : recordOf(source.name);
+          const record = source.catalog === undefined ? undefined : findRecord(source.name);
           return { name: source.name, recipe: source, ...defined({ record }) };
         });
   const failure = builder.status().failing.find((one) => one.catalog === catalog.name);
-  const state = stateOf(catalog, records, failure?.message);
+  const state = describeState(catalog, records, failure?.message);
   return { catalog, sources, state, ...defined({ recipe }) };
 }
 
@@ -101,7 +101,7 @@ function understoodRecipe(catalog: CatalogRecord): Recipe | undefined {
   }
 }
 
-function stateOf(
+function describeState(
   { newest, throughEvent }: CatalogRecord,
   records: readonly SourceRecord[],
   failure: string | undefined,

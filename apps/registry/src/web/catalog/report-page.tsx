@@ -141,7 +141,7 @@ function Remarks({
             <li>
               <FunctionName place={row} isHeld={row.entry !== undefined} />
               <ul class="plain-list">
-                <RemarksOf place={row} remark={remark} />
+                <RowRemarks place={row} remark={remark} />
               </ul>
             </li>
           ))}
@@ -190,7 +190,7 @@ function FunctionName({ place: row, isHeld }: { place: CatalogEntryRow; isHeld: 
   );
 }
 
-function RemarksOf({ place: row, remark }: { place: CatalogEntryRow; remark: ReportRemark }) {
+function RowRemarks({ place: row, remark }: { place: CatalogEntryRow; remark: ReportRemark }) {
   const remarks = { refused: refusedItems, shadowed: shadowedItems, yanked: yankedItems }[remark](row);
   return (
     <>

@@ -29,12 +29,12 @@ export function snapshotFeed(
     updated: appliedAt,
     // A withdrawal is a new entry.
     entries: rows
-      .map((row) => entryOf(site, row))
+      .map((row) => feedEntry(site, row))
       .sort((a, b) => (a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)),
   });
 }
 
-function entryOf(site: Site, { snapshot, changes }: SnapshotRow): FeedEntry {
+function feedEntry(site: Site, { snapshot, changes }: SnapshotRow): FeedEntry {
   const { catalog, serial, createdAt, functions, digests, withdrawn } = snapshot;
   const what =
     withdrawn === undefined
@@ -43,13 +43,13 @@ function entryOf(site: Site, { snapshot, changes }: SnapshotRow): FeedEntry {
   return {
     id: permanentId('snapshot', catalog, String(serial), digests['catalog.yaml']),
     title: `${catalog} ${serial}${withdrawn === undefined ? '' : ' withdrawn'}`,
-    link: site.whole(linkOf(snapshot, changes !== undefined)),
+    link: site.whole(snapshotLink(snapshot, changes !== undefined)),
     updated: withdrawn?.at ?? createdAt,
     author: 'krmhub',
     summary: `${what ?? ''}${counted(functions, 'function')}, ${digests['catalog.yaml']}.`,
   };
 }
 
-function linkOf({ catalog, serial }: SnapshotRecord, isCompared: boolean): string {
+function snapshotLink({ catalog, serial }: SnapshotRecord, isCompared: boolean): string {
   return isCompared ? compareSnapshotsPath(catalog, { from: serial - 1, to: serial }) : catalogPath(catalog);
 }

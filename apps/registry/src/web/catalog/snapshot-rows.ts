@@ -16,7 +16,7 @@ export function snapshotRows(store: CatalogReader, counts: CachedCounts) {
       const snapshot = await store.snapshot(name, serial);
       if (snapshot !== undefined) snapshots.push(snapshot);
     }
-    const rows = await rowsOf(snapshots, SNAPSHOTS_OF_PAGE);
+    const rows = await buildRows(snapshots, SNAPSHOTS_OF_PAGE);
     const last = rows.at(-1)?.snapshot.serial ?? 1;
     return { rows, isLater, ...defined({ next: last > 1 ? last : undefined }) };
   }
@@ -25,7 +25,7 @@ export function snapshotRows(store: CatalogReader, counts: CachedCounts) {
    * Returns the first `count` snapshots, newest first, with the changes of each. The last snapshot may only serve as
    * the predecessor of the one before.
    */
-  async function rowsOf(snapshots: readonly SnapshotRecord[], count: number): Promise<SnapshotRow[]> {
+  async function buildRows(snapshots: readonly SnapshotRecord[], count: number): Promise<SnapshotRow[]> {
     const rows: SnapshotRow[] = [];
     for (const [index, snapshot] of snapshots.slice(0, count).entries()) {
       const before = snapshots[index + 1];
@@ -37,5 +37,5 @@ export function snapshotRows(store: CatalogReader, counts: CachedCounts) {
     return rows;
   }
 
-  return { pageBefore, rowsOf };
+  return { pageBefore, buildRows };
 }

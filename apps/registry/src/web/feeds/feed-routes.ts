@@ -56,7 +56,7 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
   servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c, { query: { before } }) => {
     const title = 'Releases of all functions';
     const read = async () =>
-      feedOf(
+      renderFeed(
         { title, path: RELEASES_FEED, page: searchPath(), before },
         await registryEntries(store, site, before),
       );
@@ -71,10 +71,10 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
     const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site, before);
     const title = `Releases of ${fn.group}/${fn.kind}`;
     const feed = { title, path: functionFeedPath(fn), page: functionPath(fn), before };
-    return feedResponse(c, await feedOf(feed, entries));
+    return feedResponse(c, await renderFeed(feed, entries));
   });
 
-  async function feedOf(
+  async function renderFeed(
     { title, path, page, before }: { title: string; path: string; page: string; before: number | undefined },
     { entries, next }: EntryPage,
   ): Promise<string> {

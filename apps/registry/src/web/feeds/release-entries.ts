@@ -61,7 +61,7 @@ export async function registryEntries(
   const shown = found.slice(0, maxEntries);
   const next = found.length > maxEntries ? shown.at(-1)!.sequence : before;
   return {
-    entries: shown.map((one) => entryOf(one, site)),
+    entries: shown.map((one) => feedEntry(one, site)),
     ...defined({ next: next > 1 ? next : undefined }),
   };
 }
@@ -111,7 +111,7 @@ export function functionEntries(
   const shown = happenings.slice(from, from + FEED_LIMITS.maxEntries);
   const next = happenings.length - from - shown.length;
   return {
-    entries: shown.map((one) => entryOf(one, site)),
+    entries: shown.map((one) => feedEntry(one, site)),
     ...defined({ next: next > 0 ? next : undefined }),
   };
 }
@@ -128,7 +128,7 @@ function ofRelease(
   ];
 }
 
-function entryOf(
+function feedEntry(
   { type, at, by, group, kind, release, digest = '', reason }: FeedEvent,
   site: Site,
 ): FeedEntry {

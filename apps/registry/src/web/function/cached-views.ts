@@ -133,4 +133,4 @@ export class CachedViews {
   }
 }
 
-export const viewsOf = oncePerThread((deps) => new CachedViews(deps));
+export const cachedViews = oncePerThread((deps) => new CachedViews(deps));

@@ -14,14 +14,14 @@ import {
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
 import { createSite, type Site } from '../site.js';
-import { type CachedViews, viewsOf } from './cached-views.js';
+import { type CachedViews, cachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
 import type { FunctionReading, FunctionView } from './read-function.js';
 import { type StoredImage, storedImageType } from './release-images.js';
 import type { StoredScript } from './view-script.js';
 
-const siteOf = oncePerThread(({ config }): Site => createSite(config, readAssets()));
+const getSite = oncePerThread(({ config }): Site => createSite(config, readAssets()));
 
 /** The page of a function or of one of its releases. */
 export const FUNCTION_DOCUMENT: Derivation<{
@@ -48,7 +48,7 @@ export const FUNCTION_DOCUMENT: Derivation<{
     };
     const { name, known, definition } = view;
     const title = `${name.group}/${name.kind}`;
-    return renderPage(siteOf(deps), {
+    return renderPage(getSite(deps), {
       head: {
         title: `${ofRelease ? `${title} ${known?.release.release}` : title}${tab === 'overview' ? '' : `: ${tab}`}`,
         description: definition.description,
@@ -82,7 +82,7 @@ async function readView(
     tab: FunctionTab;
   },
 ): Promise<FunctionView> {
-  const views = viewsOf(deps);
+  const views = cachedViews(deps);
   const { known, name, stored, version: shown } = reading;
   const definition = await readDefinition(deps, stored);
   const version = definition.versions.find((one) => one.name === shown)!;
@@ -111,7 +111,7 @@ async function readReadme(
   images: readonly StoredImage[],
 ): Promise<Pick<NonNullable<FunctionView['known']>, 'readme' | 'hasAttachedImages'>> {
   if (release.readme === undefined) return {};
-  const { at } = siteOf(deps);
+  const { at } = getSite(deps);
   const shown: StoredImage[] = [];
   for (const image of images) {
     if ((await storedImageType(deps.artifacts, image.digest)) !== undefined) shown.push(image);
@@ -132,10 +132,10 @@ export const COMPARE_DOCUMENT: Derivation<{
 }> = {
   name: 'compare-page',
   async derive(deps, { fn, from, to, isIndexed }) {
-    const changes = await viewsOf(deps).changes(from, to, (release) => readDefinition(deps, release));
+    const changes = await cachedViews(deps).changes(from, to, (release) => readDefinition(deps, release));
     const name = `${fn.group}/${fn.kind}`;
     const between = { from: from.release, to: to.release };
-    return renderPage(siteOf(deps), {
+    return renderPage(getSite(deps), {
       head: {
         title: `${name}: ${between.from} to ${between.to}`,
         description: `What changes for users of ${name} from ${between.from} to ${between.to}.`,

@@ -3,7 +3,7 @@ import { visibleText } from '../visible-text.js';
 import { highlightScript, MAX_MARKS } from './highlight-script.js';
 
 /** Returns the text that a browser shows. */
-function textOf(html: string): string {
+function plainText(html: string): string {
   return html
     .replace(/<\/?span[^<>]*>/g, '')
     .replaceAll('&lt;', '<')
@@ -13,7 +13,7 @@ function textOf(html: string): string {
 }
 
 /** Returns the highlighted words as `mark:word`. */
-const marksOf = (html: string) =>
+const listMarks = (html: string) =>
   [...html.matchAll(/<span class="star-(\w+)">([^<]*)<\/span>/g)].map(([, mark, word]) => `${mark}:${word}`);
 
 describe('highlightScript', () => {
@@ -28,8 +28,8 @@ def set(item, count = 0x1F):  # one
     return [1.5e3, True, not_a_keyword]
 `;
     const html = highlightScript(text);
-    expect(textOf(html)).toBe(text);
-    expect(marksOf(html)).toEqual([
+    expect(plainText(html)).toBe(text);
+    expect(listMarks(html)).toEqual([
       'comment:# Sets a label.',
       'keyword:load',
       'string:&quot;encoding/json.star&quot;',
@@ -65,7 +65,7 @@ def set(item, count = 0x1F):  # one
     'x = 1\n) # wrong\nif',
     'x = "é 😀" + y',
   ])('keeps every character of %j', (text) => {
-    expect(textOf(highlightScript(text))).toBe(visibleText(text));
+    expect(plainText(highlightScript(text))).toBe(visibleText(text));
   });
 
   it('escapes markup, and shows hidden characters', () => {
@@ -83,7 +83,7 @@ def set(item, count = 0x1F):  # one
     ['keywords', 'not '.repeat(100_000)],
   ])('stops after so many %s', (_, text) => {
     const html = highlightScript(text);
-    expect(marksOf(html)).toHaveLength(MAX_MARKS);
-    expect(textOf(html)).toBe(text);
+    expect(listMarks(html)).toHaveLength(MAX_MARKS);
+    expect(plainText(html)).toBe(text);
   });
 });

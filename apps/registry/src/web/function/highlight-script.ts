@@ -46,7 +46,7 @@ export function highlightScript(text: string): string {
       const token = scanner.next();
       writeGap(token.start);
       if (token.kind === 'end of file' || marks >= MAX_MARKS) break;
-      write(token.end, markOf(token));
+      write(token.end, tokenMark(token));
     }
   } catch (error) {
     if (!(error instanceof StarlarkSyntaxError)) throw error;
@@ -60,7 +60,7 @@ export function escapeHtml(text: string): string {
   return visibleText(text).replace(/[&<>"]/g, (character) => ESCAPES[character]!);
 }
 
-function markOf({ kind, value }: Token): Mark | undefined {
+function tokenMark({ kind, value }: Token): Mark | undefined {
   if (KEYWORD_KINDS.has(kind)) return 'keyword';
   if (kind === 'string' || kind === 'bytes') return 'string';
   if (kind === 'int' || kind === 'float') return 'number';

@@ -33,7 +33,7 @@ afterAll(() => registry.close());
 
 const page = async (path: string) =>
   (await registry.request(path, { headers: { Accept: 'text/html' } })).text();
-const repositoryOf = (kind: string) => `functions/example.com/${kind.toLowerCase()}`;
+const repositoryName = (kind: string) => `functions/example.com/${kind.toLowerCase()}`;
 const imagePath = (kind: string, bytes: Uint8Array | string, release = '1.0.0') =>
   `/functions/example.com/${kind}/releases/${release}/images/${sha256(bytes)}`;
 
@@ -56,7 +56,7 @@ async function attach(
   images: Record<string, Uint8Array | string>,
   created = '2026-01-01T00:00:00Z',
 ): Promise<Digest> {
-  const repository = repositoryOf(kind);
+  const repository = repositoryName(kind);
   const release = await client.request('GET', `${repository}/manifests/1.0.0`);
   const subject = new Uint8Array(await release.arrayBuffer());
   const manifest = readmeImagesManifest({
@@ -94,7 +94,7 @@ describe('an image of a README', () => {
       expect(text.match(/<img src="\/functions/g)).toHaveLength(1);
     }
     expect(await page('/functions/example.com/Shown/signatures')).not.toContain('readme-images');
-    const deleted = await client.request('DELETE', `${repositoryOf('Shown')}/manifests/${artifact}`);
+    const deleted = await client.request('DELETE', `${repositoryName('Shown')}/manifests/${artifact}`);
     expect(deleted.status).toBe(202);
     expect(await page('/functions/example.com/Shown')).toBe(before);
     expect((await registry.request(path)).status).toBe(404);
@@ -154,10 +154,10 @@ describe('an image of a README', () => {
 
     const [text, readme] = [definitionText({ kind: 'Pushed', release: '1.0.0' }), '![a](a.png)'];
     const artifact = definitionArtifact(text, { readme });
-    for (const blob of [text, readme, SVG]) await client.blob(repositoryOf('Pushed'), blob);
+    for (const blob of [text, readme, SVG]) await client.blob(repositoryName('Pushed'), blob);
     const layer = { ...descriptor(SVG, 'image/svg+xml'), annotations: { [TITLE]: 'a.png' } };
     const pushed = { ...artifact, layers: [...artifact.layers, layer] };
-    expect((await client.put(repositoryOf('Pushed'), '1.0.0', pushed)).status).toBe(201);
+    expect((await client.put(repositoryName('Pushed'), '1.0.0', pushed)).status).toBe(201);
     await attach('Pushed', { 'a.png': PNG });
     expect(await page('/functions/example.com/Pushed')).toContain(`src="${imagePath('Pushed', SVG)}"`);
   });
@@ -179,7 +179,7 @@ describe('an image of a README', () => {
     expect(takedown.status).toBe(200);
     for (const bytes of [PNG, secret]) {
       expect((await registry.request(imagePath('Gone', bytes))).status).toBe(410);
-      const blob = await client.request('GET', `${repositoryOf('Gone')}/blobs/${sha256(bytes)}`);
+      const blob = await client.request('GET', `${repositoryName('Gone')}/blobs/${sha256(bytes)}`);
       expect(blob.status).toBe(404);
     }
     const { artifacts } = registry.parts;

@@ -23,7 +23,7 @@ beforeAll(async () => {
   registry = await openTestRegistry({ config: { publicUrl: 'https://krm.example.com' } });
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   const response = await registry.request('/functions/example.com/SetLabels');
-  snippets = snippetsOf(await response.text());
+  snippets = listSnippets(await response.text());
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-snippets-'));
   // Replaces docker: records its arguments, and copies its input to its output.
   const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /** Returns what the copy button of the page copies. */
-function snippetsOf(text: string): Map<string, string[]> {
+function listSnippets(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const entities: Record<string, string> = {
     '&lt;': '<',

@@ -4,14 +4,14 @@ import { readShownPart, SCRIPT_LIMITS, viewScript } from './view-script.js';
 
 const { maxBytes, maxLines } = SCRIPT_LIMITS;
 
-function viewOf(content: string | Uint8Array) {
+function createView(content: string | Uint8Array) {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   return viewScript({ size: bytes.byteLength, bytes: bytes.subarray(0, maxBytes) });
 }
 
 describe('viewScript', () => {
   it('lists the modules with the names that the script takes', () => {
-    const view = viewOf(
+    const view = createView(
       'load("encoding/json.star", "json")\nload("re.star", "re", find="findall")\nload("encoding/json.star", j="json")\nx = 1\n',
     );
     expect(view).toMatchObject({ size: 116, lines: 4, isCut: false });
@@ -19,13 +19,13 @@ describe('viewScript', () => {
       { module: 'encoding/json.star', names: ['json'] },
       { module: 're.star', names: ['re', 'findall'] },
     ]);
-    expect(viewOf('x = 1').loads).toEqual([]);
-    expect(viewOf('x = 1\n')).toMatchObject({ lines: 1, isCut: false });
-    expect(viewOf('')).toMatchObject({ size: 0, lines: 0, html: '', isCut: false, loads: [] });
+    expect(createView('x = 1').loads).toEqual([]);
+    expect(createView('x = 1\n')).toMatchObject({ lines: 1, isCut: false });
+    expect(createView('')).toMatchObject({ size: 0, lines: 0, html: '', isCut: false, loads: [] });
   });
 
   it('does not highlight a script that cannot be parsed', () => {
-    const view = viewOf('def f(:\n  return "<b>"\n');
+    const view = createView('def f(:\n  return "<b>"\n');
     expect(view).toEqual({
       size: 23,
       html: 'def f(:\n  return &quot;&lt;b&gt;&quot;',
@@ -36,33 +36,33 @@ describe('viewScript', () => {
   });
 
   it('shows bytes that are not text', () => {
-    const view = viewOf(Uint8Array.of(0x78, 0xff, 0x00, 0x0a));
+    const view = createView(Uint8Array.of(0x78, 0xff, 0x00, 0x0a));
     expect(view).toMatchObject({ html: 'x\ufffd␀', problem: 'The script is not UTF-8 text' });
   });
 
   it('counts line ends of Windows once', () => {
-    expect(viewOf('x = 1\r\ny = 2\r\n')).toMatchObject({
+    expect(createView('x = 1\r\ny = 2\r\n')).toMatchObject({
       html: 'x = <span class="star-number">1</span>\ny = <span class="star-number">2</span>',
       lines: 2,
     });
   });
 
   it('shows the first lines of a long script', () => {
-    const view = viewOf('x = 1\n'.repeat(maxLines + 1));
+    const view = createView('x = 1\n'.repeat(maxLines + 1));
     expect(view).toMatchObject({ lines: maxLines, isCut: true, loads: [] });
     expect(view.html.match(/\n/g)).toHaveLength(maxLines - 1);
-    expect(viewOf('x = 1\n'.repeat(maxLines))).toMatchObject({ lines: maxLines, isCut: false });
+    expect(createView('x = 1\n'.repeat(maxLines))).toMatchObject({ lines: maxLines, isCut: false });
   });
 
   it('does not parse a large script, and leaves out its last incomplete line', () => {
     const line = `x = "${'é'.repeat(100)}"\n`;
-    const view = viewOf(line.repeat(20_000));
+    const view = createView(line.repeat(20_000));
     expect(view.size).toBeGreaterThan(4_000_000);
     expect(view).toMatchObject({ lines: Math.floor(maxBytes / 207), isCut: true });
     expect(view).not.toHaveProperty('loads');
     expect(view).not.toHaveProperty('problem');
     expect(view.html).not.toContain('\ufffd');
-    expect(viewOf('#'.repeat(4_194_304))).toMatchObject({ lines: 1, isCut: true });
+    expect(createView('#'.repeat(4_194_304))).toMatchObject({ lines: 1, isCut: true });
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('viewScript', () => {
     ['operators', `x = ${'-'.repeat(200_000)}1`],
     ['tokens', 'x = [\n'.concat('1,'.repeat(100_000), ']\n')],
   ])('has a bounded page for many %s', (_, text) => {
-    expect(viewOf(text).html.length).toBeLessThan(2_500_000);
+    expect(createView(text).html.length).toBeLessThan(2_500_000);
   });
 });
 

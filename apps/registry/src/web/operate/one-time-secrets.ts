@@ -26,7 +26,7 @@ export class OneTimeSecrets {
       sealed: seal(session, JSON.stringify(token)),
       expiresAt: new Date(now + secretMilliseconds).toISOString(),
     };
-    await this.#store.putSecret(placeOf(session, token.id), secret, {
+    await this.#store.putSecret(secretPlace(session, token.id), secret, {
       now: new Date(now).toISOString(),
       max,
     });
@@ -34,26 +34,26 @@ export class OneTimeSecrets {
 
   /** Returns the token with its secret, only the first time. */
   async take(session: Session, id: string, now: number): Promise<CreatedToken | undefined> {
-    const found = await this.#store.takeSecret(placeOf(session, id));
+    const found = await this.#store.takeSecret(secretPlace(session, id));
     if (found === undefined || Date.parse(found.expiresAt) <= now) return undefined;
     return JSON.parse(open(session, found.sealed)) as CreatedToken;
   }
 }
 
-const placeOf = ({ id }: Session, token: string) => ({ session: sessionHash(id), token });
+const secretPlace = ({ id }: Session, token: string) => ({ session: sessionHash(id), token });
 
-const keyOf = ({ id }: Session) => Buffer.from(hkdfSync('sha256', id, '', 'krmhub one-time secret', 32));
+const deriveKey = ({ id }: Session) => Buffer.from(hkdfSync('sha256', id, '', 'krmhub one-time secret', 32));
 
 function seal(session: Session, text: string): string {
   const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, keyOf(session), nonce);
+  const cipher = createCipheriv(CIPHER, deriveKey(session), nonce);
   const bytes = [nonce, cipher.update(text), cipher.final()];
   return Buffer.concat([...bytes, cipher.getAuthTag()]).toString('base64url');
 }
 
 function open(session: Session, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64url');
-  const decipher = createDecipheriv(CIPHER, keyOf(session), bytes.subarray(0, NONCE_BYTES), {
+  const decipher = createDecipheriv(CIPHER, deriveKey(session), bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES));

@@ -24,7 +24,7 @@ spec:
     functions: {}
 ${more}`;
 
-const stateOf = (text: string) => sha256(new TextEncoder().encode(text));
+const digestState = (text: string) => sha256(new TextEncoder().encode(text));
 const stored = async (name: string) => (await registry.parts.store.catalog(name))?.recipe;
 const send = (name: string, text: string, what: 'check' | 'apply', expected = 'none') =>
   browser.act(`/operate/recipes/${name}`, { text, expected, do: what });
@@ -39,7 +39,7 @@ function edited(page: string): string | undefined {
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
 }
-const expectedOf = (page: string) => /name="expected" value="([^"]+)"/.exec(page)?.[1];
+const expectedState = (page: string) => /name="expected" value="([^"]+)"/.exec(page)?.[1];
 
 describe('a recipe', () => {
   it('is created, checked and applied', async () => {
@@ -48,7 +48,7 @@ describe('a recipe', () => {
     const empty = await browser.text('/operate/recipes/first');
     expect(empty).toContain('This catalog does not exist yet');
     const text = edited(empty) ?? '';
-    expect(expectedOf(empty)).toBe('none');
+    expect(expectedState(empty)).toBe('none');
     const checked = await send('first', text, 'check');
     expect(checked.status).toBe(200);
     expect(await checked.text()).toContain('If you apply it, the registry creates the catalog.');
@@ -64,7 +64,7 @@ describe('a recipe', () => {
     expect((await registry.parts.store.catalog('first'))?.newest?.functions).toBe(1);
     const page = await browser.text('/operate/recipes/first?applied=true');
     expect(page).toContain('Recipe applied');
-    expect(expectedOf(page)).toBe(stateOf(text));
+    expect(expectedState(page)).toBe(digestState(text));
     expect(await (await send('first', text, 'check')).text()).toContain(
       'It is identical to the current recipe.',
     );
@@ -79,7 +79,7 @@ describe('a recipe', () => {
       recipe('bytes', '#\ttab  \n'),
     ]) {
       const before = await browser.text('/operate/recipes/bytes');
-      const response = await send('bytes', text, 'apply', expectedOf(before));
+      const response = await send('bytes', text, 'apply', expectedState(before));
       expect(response.status, await response.text()).toBe(303);
       expect(await stored('bytes')).toBe(text);
       const page = await browser.text('/operate/recipes/bytes');
@@ -148,17 +148,17 @@ describe('a recipe', () => {
     await send('shared', first, 'apply');
     const opened = await browser.text('/operate/recipes/shared');
     const theirs = recipe('shared', '# theirs <b>\n');
-    await send('shared', theirs, 'apply', expectedOf(opened));
+    await send('shared', theirs, 'apply', expectedState(opened));
     const mine = recipe('shared', '# mine\n');
-    const response = await send('shared', mine, 'apply', expectedOf(opened));
+    const response = await send('shared', mine, 'apply', expectedState(opened));
     expect(response.status).toBe(409);
     const page = await response.text();
     expect(page).toContain('# theirs &lt;b&gt;');
     expect(edited(page)).toBe(mine);
     expect(await stored('shared')).toBe(theirs);
     // A user who has seen both decides.
-    expect(expectedOf(page)).toBe(stateOf(theirs));
-    expect((await send('shared', mine, 'apply', expectedOf(page))).status).toBe(303);
+    expect(expectedState(page)).toBe(digestState(theirs));
+    expect((await send('shared', mine, 'apply', expectedState(page))).status).toBe(303);
     expect(await stored('shared')).toBe(mine);
     expect((await send('shared', first, 'apply', 'none')).status).toBe(409);
     expect((await send('shared', first, 'apply', 'sha256:x')).status).toBe(400);
@@ -197,7 +197,7 @@ describe('a recipe', () => {
     expect(page).toContain('You cannot change this catalog: it is built in');
     expect(page).not.toContain('<textarea');
     const before = await stored('default');
-    expect((await send('default', recipe('default'), 'apply', stateOf(before ?? ''))).status).toBe(409);
+    expect((await send('default', recipe('default'), 'apply', digestState(before ?? ''))).status).toBe(409);
     expect(await stored('default')).toBe(before);
   });
 

@@ -15,7 +15,7 @@ describe('sessions', () => {
   });
   afterEach(() => store.close());
 
-  const aliveOf = async (ids: readonly string[]) => {
+  const findAlive = async (ids: readonly string[]) => {
     const found = await Promise.all(ids.map((id) => sessions.find(id, NOW)));
     return ids.filter((_, at) => found[at] !== undefined);
   };
@@ -26,7 +26,7 @@ describe('sessions', () => {
     for (let index = 0; index < SERVER_LIMITS.maxSessionsOfToken + 3; index++) {
       all.push((await sessions.begin({}, 'one', NOW)).id);
     }
-    expect(await aliveOf(all)).toEqual(all.slice(3));
+    expect(await findAlive(all)).toEqual(all.slice(3));
     expect(await sessions.find(other.id, NOW)).toEqual(other);
   });
 
@@ -36,9 +36,9 @@ describe('sessions', () => {
         return (await sessions.begin({}, `token ${index}`, NOW)).id;
       }),
     );
-    expect(await aliveOf(ids)).toEqual(ids);
+    expect(await findAlive(ids)).toEqual(ids);
     const last = await sessions.begin({}, 'last', NOW);
-    expect(await aliveOf([...ids, last.id])).toEqual([...ids.slice(1), last.id]);
+    expect(await findAlive([...ids, last.id])).toEqual([...ids.slice(1), last.id]);
   });
 
   it('expire', async () => {

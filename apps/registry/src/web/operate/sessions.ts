@@ -37,14 +37,14 @@ export class Sessions {
     const { maxSessions: max, maxSessionsOfToken: maxOfToken } = SERVER_LIMITS;
     const record = { hash: sessionHash(id), tokenHash, expiresAt: new Date(expires).toISOString() };
     await this.#store.beginSession(record, { now: new Date(now).toISOString(), maxOfToken, max });
-    return sessionOf(id, tokenHash, expires);
+    return createSession(id, tokenHash, expires);
   }
 
   /** Returns undefined if no session has this ID, or it has expired. */
   async find(id: string, now: number): Promise<Session | undefined> {
     const record = await this.#store.session(sessionHash(id));
     if (record === undefined || Date.parse(record.expiresAt) <= now) return undefined;
-    return sessionOf(id, record.tokenHash, Date.parse(record.expiresAt));
+    return createSession(id, record.tokenHash, Date.parse(record.expiresAt));
   }
 
   async end(id: string): Promise<void> {
@@ -52,7 +52,7 @@ export class Sessions {
   }
 }
 
-function sessionOf(id: string, tokenHash: string, expires: number): Session {
+function createSession(id: string, tokenHash: string, expires: number): Session {
   return { id, tokenHash, formKey: createHmac('sha256', id).update('form').digest('base64url'), expires };
 }
 

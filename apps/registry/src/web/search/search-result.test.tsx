@@ -28,7 +28,7 @@ const ITEM: SearchItem = {
 const KEY = `the key sha256:${'a1'.repeat(32)}`;
 
 /** Returns the text of a function in a list. */
-function wordsOf(changes: Partial<SearchItem>): string {
+function visibleText(changes: Partial<SearchItem>): string {
   const body = <SearchResultItem item={{ ...ITEM, ...changes }} />;
   const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
   return page
@@ -49,20 +49,20 @@ describe('a function in a list', () => {
       'not trusted: it is not signed',
     ],
   ])('shows the verdict on its signatures in a few words (%#)', (signature, words) => {
-    expect(wordsOf({ signature })).toContain(words);
-    expect(wordsOf({ signature })).not.toContain('by the registry policy');
+    expect(visibleText({ signature })).toContain(words);
+    expect(visibleText({ signature })).not.toContain('by the registry policy');
   });
 
   it('shows what needs attention before it runs', () => {
-    expect(wordsOf({})).not.toMatch(/not pinned|network|mounts/);
-    expect(wordsOf({ pinned: false })).toContain('not pinned');
-    expect(wordsOf({ network: true, storage: true })).toMatch(/network.*mounts folders/);
+    expect(visibleText({})).not.toMatch(/not pinned|network|mounts/);
+    expect(visibleText({ pinned: false })).toContain('not pinned');
+    expect(visibleText({ network: true, storage: true })).toMatch(/network.*mounts folders/);
   });
 
   it('shows its problems', () => {
-    expect(wordsOf({ yanked: true })).toContain('1.0.0 yanked');
-    expect(wordsOf({ deprecated: true })).toContain('1.0.0 deprecated');
-    expect(wordsOf({})).not.toMatch(/yanked|deprecated/);
+    expect(visibleText({ yanked: true })).toContain('1.0.0 yanked');
+    expect(visibleText({ deprecated: true })).toContain('1.0.0 deprecated');
+    expect(visibleText({})).not.toMatch(/yanked|deprecated/);
   });
 
   it('shows its source if this registry has no release of it', () => {

@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => registry.close());
 
 const browse = (target: string) => registry.request(target, { headers: { Accept: BROWSER } });
-const pageOf = async (target: string) => {
+const readPage = async (target: string) => {
   const response = await browse(target);
   expect(response.status, target).toBe(200);
   return response.text();
 };
 /** Returns the links of a page by their text. */
-function linksOf(page: string): Map<string, string> {
+function listLinks(page: string): Map<string, string> {
   const links = new Map<string, string>();
   for (const [, href = '', inner = ''] of page.matchAll(/<a [^>]*?href="([^"]+)"[^>]*>(.*?)<\/a>/gs)) {
     links.set(
@@ -48,7 +48,7 @@ describe('the search page', () => {
     expect(page).toContain('<meta name="robots" content="noindex"/>');
     expect(page).toContain('2 functions');
     expect(page).toContain('value="labels"');
-    expect(linksOf(page).get('example.com/SetLabels')).toBe('/functions/example.com/SetLabels');
+    expect(listLinks(page).get('example.com/SetLabels')).toBe('/functions/example.com/SetLabels');
     expect(page).toContain('SetLabels does what its name says.');
     expect(page).toContain('not signed');
     expect(page).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z"/);
@@ -72,7 +72,7 @@ describe('the search page', () => {
     expect(body.outcome).toBe('unchanged');
     const detail = await (await registry.request('/api/v1/functions/example.com/SetLabels')).text();
     const image = /"image":"([^"]+)"/.exec(detail)![1]!;
-    const page = await pageOf(
+    const page = await readPage(
       `/functions?${new URLSearchParams({ q: image.replace(/@.*|:[^/]*$/, ':other') })}`,
     );
     expect(page).toContain('SetLabels');
@@ -80,7 +80,7 @@ describe('the search page', () => {
   });
 
   it('corrects a typing error, and says so', async () => {
-    const page = await pageOf('/functions?q=lables');
+    const page = await readPage('/functions?q=lables');
     expect(page).toContain('These are the results for');
     expect(page).toContain('href="/functions?q=labels"');
     expect(page).toContain('2 functions');
@@ -92,11 +92,11 @@ describe('the search page', () => {
   });
 
   it('has facets with counts that toggle, and chips that remove a filter', async () => {
-    const narrowed = linksOf(await pageOf('/functions?q=labels'));
+    const narrowed = listLinks(await readPage('/functions?q=labels'));
     expect(narrowed.get('labels1')).toBe('/functions?q=labels&tag=labels');
     expect(narrowed.get('other.example1')).toBe('/functions?q=labels&group=other.example');
-    const page = await pageOf('/functions?q=labels&tag=mutator&group=example.com&sort=name');
-    const links = linksOf(page);
+    const page = await readPage('/functions?q=labels&tag=mutator&group=example.com&sort=name');
+    const links = listLinks(page);
     expect(page).toContain('1 function<');
     // A facet is counted without its own filter: the other group would add one result.
     expect(links.get('other.example1')).toBe(
@@ -106,17 +106,17 @@ describe('the search page', () => {
     expect(links.get('Tag mutator× – remove')).toBe('/functions?q=labels&group=example.com&sort=name');
     expect(links.get('Text labels× – remove')).toBe('/functions?tag=mutator&group=example.com&sort=name');
     expect(links.get('Clear all')).toBe('/functions');
-    const ordered = linksOf(await pageOf('/functions?q=labels&tag=mutator&sort=name'));
+    const ordered = listLinks(await readPage('/functions?q=labels&tag=mutator&sort=name'));
     expect(ordered.get('Relevance')).toBe('/functions?q=labels&tag=mutator');
     expect(ordered.get('Newest')).toBe('/functions?q=labels&tag=mutator&sort=newest');
     expect(page).toContain('<input type="hidden" name="group" value="example.com"/>');
   });
 
   it('offers kinds that exist in several groups', async () => {
-    const page = await pageOf('/functions');
-    expect(linksOf(page).get('SetLabels2')).toBe('/functions?kind=SetLabels');
-    expect(linksOf(page).has('CheckLimits1')).toBe(false);
-    expect(linksOf(await pageOf('/functions?kind=checklimits')).get('Kind checklimits× – remove')).toBe(
+    const page = await readPage('/functions');
+    expect(listLinks(page).get('SetLabels2')).toBe('/functions?kind=SetLabels');
+    expect(listLinks(page).has('CheckLimits1')).toBe(false);
+    expect(listLinks(await readPage('/functions?kind=checklimits')).get('Kind checklimits× – remove')).toBe(
       '/functions',
     );
   });
@@ -126,15 +126,15 @@ describe('the search page', () => {
       const seen = new Set<string>();
       let next: string | undefined = `/functions?${query}`;
       for (let pages = 0; next !== undefined && pages < 5; pages++) {
-        const page: string = await pageOf(next);
+        const page: string = await readPage(next);
         for (const [, kind = ''] of page.matchAll(/href="\/functions\/many\.example\/(Many\d+)"/g))
           seen.add(kind);
-        if (pages > 0) expect(linksOf(page).get('First page')).toBe(`/functions?${query}`);
-        next = linksOf(page).get('Next page');
+        if (pages > 0) expect(listLinks(page).get('First page')).toBe(`/functions?${query}`);
+        next = listLinks(page).get('Next page');
       }
       expect(seen.size, query).toBe(25);
     }
-    expect([...linksOf(await pageOf('/functions?sort=newest')).values()]).toContain(
+    expect([...listLinks(await readPage('/functions?sort=newest')).values()]).toContain(
       '/functions/many.example/Many24',
     );
   });
@@ -170,10 +170,10 @@ describe('the search page', () => {
   });
 
   it('repeats a search without results, and suggests others', async () => {
-    const page = await pageOf('/functions?q=zebra&tag=labels');
+    const page = await readPage('/functions?q=zebra&tag=labels');
     expect(page).toContain('No function matches all of these filters');
     expect(page).toContain('<bdi>zebra</bdi>');
-    const links = linksOf(page);
+    const links = listLinks(page);
     expect(links.get('search without this filter')).toBe('/functions?q=zebra');
     expect(links.get('many 25')).toBe('/functions?tag=many');
     expect(links.get('Show all functions.')).toBe('/functions');
@@ -274,7 +274,7 @@ describe('a search with more filters than a page shows', () => {
 
   it('is refused: each of many links would repeat all of them', async () => {
     const { maxSearchFilters, maxSearchAddressLength } = SERVER_LIMITS;
-    await pageOf(`/functions?${filters(maxSearchFilters)}`);
+    await readPage(`/functions?${filters(maxSearchFilters)}`);
     const long = await browse(`/functions?${filters(20, 'x'.repeat(maxSearchAddressLength / 20))}`);
     for (const response of [await browse(`/functions?${filters(maxSearchFilters + 1)}`), long]) {
       expect(response.status).toBe(400);
@@ -283,7 +283,7 @@ describe('a search with more filters than a page shows', () => {
   });
 
   it('counts repeated filters once', async () => {
-    const page = await pageOf(`/functions?${'runtime=container&'.repeat(800)}kind=SetLabels`);
+    const page = await readPage(`/functions?${'runtime=container&'.repeat(800)}kind=SetLabels`);
     expect(page.length).toBeLessThan(60_000);
     expect(page).not.toContain('runtime=container&amp;runtime=container');
   });
@@ -308,7 +308,7 @@ describe('files for browsers and crawlers', () => {
 
   it('do not exist if it is unknown', async () => {
     expect((await registry.request('/opensearch.xml')).status).toBe(404);
-    expect(await pageOf('/')).not.toContain('opensearch.xml');
+    expect(await readPage('/')).not.toContain('opensearch.xml');
     const robots = await registry.request('/robots.txt');
     expect(robots.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(await robots.text()).toMatch(/^User-agent: \*\nDisallow: /);

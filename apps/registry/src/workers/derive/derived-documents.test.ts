@@ -188,12 +188,12 @@ describe('clients that ask for derived documents', () => {
   });
 
   it('get the same ETag from every process, and a 304 without a second derivation', async () => {
-    const etagOf = async () => {
+    const readEtag = async () => {
       const asked = app.request('/page', { headers: { client: '192.0.2.1' } });
       await end('page');
       return (await asked).headers.get('etag')!;
     };
-    const etag = await etagOf();
+    const etag = await readEtag();
     const headers = { client: '192.0.2.2', 'if-none-match': etag };
     expect([(await app.request('/page', { headers })).status, begun]).toEqual([304, ['page']]);
     derived = new DerivedDocuments((async (_: unknown, name: string) =>

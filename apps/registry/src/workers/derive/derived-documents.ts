@@ -50,7 +50,7 @@ export class DerivedDocuments {
     document: Served,
   ): Promise<Response> {
     const key = this.#key(derivation, input);
-    const client = clientOf(c);
+    const client = clientKey(c);
     const derive = () => this.#derive(derivation, input);
     const generation = this.#generation;
     const known = this.#digests.get(key);
@@ -75,7 +75,7 @@ export class DerivedDocuments {
   ): Promise<Response> {
     const key = this.#key(derivation, input);
     const generation = this.#generation;
-    const bytes = await this.#bytes(key, clientOf(c), () => this.#derive(derivation, input));
+    const bytes = await this.#bytes(key, clientKey(c), () => this.#derive(derivation, input));
     return bytesResponse(c, {
       ...document,
       digest: this.#digestOf(key, bytes, generation),
@@ -85,7 +85,7 @@ export class DerivedDocuments {
 
   /** Returns a small derived value that the input of another document needs. */
   bytes<Input>(c: RegistryContext, derivation: Derivation<Input>, input: Input): Promise<Uint8Array> {
-    return this.#bytes(this.#key(derivation, input), clientOf(c), () => this.#derive(derivation, input));
+    return this.#bytes(this.#key(derivation, input), clientKey(c), () => this.#derive(derivation, input));
   }
 
   /** Drops all documents: a takedown removes bytes. */
@@ -158,7 +158,7 @@ function sha256Text(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function clientOf(c: RegistryContext): string {
+function clientKey(c: RegistryContext): string {
   return rateLimitKey(c.get('client'));
 }
 

@@ -135,7 +135,7 @@ export class LeaderCalls {
     if (this.#answering.has(id)) return;
     this.#answering.add(id);
     try {
-      const outcome = await outcomeOf(led.methods[method], method, input);
+      const outcome = await runCall(led.methods[method], method, input);
       // Work that stops with the lead ends early. The next leader does it again.
       if (this.#leads() && !this.#closed) await this.#rows.settle(id, outcome);
     } catch {
@@ -146,7 +146,7 @@ export class LeaderCalls {
   }
 }
 
-async function outcomeOf(
+async function runCall(
   work: CallMethods[string] | undefined,
   method: string,
   input: unknown,

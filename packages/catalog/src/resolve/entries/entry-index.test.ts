@@ -17,7 +17,7 @@ const source = {
   entries: sha256('entries'),
   form: 'yaml' as const,
 };
-const entriesOf = (count: number): IndexedEntry[] =>
+const createEntries = (count: number): IndexedEntry[] =>
   Array.from({ length: count }, (_, at) => ({
     group: `g${at % 100}.example.com`,
     kind: `Kind${at}`,
@@ -26,7 +26,7 @@ const entriesOf = (count: number): IndexedEntry[] =>
     digest: sha256(String(at)) as Digest,
   }));
 
-function headerOf(index: Uint8Array): FoundHeader {
+function readHeader(index: Uint8Array): FoundHeader {
   let found = readIndexHeader(index.subarray(0, HEADER_BYTES));
   if (found !== undefined && 'more' in found) found = readIndexHeader(index.subarray(0, found.more));
   if (found === undefined || 'more' in found) throw new Error('no header');
@@ -34,7 +34,7 @@ function headerOf(index: Uint8Array): FoundHeader {
 }
 
 function find(index: Uint8Array, name: { group: string; kind: string }): IndexedEntry[] | undefined {
-  const found = headerOf(index);
+  const found = readHeader(index);
   const { number, offset, length } = locateBucket(found, name);
   return readBucket(found, number, index.subarray(offset, offset + length))?.filter(
     ({ group, kind }) => group === name.group && kind === name.kind,
@@ -43,17 +43,17 @@ function find(index: Uint8Array, name: { group: string; kind: string }): Indexed
 
 describe('an index of entries', () => {
   it.each([0, 1, 127, 129, 10_000])('of %d finds each of them, in their order, and nothing else', (count) => {
-    const entries = entriesOf(count);
+    const entries = createEntries(count);
     const index = writeEntryIndex(source, [...entries, ...entries.slice(0, 3)]);
     for (const entry of entries.slice(3)) expect(find(index, entry)).toEqual([entry]);
     for (const entry of entries.slice(0, 3)) expect(find(index, entry)).toEqual([entry, entry]);
     expect(find(index, { group: 'g1.example.com', kind: 'Other' })).toEqual([]);
-    expect(headerOf(index).header).toMatchObject({ ...source, count: count + Math.min(count, 3) });
+    expect(readHeader(index).header).toMatchObject({ ...source, count: count + Math.min(count, 3) });
   });
 
   it('of 100,000 entries reads little for a lookup', () => {
-    const index = writeEntryIndex(source, entriesOf(100_000));
-    const found = headerOf(index);
+    const index = writeEntryIndex(source, createEntries(100_000));
+    const found = readHeader(index);
     expect(found.start).toBeLessThan(HEADER_BYTES);
     const { length } = locateBucket(found, { group: 'g7.example.com', kind: 'Kind7' });
     expect(length).toBeLessThan(50_000);
@@ -63,7 +63,7 @@ describe('an index of entries', () => {
   });
 
   it('notices every damaged byte of the header and of a bucket', () => {
-    const entries = entriesOf(200);
+    const entries = createEntries(200);
     const known = new Set(entries.map((entry) => JSON.stringify(entry)));
     const index = Buffer.from(writeEntryIndex(source, entries));
     for (let at = 0; at < index.byteLength; at += at < 500 ? 1 : 101) {
@@ -82,12 +82,12 @@ describe('an index of entries', () => {
   });
 
   it('that was cut is not used', () => {
-    const index = writeEntryIndex(source, entriesOf(300));
+    const index = writeEntryIndex(source, createEntries(300));
     for (const length of [0, 1, 50, 200]) {
       const found = readIndexHeader(index.subarray(0, length));
       expect(found === undefined || 'more' in found).toBe(true);
     }
-    const found = headerOf(index);
+    const found = readHeader(index);
     const { number, offset, length } = locateBuckets(found).at(-1)!;
     expect(readBucket(found, number, index.subarray(offset, offset + length - 1))).toBeUndefined();
   });

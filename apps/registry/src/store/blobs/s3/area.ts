@@ -10,19 +10,19 @@ export interface BlobArea {
 }
 
 /** Returns the object name of a blob: many stores keep names with different starts on different machines. */
-export function keyOf(area: string, digest: Digest): string {
+export function objectName(area: string, digest: Digest): string {
   const hex = digest.slice('sha256:'.length);
   return `${area}/sha256/${hex.slice(0, 2)}/${hex}`;
 }
 
 /** Returns the digest of an object; undefined if it is not a blob of the area. */
-export function digestOf(area: string, key: string): Digest | undefined {
+export function objectDigest(area: string, key: string): Digest | undefined {
   const digest = `sha256:${key.slice(key.lastIndexOf('/') + 1)}`;
-  return isDigest(digest) && keyOf(area, digest) === key ? digest : undefined;
+  return isDigest(digest) && objectName(area, digest) === key ? digest : undefined;
 }
 
 export function damaged({ client, area }: BlobArea, digest: Digest): KrmhubError {
   return new KrmhubError('internal', `stored bytes of ${digest} are corrupt: they do not match the digest`, {
-    hint: `Restore the object from a backup: ${describeS3Place(client.place)}/${keyOf(area, digest)}`,
+    hint: `Restore the object from a backup: ${describeS3Place(client.place)}/${objectName(area, digest)}`,
   });
 }

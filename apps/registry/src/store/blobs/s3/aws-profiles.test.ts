@@ -18,7 +18,7 @@ const server = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
   const form = Object.fromEntries(new URLSearchParams(body));
-  requests.push({ form, signer: signerOf(request, body) });
+  requests.push({ form, signer: readSigner(request, body) });
   const name = form.RoleArn!.split('/')[1];
   const expiration = new Date(Date.now() + 3_600_000).toISOString();
   response.end(
@@ -27,7 +27,7 @@ const server = createServer(async (request, response) => {
 });
 
 /** Verifies the signature as the service does (AWS Signature Version 4); returns whose it is, in which scope. */
-function signerOf({ headers }: IncomingMessage, body: string): string {
+function readSigner({ headers }: IncomingMessage, body: string): string {
   const [, id, date, region, signed, signature] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/([^/]+)\/sts\/aws4_request, SignedHeaders=(\S+), Signature=(\w+)$/.exec(
       headers.authorization ?? '',

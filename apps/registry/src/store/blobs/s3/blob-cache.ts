@@ -71,7 +71,7 @@ export class BlobCache {
 
   /** Opens a copy; undefined if there is none. The caller closes it. `area` separates equal blobs of two stores. */
   async open(area: string, digest: Digest): Promise<{ handle: FileHandle; size: number } | undefined> {
-    const name = nameOf(area, digest);
+    const name = fileName(area, digest);
     const cached = this.#files.get(name);
     const found = cached === undefined ? undefined : await this.#openChecked(name, digest, cached);
     if (found === undefined) {
@@ -87,9 +87,9 @@ export class BlobCache {
     try {
       const { size } = await stat(file);
       if (size > this.maxBytes) return;
-      const name = nameOf(area, digest);
+      const name = fileName(area, digest);
       await rename(file, path.join(this.folder, name));
-      this.#add(name, size, identityOf(await stat(path.join(this.folder, name))));
+      this.#add(name, size, fileIdentity(await stat(path.join(this.folder, name))));
       await this.#evict();
     } catch {
       // A full or broken disk: the blob is read from the store.
@@ -112,7 +112,7 @@ export class BlobCache {
   }
 
   async delete(area: string, digest: Digest): Promise<void> {
-    const name = nameOf(area, digest);
+    const name = fileName(area, digest);
     this.#forget(name);
     // Also a file that this process does not know: its bytes must be gone.
     await rm(path.join(this.folder, name), { force: true });
@@ -121,7 +121,7 @@ export class BlobCache {
   /** Deletes all copies of one area. */
   async deleteAll(area: string): Promise<void> {
     for (const name of await readdir(this.folder)) {
-      if (!name.startsWith(nameOf(area, ''))) continue;
+      if (!name.startsWith(fileName(area, ''))) continue;
       this.#forget(name);
       await rm(path.join(this.folder, name), { force: true });
     }
@@ -136,9 +136,9 @@ export class BlobCache {
     try {
       handle = await open(path.join(this.folder, name), 'r');
       const file = await handle.stat();
-      const identity = identityOf(file);
+      const identity = fileIdentity(file);
       if (cached.checked !== identity) {
-        if ((await digestOf(handle)) !== digest) {
+        if ((await hashFile(handle)) !== digest) {
           this.#count('corrupt');
           throw new Error('the file is corrupt');
         }
@@ -175,15 +175,15 @@ export class BlobCache {
   }
 }
 
-function nameOf(area: string, digest: Digest | ''): string {
+function fileName(area: string, digest: Digest | ''): string {
   return `${area}-${digest.slice('sha256:'.length)}`;
 }
 
-function identityOf({ ino, size, mtimeMs, ctimeMs }: Awaited<ReturnType<typeof stat>>): string {
+function fileIdentity({ ino, size, mtimeMs, ctimeMs }: Awaited<ReturnType<typeof stat>>): string {
   return [ino, size, mtimeMs, ctimeMs].join();
 }
 
-async function digestOf(handle: FileHandle): Promise<Digest> {
+async function hashFile(handle: FileHandle): Promise<Digest> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   for (let at = 0; ; ) {

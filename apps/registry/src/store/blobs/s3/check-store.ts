@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import type { S3Client } from './client.js';
 import { S3_LIMITS } from './limits.js';
-import { deleteObject, hashOf, putObject } from './objects.js';
+import { deleteObject, hashBytes, putObject } from './objects.js';
 import { describeS3Place } from './place.js';
 import { S3Error } from './s3-error.js';
 
@@ -62,7 +62,7 @@ async function refusesWrongChecksum(client: S3Client, key: string, bytes: Uint8A
       method: 'PUT',
       key,
       body: bytes,
-      headers: { 'x-amz-checksum-sha256': hashOf(Buffer.from('other')).toString('base64') },
+      headers: { 'x-amz-checksum-sha256': hashBytes(Buffer.from('other')).toString('base64') },
     });
     return response.status === 412;
   } catch (error) {

@@ -13,7 +13,7 @@ import { S3_LIMITS } from './limits.js';
 import type { S3Place } from './place.js';
 import { S3Error } from './s3-error.js';
 import { Slots } from './slots.js';
-import { textOf } from './xml.js';
+import { elementText } from './xml.js';
 
 /** Counts a request: `outcome` is the status, or `failed` for one without a response. */
 export type CountRequest = (operation: S3Operation, outcome: string) => void;
@@ -151,7 +151,7 @@ export class S3Client {
       this.#count(operation, String(response.status));
       if (response.status < 300) return response;
       const text = method === 'HEAD' ? '' : await readDocument(response);
-      const code = textOf(text, 'Code');
+      const code = elementText(text, 'Code');
       const isExpected = response.status === 404 ? code !== 'NoSuchBucket' : response.status === 412;
       if (isExpected) return new Response(text, { status: response.status, headers: response.headers });
       return S3Error.ofResponse(response, text);
@@ -201,7 +201,7 @@ export class S3Client {
 async function readDocument(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of piecesOf(response)) {
+  for await (const piece of readPieces(response)) {
     size += piece.byteLength;
     if (size > S3_LIMITS.maxDocumentBytes) throw new S3Error('the response is too large', { status: 502 });
     pieces.push(piece);
@@ -210,7 +210,7 @@ async function readDocument(response: Response): Promise<string> {
 }
 
 /** Yields the body of a response, and rejects with an S3Error if it breaks off or stalls. */
-export async function* piecesOf(response: Response): AsyncGenerator<Uint8Array> {
+export async function* readPieces(response: Response): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   let isDone = false;

@@ -6,7 +6,7 @@ import { StoreAway } from '../../store-away.js';
 import { CREDENTIALS_HINT } from './aws-profiles.js';
 import { S3_LIMITS } from './limits.js';
 import type { S3Credentials } from './place.js';
-import { textOf } from './xml.js';
+import { elementText } from './xml.js';
 
 export interface Found extends S3Credentials {
   /** Milliseconds since the epoch; absent for credentials without an end. */
@@ -66,7 +66,7 @@ export async function request(
     });
     const text = (await response.text()).slice(0, S3_LIMITS.maxCredentialsLength);
     if (response.ok) return text;
-    throw new Error(textOf(text, 'Code') ?? `HTTP status ${response.status}`);
+    throw new Error(elementText(text, 'Code') ?? `HTTP status ${response.status}`);
   } catch (cause) {
     const { message, cause: reason } = cause as Error & { cause?: NodeJS.ErrnoException };
     throw new StoreAway(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
-import { type BlobArea, damaged, keyOf } from './area.js';
+import { type BlobArea, damaged, objectName } from './area.js';
 import type { BlobCache } from './blob-cache.js';
 import { S3_LIMITS } from './limits.js';
 import { getObject, type ObjectBody } from './objects.js';
@@ -25,7 +25,7 @@ export async function fetchToCache(
 ): Promise<'cached' | 'large' | undefined> {
   const { client, area, cache } = target;
   return attempts(async () => {
-    const found = await getObject(client, keyOf(area, digest));
+    const found = await getObject(client, objectName(area, digest));
     if (found === undefined) return undefined;
     if (found.size > maxBytes) {
       onLarge(digest, found.size);
@@ -68,7 +68,7 @@ async function writeBody(body: ObjectBody, file: string): Promise<Digest | undef
 /** Reads a whole blob into memory. Rejects with `internal` if its bytes do not match the digest. */
 export async function readWhole(area: BlobArea, digest: Digest): Promise<Uint8Array | undefined> {
   return attempts(async () => {
-    const found = await getObject(area.client, keyOf(area.area, digest));
+    const found = await getObject(area.client, objectName(area.area, digest));
     if (found === undefined) return undefined;
     if (found.size > S3_LIMITS.maxMemoryBytes) {
       await found.cancel();

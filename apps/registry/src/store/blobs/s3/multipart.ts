@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import { type BlobArea, keyOf } from './area.js';
+import { type BlobArea, objectName } from './area.js';
 import { isIntact } from './is-intact.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, completeUpload, createUpload, headObject, type S3Part, uploadPart } from './objects.js';
@@ -28,7 +28,7 @@ export function multipart(
   read: (start: number, end: number) => Promise<Uint8Array>,
 ): Multipart {
   const { client } = area;
-  const key = keyOf(area.area, digest);
+  const key = objectName(area.area, digest);
   let upload: { key: string; id: string } | undefined;
   let parts: S3Part[] = [];
 

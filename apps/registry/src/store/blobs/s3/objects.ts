@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { defined } from '@krmhub/schema/defined';
-import { piecesOf, type S3Client } from './client.js';
+import { readPieces, type S3Client } from './client.js';
 import { S3_LIMITS } from './limits.js';
 import { S3Error } from './s3-error.js';
-import { elementsOf, escapeXml, textOf } from './xml.js';
+import { elementText, elementTexts, escapeXml } from './xml.js';
 
 export interface S3Object {
   /** Name below the prefix. */
@@ -36,7 +36,7 @@ export async function putObject(
   key: string,
   body: Uint8Array,
   {
-    hash = hashOf(body),
+    hash = hashBytes(body),
     replace = false,
     attempts,
   }: { hash?: Buffer; replace?: boolean; attempts?: number } = {},
@@ -65,7 +65,7 @@ function createdBy(status: number): Created {
 /** Returns the size of an object; undefined if it does not exist. */
 export async function headObject(client: S3Client, key: string): Promise<number | undefined> {
   const response = await client.send({ operation: 'head', method: 'HEAD', key });
-  if (response.status !== 404) return sizeOf(response);
+  if (response.status !== 404) return contentLength(response);
   // A response to HEAD has no code that distinguishes a missing object from a missing bucket.
   const found = await getObject(client, key, { start: 0, end: 1 });
   if (found === undefined) return undefined;
@@ -91,20 +91,20 @@ export async function getObject(
   if (response.status === 404) return undefined;
   const cancel = async () => response.body?.cancel().catch(() => undefined);
   const isPart = response.status === 206;
-  const size = isPart ? totalOf(response.headers.get('content-range'), range) : sizeOf(response);
+  const size = isPart ? totalLength(response.headers.get('content-range'), range) : contentLength(response);
   if (size === undefined || (range !== undefined && !isPart)) {
     await cancel();
     throw new S3Error('the response has no valid size or range', { status: 502 });
   }
-  return { size, pieces: piecesOf(response), cancel };
+  return { size, pieces: readPieces(response), cancel };
 }
 
-function sizeOf(response: Response): number | undefined {
+function contentLength(response: Response): number | undefined {
   const text = response.headers.get('content-length');
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function totalOf(header: string | null, range?: { start: number; end: number }): number | undefined {
+function totalLength(header: string | null, range?: { start: number; end: number }): number | undefined {
   const parts = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header ?? '');
   if (parts === null || Number(parts[1]) !== range?.start) return undefined;
   return Number(parts[3]);
@@ -125,18 +125,18 @@ export async function* listObjects(client: S3Client, start: string): AsyncGenera
       prefix: client.keyOf(start),
       ...defined({ 'continuation-token': token }),
     });
-    for (const one of elementsOf(text, 'Contents')) {
-      const key = belowPrefix(client, textOf(one, 'Key'));
-      const size = Number(textOf(one, 'Size'));
+    for (const one of elementTexts(text, 'Contents')) {
+      const key = belowPrefix(client, elementText(one, 'Key'));
+      const size = Number(elementText(one, 'Size'));
       if (key === undefined) continue;
       yield {
         key,
         size: Number.isSafeInteger(size) ? size : 0,
-        written: timeOf(textOf(one, 'LastModified')),
+        written: parseTime(elementText(one, 'LastModified')),
       };
     }
-    const next = textOf(text, 'NextContinuationToken');
-    if (textOf(text, 'IsTruncated') !== 'true') return;
+    const next = elementText(text, 'NextContinuationToken');
+    if (elementText(text, 'IsTruncated') !== 'true') return;
     if (next === undefined || next === token)
       throw new S3Error('the list does not continue', { status: 502 });
     token = next;
@@ -147,12 +147,12 @@ export async function* listObjects(client: S3Client, start: string): AsyncGenera
 /** Lists the multipart uploads that were not completed, up to 1,000. */
 export async function listUploads(client: S3Client, start: string): Promise<S3Upload[]> {
   const text = await listing(client, 'multipart-list', { uploads: '', prefix: client.keyOf(start) });
-  return elementsOf(text, 'Upload').flatMap((one) => {
-    const key = belowPrefix(client, textOf(one, 'Key'));
-    const id = textOf(one, 'UploadId');
+  return elementTexts(text, 'Upload').flatMap((one) => {
+    const key = belowPrefix(client, elementText(one, 'Key'));
+    const id = elementText(one, 'UploadId');
     return key === undefined || id === undefined
       ? []
-      : [{ key, id, started: timeOf(textOf(one, 'Initiated')) }];
+      : [{ key, id, started: parseTime(elementText(one, 'Initiated')) }];
   });
 }
 
@@ -172,7 +172,7 @@ function belowPrefix({ place }: S3Client, key: string | undefined): string | und
   return key?.startsWith(start) ? key.slice(start.length) : undefined;
 }
 
-function timeOf(text: string | undefined): Date {
+function parseTime(text: string | undefined): Date {
   const time = Date.parse(text ?? '');
   return new Date(Number.isNaN(time) ? 0 : time);
 }
@@ -186,7 +186,7 @@ export async function createUpload(client: S3Client, key: string): Promise<strin
     query: { uploads: '' },
     headers: { 'x-amz-checksum-algorithm': 'SHA256' },
   });
-  const id = textOf(text, 'UploadId');
+  const id = elementText(text, 'UploadId');
   if (id === undefined || id === '') throw new S3Error('the multipart upload has no ID', { status: 502 });
   return id;
 }
@@ -198,7 +198,7 @@ export async function uploadPart(
   number: number,
   body: Uint8Array,
 ): Promise<S3Part> {
-  const hash = hashOf(body);
+  const hash = hashBytes(body);
   const checksum = hash.toString('base64');
   const response = await client.send({
     operation: 'multipart-part',
@@ -240,7 +240,7 @@ export async function completeUpload(
   if (status === 404) return 'lost';
   // The store may send the status before it knows the outcome.
   if (status === 200 && !text.includes('CompleteMultipartUploadResult')) {
-    const code = textOf(text, 'Code');
+    const code = elementText(text, 'Code');
     throw new S3Error('the store did not complete the multipart upload', { status: 502, code });
   }
   return createdBy(status);
@@ -251,6 +251,6 @@ export async function abortUpload(client: S3Client, { key, id }: { key: string; 
   await client.send({ operation: 'multipart-abort', method: 'DELETE', key, query: { uploadId: id } });
 }
 
-export function hashOf(bytes: Uint8Array): Buffer {
+export function hashBytes(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();
 }

@@ -13,9 +13,9 @@ import type { FileHandle } from 'node:fs/promises';
 import type { BlobStore, OpenableBlobs, OpenBlob } from '@krmhub/catalog';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { partOf, translateFileError } from '../folder.js';
+import { readPart, translateFileError } from '../folder.js';
 import type { BlobReader, StoredFile } from '../reader.js';
-import { type BlobArea, damaged, digestOf, keyOf } from './area.js';
+import { type BlobArea, damaged, objectDigest, objectName } from './area.js';
 import type { BlobCache } from './blob-cache.js';
 import { fetchToCache, readWhole } from './fetch-blob.js';
 import { S3_LIMITS } from './limits.js';
@@ -101,7 +101,7 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
   const deleteBlob = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
     large.delete(digest);
-    await deleteObject(client, keyOf(area, digest));
+    await deleteObject(client, objectName(area, digest));
     // A read that is under way may have the bytes already. One that starts now finds none.
     const fetch = fetching.get(digest);
     if (fetch !== undefined) fetch.isDeleted = true;
@@ -133,7 +133,7 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
       locate: redirect
         ? (digest: Digest) =>
             translated(() =>
-              client.presign(keyOf(area, digest), {
+              client.presign(objectName(area, digest), {
                 'response-content-type': 'application/octet-stream',
                 'response-content-disposition': 'attachment',
               }),
@@ -166,7 +166,7 @@ async function readS3Blob(
   digest: Digest,
 ): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined> {
   if (!isDigest(digest)) return undefined;
-  const size = await headObject(area.client, keyOf(area.area, digest));
+  const size = await headObject(area.client, objectName(area.area, digest));
   if (size === undefined) return undefined;
   const checked = async function* () {
     const hash = createHash('sha256');
@@ -185,7 +185,7 @@ async function readS3Blob(
 async function* listArea(area: BlobArea): AsyncGenerator<StoredFile & { digest: Digest }> {
   try {
     for await (const { key, size, written } of listObjects(area.client, `${area.area}/`)) {
-      const digest = digestOf(area.area, key);
+      const digest = objectDigest(area.area, key);
       if (digest !== undefined) yield { digest, file: key, size, written };
     }
   } catch (error) {
@@ -199,7 +199,7 @@ async function checkWritable({ client }: BlobArea): Promise<void> {
 
 /** Opens a blob that is not cached. */
 async function openObject(area: BlobArea, digest: Digest): Promise<OpenBlob | undefined> {
-  const size = await headObject(area.client, keyOf(area.area, digest));
+  const size = await headObject(area.client, objectName(area.area, digest));
   if (size === undefined) return undefined;
   const read = (start: number, end: number) => streamObject(area, digest, { start, end });
   return {
@@ -222,7 +222,7 @@ async function openObject(area: BlobArea, digest: Digest): Promise<OpenBlob | un
 function openFile(folder: string, { handle, size }: { handle: FileHandle; size: number }): OpenBlob {
   return {
     size,
-    read: (start, end) => partOf(folder, handle, start, end),
+    read: (start, end) => readPart(folder, handle, start, end),
     readInto: async (buffer, position) => {
       try {
         return (await handle.read(buffer, 0, buffer.byteLength, position)).bytesRead;

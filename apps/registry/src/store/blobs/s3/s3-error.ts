@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { StoreAway } from '../../store-away.js';
 import { describeS3Place, type S3Place } from './place.js';
-import { textOf } from './xml.js';
+import { elementText } from './xml.js';
 
 /** A failed request to an S3-compatible store. */
 export class S3Error extends Error {
@@ -54,8 +54,8 @@ export class S3Error extends Error {
   }
 
   static ofResponse(response: Response, text: string): S3Error {
-    const code = textOf(text, 'Code');
-    const message = textOf(text, 'Message');
+    const code = elementText(text, 'Code');
+    const message = elementText(text, 'Message');
     const region = response.headers.get('x-amz-bucket-region') ?? undefined;
     const said = [code, message].filter((one) => one !== undefined && one !== '').join(': ');
     return new S3Error(plain(said === '' ? `HTTP status ${response.status}` : said), {

@@ -3,7 +3,7 @@
 import { defined } from '@krmhub/schema/defined';
 import { type Found, request, required } from './credential-response.js';
 import type { S3Credentials } from './place.js';
-import { textOf } from './xml.js';
+import { elementText } from './xml.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -59,9 +59,9 @@ function form(action: string, { role, session, seconds }: Role, more: Record<str
 
 function readCredentials(url: URL, text: string): Found {
   return required(url, {
-    accessKeyId: textOf(text, 'AccessKeyId'),
-    secretAccessKey: textOf(text, 'SecretAccessKey'),
-    sessionToken: textOf(text, 'SessionToken'),
-    expiration: textOf(text, 'Expiration'),
+    accessKeyId: elementText(text, 'AccessKeyId'),
+    secretAccessKey: elementText(text, 'SecretAccessKey'),
+    sessionToken: elementText(text, 'SessionToken'),
+    expiration: elementText(text, 'Expiration'),
   });
 }

@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import { type BlobArea, keyOf } from './area.js';
+import { type BlobArea, objectName } from './area.js';
 import { isIntact } from './is-intact.js';
 import { S3_LIMITS } from './limits.js';
 import { multipart } from './multipart.js';
@@ -20,7 +20,7 @@ export async function storeObject(area: BlobArea, digest: Digest, bytes: Uint8Ar
     }
     return;
   }
-  const key = keyOf(area.area, digest);
+  const key = objectName(area.area, digest);
   const hash = Buffer.from(digest.slice('sha256:'.length), 'hex');
   if ((await putObject(area.client, key, bytes, { hash })) === 'created') return;
   if (await isIntact(area, digest, bytes.byteLength)) return;

@@ -1,6 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema';
-import { type BlobArea, keyOf } from './area.js';
+import { type BlobArea, objectName } from './area.js';
 import { S3_LIMITS } from './limits.js';
 import { getObject } from './objects.js';
 import { S3Error, translateS3Error } from './s3-error.js';
@@ -18,7 +18,7 @@ export async function* streamObject(
   for (let failures = 0; at < end; ) {
     const before = at;
     try {
-      const found = await getObject(client, keyOf(area, digest), { start: at, end });
+      const found = await getObject(client, objectName(area, digest), { start: at, end });
       if (found === undefined) throw deleted(digest);
       for await (const piece of found.pieces) {
         // A server that sends too much does not get more than the range through.

@@ -4,12 +4,12 @@
  */
 
 /** Returns the text of the first element with this name. */
-export function textOf(xml: string, name: string): string | undefined {
-  return elementsOf(xml, name)[0];
+export function elementText(xml: string, name: string): string | undefined {
+  return elementTexts(xml, name)[0];
 }
 
 /** Returns the content of each element with this name, with its entities decoded. */
-export function elementsOf(xml: string, name: string): string[] {
+export function elementTexts(xml: string, name: string): string[] {
   const found: string[] = [];
   const open = `<${name}>`;
   const close = `</${name}>`;

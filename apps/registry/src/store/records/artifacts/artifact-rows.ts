@@ -27,7 +27,7 @@ export const account = text<{ bytes: number }>(
 const sizeOfBlob = text<{ size: number }>(
   'SELECT size FROM oci_blob WHERE repository = :repository AND digest = :digest',
 );
-const manifestOf = query((db) =>
+const selectManifest = query((db) =>
   db
     .select({ id: manifests.id })
     .from(manifests)
@@ -80,7 +80,7 @@ const manifestById = query((db) =>
     .from(manifests)
     .where(eq(manifests.id, sql.placeholder('id'))),
 );
-const deleteTagsOf = change((db) => db.delete(tags).where(eq(tags.manifest, sql.placeholder('id'))));
+const deleteTags = change((db) => db.delete(tags).where(eq(tags.manifest, sql.placeholder('id'))));
 const deleteManifest = change((db) => db.delete(manifests).where(eq(manifests.id, sql.placeholder('id'))));
 const deleteBlob = change((db) => db.delete(repositoryBlobs).where(isBlob));
 
@@ -98,11 +98,11 @@ export function* putManifest(
     if (one === EMPTY_DIGEST) continue;
     const place = { repository: name, digest: one };
     const isKnown =
-      (yield* sizeOfBlob.first(place)) !== undefined || (yield* manifestOf.first(place)) !== undefined;
+      (yield* sizeOfBlob.first(place)) !== undefined || (yield* selectManifest.first(place)) !== undefined;
     if (!isKnown) unknown.push(one);
   }
   if (unknown.length > 0) throw new UnknownReferences(unknown);
-  const stored = yield* manifestOf.first({ repository: name, digest: manifest.digest });
+  const stored = yield* selectManifest.first({ repository: name, digest: manifest.digest });
   if (stored !== undefined) yield* pushedAgain.run({ id: stored.id, at, by });
   const id = stored?.id ?? (yield* insertManifest(name, manifest, change));
   if (manifest.subject !== undefined) yield* addPusher.run({ manifest: id, by });
@@ -161,14 +161,14 @@ export function* addBlob(name: string, blob: NewBlob, change: Change): Work<void
 export function* removeManifest(id: number): Work<void> {
   const removed = yield* manifestById.first({ id });
   if (removed === undefined) return;
-  yield* deleteTagsOf.run({ id });
+  yield* deleteTags.run({ id });
   yield* deleteManifest.run({ id });
   yield* grow(removed.name, -removed.size, {});
 }
 
 /** Removes a manifest by digest. Returns false if it does not exist. */
 export function* removeManifestByDigest(repository: string, digest: OciDigest): Work<boolean> {
-  const found = yield* manifestOf.first({ repository, digest });
+  const found = yield* selectManifest.first({ repository, digest });
   if (found !== undefined) yield* removeManifest(found.id);
   return found !== undefined;
 }

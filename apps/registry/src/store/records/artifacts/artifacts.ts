@@ -36,7 +36,7 @@ const digest = sql.placeholder('digest');
 /** Not the repository of a deleted catalog. */
 const isCurrentCatalog = sql`${repositories.name} NOT IN (SELECT 'catalogs/' || name FROM catalog WHERE deleted IS NOT NULL)`;
 
-const blobOf = query((db) =>
+const selectBlob = query((db) =>
   db
     .select()
     .from(repositoryBlobs)
@@ -52,7 +52,7 @@ const anywhere = query((db) =>
     )
     .limit(1),
 );
-const bytesOf = text<{ bytes: Buffer }>(
+const selectBytes = text<{ bytes: Buffer }>(
   `SELECT stored.bytes FROM oci_blob AS blob JOIN oci_blob_bytes AS stored USING (repository, digest)
    WHERE blob.file = :file AND blob.place = 'rows' LIMIT 1`,
 );
@@ -72,7 +72,7 @@ const tagged = query((db) =>
     .orderBy(asc(tags.tag))
     .limit(1_000),
 );
-const repositoryOf = query((db) =>
+const selectRepository = query((db) =>
   db.select({ bytes: repositories.bytes }).from(repositories).where(eq(repositories.name, repository)),
 );
 const tagsAfter = query((db) =>
@@ -100,7 +100,7 @@ const referrersAfter = query((db) =>
     .orderBy(asc(manifests.digest))
     .limit(sql.placeholder('limit')),
 );
-const pushersOf = query((db) =>
+const selectPushers = query((db) =>
   db
     .select({ by: pushers.pushedBy })
     .from(pushers)
@@ -147,13 +147,13 @@ export function manifestStore(sql: Sql): ManifestStore {
       readOne(function* () {
         const found = isOciDigest(reference) ? wholeByDigest : wholeByTag;
         const row = yield* found.first({ repository: name, reference });
-        return row && { ...descriptorOf(row), bytes: row.bytes };
+        return row && { ...toDescriptor(row), bytes: row.bytes };
       }),
     manifestDescriptor: (name, reference) =>
       readOne(function* () {
         const found = isOciDigest(reference) ? descriptorByDigest : descriptorByTag;
         const row = yield* found.first({ repository: name, reference });
-        return row && descriptorOf(row);
+        return row && toDescriptor(row);
       }),
     putManifest: (name, manifest, options) => write(() => putManifest(name, manifest, options)),
     deleteManifest: (name, one) => write(() => removeManifestByDigest(name, one)),
@@ -167,7 +167,7 @@ export function manifestStore(sql: Sql): ManifestStore {
       }),
     tags: (name, after, limit) =>
       read(function* () {
-        if ((yield* repositoryOf.first({ repository: name })) === undefined) return undefined;
+        if ((yield* selectRepository.first({ repository: name })) === undefined) return undefined;
         return (yield* tagsAfter.all({ repository: name, after, limit })).map(({ tag }) => tag);
       }),
     referrers: (
@@ -182,11 +182,11 @@ export function manifestStore(sql: Sql): ManifestStore {
     ) =>
       readOne(function* () {
         const values = { repository: name, subject, artifactType, pushedBy, after, limit };
-        return (yield* referrersAfter.all(values)).map(descriptorOf);
+        return (yield* referrersAfter.all(values)).map(toDescriptor);
       }),
     pushers: (name, one) =>
       readOne(function* () {
-        return (yield* pushersOf.all({ repository: name, digest: one })).map(({ by }) => by);
+        return (yield* selectPushers.all({ repository: name, digest: one })).map(({ by }) => by);
       }),
     repositories: (after, limit) =>
       readOne(function* () {
@@ -195,13 +195,13 @@ export function manifestStore(sql: Sql): ManifestStore {
 
     blob: (name, one) =>
       readOne(function* () {
-        const row = yield* blobOf.first({ repository: name, digest: one });
+        const row = yield* selectBlob.first({ repository: name, digest: one });
         if (row === undefined) return undefined;
         const { repository: _, ...blob } = row;
         return blob;
       }),
     async rowBytes(file) {
-      const row = await readOne(() => bytesOf.first({ file }));
+      const row = await readOne(() => selectBytes.first({ file }));
       if (row === undefined || sha256(row.bytes) === file) return row?.bytes;
       throw lost(file, 'they do not match the digest');
     },
@@ -211,7 +211,7 @@ export function manifestStore(sql: Sql): ManifestStore {
         const blob =
           from === undefined
             ? yield* anywhere.first({ digest: one })
-            : yield* blobOf.first({ repository: from, digest: one });
+            : yield* selectBlob.first({ repository: from, digest: one });
         // Catalogs and signatures of snapshots are only found through their catalog.
         if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
         yield* addBlob(to, yield* withBytes({ ...blob, digest: one }), change);
@@ -224,7 +224,7 @@ export function manifestStore(sql: Sql): ManifestStore {
     deleteBlob: (name, one) =>
       write(function* (): Work<'unknown' | 'named' | 'deleted'> {
         const place = { repository: name, digest: one };
-        if ((yield* blobOf.first(place)) === undefined) return 'unknown';
+        if ((yield* selectBlob.first(place)) === undefined) return 'unknown';
         if ((yield* isNamed.first(place)) !== undefined) return 'named';
         yield* removeBlob(name, one);
         return 'deleted';
@@ -235,7 +235,7 @@ export function manifestStore(sql: Sql): ManifestStore {
       }),
     countBytes: (name) =>
       readOne(function* () {
-        return (yield* repositoryOf.first({ repository: name }))?.bytes ?? 0;
+        return (yield* selectRepository.first({ repository: name }))?.bytes ?? 0;
       }),
     ...collector(sql),
   };
@@ -244,12 +244,12 @@ export function manifestStore(sql: Sql): ManifestStore {
 /** A row without its bytes is one that another program damaged. */
 function* withBytes({ place, ...blob }: Omit<RepositoryBlob, 'seenAt'>): Work<NewBlob> {
   if (place !== 'rows') return { ...blob, place };
-  const row = yield* bytesOf.first({ file: blob.file });
+  const row = yield* selectBytes.first({ file: blob.file });
   if (row === undefined) throw lost(blob.file, 'they are missing');
   return { ...blob, place, bytes: row.bytes };
 }
 
-function descriptorOf(row: {
+function toDescriptor(row: {
   digest: OciDigest;
   mediaType: string;
   size: number;

@@ -72,7 +72,7 @@ export function uploadRows({ read, write }: Sql): UploadStore {
     upload: (id) =>
       read(function* () {
         const row = yield* byId.first({ id });
-        return row && recordOf(row);
+        return row && toRecord(row);
       }),
     takeUpload: ({ id, owner, at }, lostBefore) =>
       write(function* () {
@@ -81,9 +81,9 @@ export function uploadRows({ read, write }: Sql): UploadStore {
         if (row.owner !== null && row.movedAt >= lostBefore) return 'busy';
         yield* take.run({ id, owner, at });
         const names = yield* pieceNames(id);
-        if (!names.includes(RESERVED)) return { upload: recordOf(row), pieces: names };
+        if (!names.includes(RESERVED)) return { upload: toRecord(row), pieces: names };
         yield* unreserve.run({ id });
-        return { upload: recordOf(row), pieces: names.filter((name) => name !== RESERVED) };
+        return { upload: toRecord(row), pieces: names.filter((name) => name !== RESERVED) };
       }),
     renewUpload: (owner) =>
       write(function* () {
@@ -130,6 +130,6 @@ export function uploadRows({ read, write }: Sql): UploadStore {
   };
 }
 
-function recordOf({ id, repository, token, size }: UploadRecord): UploadRecord {
+function toRecord({ id, repository, token, size }: UploadRecord): UploadRecord {
   return { id, repository, token, size };
 }

@@ -52,7 +52,7 @@ const takedownsNaming = text<{ takedown: number }>(
     ':digests',
   ),
 );
-const eventsOf = text<{ sequence: number }>(
+const selectEvents = text<{ sequence: number }>(
   inList(
     (ids) =>
       `SELECT sequence FROM event JOIN takedown ON takedown.group_name = event.group_name
@@ -108,7 +108,7 @@ function* revocations({ after, limit, digests }: RevocationQuery): Work<Event[]>
   if (takedowns.length === 0) return [];
   const ids = JSON.stringify(takedowns.map(({ takedown }) => String(takedown)));
   const found: Event[] = [];
-  for (const { sequence } of yield* eventsOf.all({ ids, after, limit })) {
+  for (const { sequence } of yield* selectEvents.all({ ids, after, limit })) {
     const [event] = yield* page({ after: sequence - 1, limit: 1 });
     if (event !== undefined) found.push(event);
   }

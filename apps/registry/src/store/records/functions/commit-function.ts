@@ -35,7 +35,7 @@ interface State {
 }
 
 // One statement: each is a round trip to PostgreSQL while other writes wait.
-const stateOf = text<State>(
+const selectState = text<State>(
   `SELECT function.id, function.kind, function.revision,
      EXISTS (SELECT 1 FROM release WHERE function_id = function.id AND release = :release) AS "hasRelease",
      (SELECT max(revision) FROM takedown WHERE group_name = :group AND kind_folded = :kindFolded) AS "takenDownAt",
@@ -58,7 +58,7 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
     const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));
     return write(function* () {
       const { group, kind, release, event } = change;
-      const state = (yield* stateOf.first({
+      const state = (yield* selectState.first({
         group,
         kindFolded: kind.toLowerCase(),
         release: release.release,

@@ -36,7 +36,7 @@ export interface FunctionRecords {
 }
 
 // Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
-const rowsOf = text<StoredRow & FunctionRow>(
+const selectRows = text<StoredRow & FunctionRow>(
   fromList(
     (
       list,
@@ -56,7 +56,7 @@ function* readRecords(names: readonly FunctionName[]): Work<FunctionRecord[]> {
   if (names.length === 0) return [];
   const wanted = new Map(names.map((name) => [functionKey(name), [name.group, name.kind.toLowerCase()]]));
   const records = new Map<string, FunctionRecord>();
-  for (const { group, kind, revision, ...row } of yield* rowsOf.all({
+  for (const { group, kind, revision, ...row } of yield* selectRows.all({
     names: JSON.stringify([...wanted.values()]),
   })) {
     const key = functionKey({ group, kind });

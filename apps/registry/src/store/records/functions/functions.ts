@@ -48,7 +48,7 @@ const ofName = and(
   eq(functions.kindFolded, sql.placeholder('kindFolded')),
 );
 const byName = query((db) => db.select(nameColumns).from(functions).where(ofName));
-const releaseOf = query((db) =>
+const selectRelease = query((db) =>
   db
     .select({
       fn: { group: functions.group, kind: functions.kind },
@@ -63,7 +63,7 @@ const AS_BYTES = {
   sqlite: 'CAST(release.definition AS BLOB)',
   postgres: `convert_to(release.definition, 'UTF8')`,
 };
-const definitionsOf = text<{ definition: Uint8Array | null }>(
+const selectDefinitions = text<{ definition: Uint8Array | null }>(
   fromList(
     (list, _join, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
       LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
@@ -72,7 +72,7 @@ const definitionsOf = text<{ definition: Uint8Array | null }>(
     ':releases',
   ),
 );
-const filesOf = query((db) =>
+const selectFiles = query((db) =>
   db
     .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
     .from(releases)
@@ -137,7 +137,7 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
 
     release: (group, kind, release) =>
       readOne(function* () {
-        const found = yield* releaseOf.first({ group, kindFolded: kind.toLowerCase(), release });
+        const found = yield* selectRelease.first({ group, kindFolded: kind.toLowerCase(), release });
         return found && releaseRecord(found.fn, found.row);
       }),
 
@@ -148,13 +148,13 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
           kindFolded: kind.toLowerCase(),
           release,
         }));
-        const found = yield* definitionsOf.all({ releases: JSON.stringify(wanted) });
+        const found = yield* selectDefinitions.all({ releases: JSON.stringify(wanted) });
         return found.map(({ definition }) => definition ?? undefined);
       }),
 
     releaseFiles: (group, kind, release) =>
       readOne(function* () {
-        const row = yield* filesOf.first({ group, kindFolded: kind.toLowerCase(), release });
+        const row = yield* selectFiles.first({ group, kindFolded: kind.toLowerCase(), release });
         if (row === undefined) return undefined;
         const { digest, mediaType, readme } = row;
         return { digest, mediaType, ...defined({ readme: readme ?? undefined }) };

@@ -14,7 +14,7 @@ const currentRecipe = query((db) =>
     .from(catalogs)
     .where(eq(catalogs.name, catalog)),
 );
-const sourcesOf = query((db) =>
+const selectSources = query((db) =>
   db
     .select({ source: catalogSources.source, url: catalogSources.url, copy: catalogSources.copy })
     .from(catalogSources)
@@ -59,7 +59,7 @@ function* reconcile(
   wanted: readonly { source: string; url: string }[],
   at: string,
 ): Work<void> {
-  const rows = yield* sourcesOf.all({ catalog });
+  const rows = yield* selectSources.all({ catalog });
   for (const { source } of rows) {
     if (wanted.some((one) => one.source === source)) continue;
     yield* removeEntries({ catalog, source }, at);

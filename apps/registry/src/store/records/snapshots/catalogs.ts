@@ -98,7 +98,7 @@ const latestRows = text<EntryRow>(
   `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
    WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
 );
-const latestOf = text<EntryRow>(
+const selectLatest = text<EntryRow>(
   fromList(
     (
       list,
@@ -127,7 +127,7 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
-const entriesOf = text<RenderedEntry>(
+const selectEntries = text<RenderedEntry>(
   inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 const newestEntry = text<RenderedEntry>(
@@ -158,7 +158,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
         if (names === undefined) return (yield* latestRows.all({ name: wanted })).map(toEntryRow);
         if (names.length === 0) return [];
         const given = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
-        return (yield* latestOf.all({ name: wanted, names: given })).map(toEntryRow);
+        return (yield* selectLatest.all({ name: wanted, names: given })).map(toEntryRow);
       }),
     latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
     commitSnapshot: commitSnapshot(database, search),
@@ -192,7 +192,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
     entries: (digests) =>
       readOne(function* () {
         if (digests.length === 0) return new Map<Digest, RenderedEntry>();
-        const rows = yield* entriesOf.all({ digests: JSON.stringify(digests) });
+        const rows = yield* selectEntries.all({ digests: JSON.stringify(digests) });
         const found = new Map(rows.map((entry) => [entry.digest, entry]));
         const missing = digests.find((digest) => !found.has(digest));
         if (missing !== undefined) throw new KrmhubError('internal', `rendered entry ${missing} is missing`);

@@ -12,7 +12,7 @@ import { addEntry } from './entry-row.js';
 import { segmentChanges } from './segments.js';
 import { addSignature, signatureArtifacts } from './signatures.js';
 
-const stateOf = text<{
+const selectState = text<{
   deleted: string | null;
   throughEvent: number;
   appliedEvent: number;
@@ -86,7 +86,7 @@ export function commitSnapshot({ write }: WriteSql, search: SearchIndex): Regist
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
 function* nextSerial(build: SnapshotBuild): Work<number> {
   const { catalog } = build;
-  const current = yield* stateOf.first({ catalog });
+  const current = yield* selectState.first({ catalog });
   if (current === undefined || current.deleted !== null)
     throw new KrmhubError('not-found', `catalog ${catalog} not found`);
   if (current.throughEvent !== build.expectedThroughEvent) {

@@ -51,7 +51,7 @@ const putProfile = change((db) =>
       },
     }),
 );
-const blobsOf = text<{ blob: Digest }>('SELECT blob FROM form WHERE digest = :digest');
+const selectBlobs = text<{ blob: Digest }>('SELECT blob FROM form WHERE digest = :digest');
 const deleteOne = text('DELETE FROM form WHERE digest = :digest');
 const naming = text<{ blob: Digest }>('SELECT blob FROM form WHERE blob = :blob LIMIT 1');
 // Of snapshots that are withdrawn or of a purged catalog.
@@ -81,7 +81,7 @@ function* deleteUnused(digests: readonly Digest[]): Work<Digest[]> {
     if ((yield* using.first({ digest })) === undefined) unused.push(digest);
   }
   const blobs = new Set<Digest>();
-  for (const digest of unused) for (const { blob } of yield* blobsOf.all({ digest })) blobs.add(blob);
+  for (const digest of unused) for (const { blob } of yield* selectBlobs.all({ digest })) blobs.add(blob);
   for (const digest of unused) yield* deleteOne.run({ digest });
   const deleted: Digest[] = [];
   for (const blob of blobs) if ((yield* naming.first({ blob })) === undefined) deleted.push(blob);

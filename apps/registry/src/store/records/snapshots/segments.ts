@@ -31,17 +31,17 @@ export const DELETE_UNUSED_SEGMENTS =
 
 const NEWEST_SERIAL = '(SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = :catalog)';
 const newestSerial = text<{ newest: number }>(`SELECT ${NEWEST_SERIAL} AS newest`);
-const segmentsOf = (join: string) =>
+const selectSegments = (join: string) =>
   `SELECT group_name AS "group", kind, segment AS digest, length(yaml) AS yaml, length(json) AS json
    FROM catalog_segment ${join} segment ON segment.digest = catalog_segment.segment
    WHERE catalog = :catalog AND ${NEWEST_SERIAL} = :serial ORDER BY group_name, kind`;
-const all = text<SegmentRow>({ sqlite: segmentsOf('CROSS JOIN'), postgres: segmentsOf('JOIN') });
+const all = text<SegmentRow>({ sqlite: selectSegments('CROSS JOIN'), postgres: selectSegments('JOIN') });
 const linesAfter = text<FunctionName & { lines: string }>(
   `SELECT group_name AS "group", kind, lines FROM catalog_segment
    WHERE catalog = :catalog AND (group_name, kind) > (:group, :kind)
    ORDER BY group_name, kind LIMIT ${LINES_PAGE}`,
 );
-const storedOf = text<{ digest: Digest }>(
+const selectStored = text<{ digest: Digest }>(
   inList((digests) => `SELECT digest FROM segment WHERE digest IN ${digests}`, ':digests'),
 );
 /** Segments that are replaced, by their names, and those of the given digests whose contents are stored. */
@@ -53,17 +53,17 @@ const changing = text<{ digest: Digest; isStored: number }>(
     ':wanted',
   ),
 );
-const bytesOf = (syntax: CatalogSyntax) =>
+const selectBytes = (syntax: CatalogSyntax) =>
   text<{ digest: Digest; bytes: Buffer }>(
     inList(
       (digests) => `SELECT digest, ${syntax} AS bytes FROM segment WHERE digest IN ${digests}`,
       ':digests',
     ),
   );
-const contentsOf = text<SegmentContent>(
+const selectContents = text<SegmentContent>(
   inList((digests) => `SELECT digest, yaml, json FROM segment WHERE digest IN ${digests}`, ':digests'),
 );
-const BYTES = { yaml: bytesOf('yaml'), json: bytesOf('json') };
+const BYTES = { yaml: selectBytes('yaml'), json: selectBytes('json') };
 // What is stored may be damaged.
 const putContent = text(
   `INSERT INTO segment (digest, yaml, json) VALUES (:digest, :yaml, :json)
@@ -94,7 +94,7 @@ const deleteUnused = text(
   `DELETE FROM segment WHERE digest = :digest
      AND NOT EXISTS (SELECT 1 FROM catalog_segment WHERE segment = :digest)`,
 );
-const deleteUnusedOf = text(
+const deleteUnusedListed = text(
   inList(
     (digests) => `DELETE FROM segment WHERE digest IN ${digests}
        AND NOT EXISTS (SELECT 1 FROM catalog_segment WHERE catalog_segment.segment = segment.digest)`,
@@ -148,7 +148,7 @@ export function segmentRows({
     },
     missingSegments: (digests) =>
       readOne(function* () {
-        const found = yield* storedOf.all({ digests: JSON.stringify(digests) });
+        const found = yield* selectStored.all({ digests: JSON.stringify(digests) });
         const stored = new Set(found.map(({ digest }) => digest));
         return digests.filter((digest) => !stored.has(digest));
       }),
@@ -160,7 +160,7 @@ export function segmentRows({
       }),
     segmentContents: (digests) =>
       readOne(function* () {
-        const rows = yield* contentsOf.all({ digests: JSON.stringify(digests) });
+        const rows = yield* selectContents.all({ digests: JSON.stringify(digests) });
         const found = new Map(rows.map((row) => [row.digest, row]));
         return digests.map((digest) => found.get(digest));
       }),
@@ -225,7 +225,7 @@ export function* segmentChanges(
   return {
     changes,
     *after() {
-      if (digests.length > 0) yield* deleteUnusedOf.run({ digests: JSON.stringify(digests) });
+      if (digests.length > 0) yield* deleteUnusedListed.run({ digests: JSON.stringify(digests) });
     },
   };
 }

@@ -47,7 +47,7 @@ const standing = query((db) =>
     .where(and(eq(snapshots.catalog, catalog), eq(snapshots.serial, serial), isNull(snapshots.withdrawn))),
 );
 const any = text<{ serial: number }>('SELECT serial FROM snapshot_signature LIMIT 1');
-const bundleOf = text<{ bundle: string }>(
+const selectBundle = text<{ bundle: string }>(
   'SELECT bundle FROM snapshot_signature WHERE catalog = :catalog AND digest = :digest LIMIT 1',
 );
 
@@ -121,7 +121,7 @@ export function signatureRows({
       }),
     signatureBundle: (catalog, digest) =>
       readOne(function* () {
-        return (yield* bundleOf.first({ catalog, digest }))?.bundle;
+        return (yield* selectBundle.first({ catalog, digest }))?.bundle;
       }),
   };
 }

@@ -26,7 +26,7 @@ const oldestAfter = text<{ oldest: string | null }>(
 export function applyMinimumAge({ write }: Sql): SourceStore['advanceCatalogClock'] {
   return ({ catalog, minimumAges, now, event }) =>
     write(function* () {
-      const clock = yield* clockOf(catalog);
+      const clock = yield* readClock(catalog);
       if (clock >= now) return undefined;
       yield* advance.run({ now, catalog });
       const spans: Record<'catalog' | 'source' | 'from' | 'to', string>[] = [];
@@ -44,7 +44,7 @@ export function applyMinimumAge({ write }: Sql): SourceStore['advanceCatalogCloc
 export function nextMinimumAge({ read }: Sql): SourceStore['nextMinimumAgeAt'] {
   return (catalog, minimumAges) =>
     read(function* () {
-      const clock = yield* clockOf(catalog);
+      const clock = yield* readClock(catalog);
       const due: string[] = [];
       for (const [source, age] of minimumAges) {
         const found = yield* oldestAfter.first({ catalog, source, after: moved(clock, -age) });
@@ -54,7 +54,7 @@ export function nextMinimumAge({ read }: Sql): SourceStore['nextMinimumAgeAt'] {
     });
 }
 
-function* clockOf(catalog: string): Work<string> {
+function* readClock(catalog: string): Work<string> {
   const found = yield* clock.first({ catalog });
   if (found === undefined) throw new KrmhubError('not-found', `catalog ${catalog} not found`);
   return found.clock;

@@ -57,7 +57,7 @@ const one = query((db) =>
     ),
 );
 const copies = text<{ digest: Digest }>({ sqlite: COPIES, postgres: COPIES_POSTGRES });
-const entriesOf = text<UpstreamEntryName>(
+const selectEntries = text<UpstreamEntryName>(
   `SELECT group_name AS "group", kind, definition FROM upstream_entry
    WHERE catalog = :catalog AND source = :source AND gone_at IS NULL ORDER BY group_name, kind`,
 );
@@ -79,7 +79,7 @@ const namesIn = text<FunctionName>(
   `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
    WHERE catalog = :catalog AND group_name = :group AND gone_at IS NULL ORDER BY kind`,
 );
-const offersOf = text<EntryRow>(
+const selectOffers = text<EntryRow>(
   `SELECT ${ENTRY_COLUMNS} FROM upstream_entry AS one
    WHERE one.catalog = :catalog AND one.group_name = :group AND one.kind_folded = :folded AND one.source IN (
      SELECT source FROM upstream_entry
@@ -104,7 +104,7 @@ export function sourceRows(database: Sql): SourceStore {
       read(function* () {
         return new Set((yield* copies.all()).map(({ digest }) => digest));
       }),
-    sourceEntries: (catalog, source) => read(() => entriesOf.all({ catalog, source })),
+    sourceEntries: (catalog, source) => read(() => selectEntries.all({ catalog, source })),
     commitRefresh: commitRefresh(database),
     upstreamCandidates: (catalog, names) => read(() => offersFor(catalog, names)),
     async *allUpstreamCandidates(catalog) {
@@ -138,7 +138,7 @@ function* offersFor(catalog: string, names: readonly FunctionName[]): Work<Upstr
   const found: UpstreamCandidates[] = [];
   for (const { group, kind } of names) {
     const offers = new Map<string, UpstreamEntry[]>();
-    for (const row of yield* offersOf.all({ catalog, group, folded: kind.toLowerCase() })) {
+    for (const row of yield* selectOffers.all({ catalog, group, folded: kind.toLowerCase() })) {
       const others = offers.get(row.source);
       if (others === undefined) offers.set(row.source, [upstreamEntry(row)]);
       else if (others.length <= MAX_FORMER_ENTRIES) others.push(upstreamEntry(row));

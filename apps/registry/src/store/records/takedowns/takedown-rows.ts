@@ -23,8 +23,10 @@ const insertPins = text<never>({
   postgres:
     'INSERT INTO takedown_pin (takedown, pin) SELECT :takedown::bigint, json_array_elements_text(:pins::json)',
 });
-const pinsOf = text<{ pin: Digest }>('SELECT pin FROM takedown_pin WHERE takedown = :takedown ORDER BY pin');
-const unusedPinsOf = text<{ pin: Digest }>(
+const selectPins = text<{ pin: Digest }>(
+  'SELECT pin FROM takedown_pin WHERE takedown = :takedown ORDER BY pin',
+);
+const selectUnusedPins = text<{ pin: Digest }>(
   `SELECT pin FROM takedown_pin WHERE takedown = :takedown
      AND NOT EXISTS (SELECT 1 FROM release_pin WHERE release_pin.pin = takedown_pin.pin) ORDER BY pin`,
 );
@@ -37,7 +39,7 @@ export function* insertTakedownPins(takedown: number, pins: readonly Digest[]): 
 export function* withRuntimeDigests(rows: readonly (typeof takedowns.$inferSelect)[]): Work<Takedown[]> {
   const found: Takedown[] = [];
   for (const row of rows) {
-    const runtimeDigests = (yield* pinsOf.all({ takedown: row.id })).map(({ pin }) => pin);
+    const runtimeDigests = (yield* selectPins.all({ takedown: row.id })).map(({ pin }) => pin);
     found.push({
       ...takedown(row),
       ...defined({ runtimeDigests: runtimeDigests.length === 0 ? undefined : runtimeDigests }),
@@ -50,7 +52,7 @@ export function* withRuntimeDigests(rows: readonly (typeof takedowns.$inferSelec
 export function* unusedDigests(ids: readonly number[]): Work<Map<number, Digest[]>> {
   const found = new Map<number, Digest[]>();
   for (const takedown of ids) {
-    const digests = (yield* unusedPinsOf.all({ takedown })).map(({ pin }) => pin);
+    const digests = (yield* selectUnusedPins.all({ takedown })).map(({ pin }) => pin);
     if (digests.length > 0) found.set(takedown, digests);
   }
   return found;

@@ -52,7 +52,7 @@ const named = and(
   eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
   eq(takedowns.release, sql.placeholder('release')),
 );
-const signersOf = query((db) => db.select({ signers: takedowns.signers }).from(takedowns).where(named));
+const selectSigners = query((db) => db.select({ signers: takedowns.signers }).from(takedowns).where(named));
 const naming = text<{ digest: Digest }>(
   `SELECT digest FROM release WHERE digest = :digest OR readme = :digest LIMIT 1`,
 );
@@ -79,7 +79,7 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
     addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>
       write(function* () {
         const name = { group, kindFolded: kind.toLowerCase(), release };
-        const stored = yield* signersOf.first(name);
+        const stored = yield* selectSigners.first(name);
         if (stored === undefined || added.length === 0) return;
         const signers = mergeSigners(stored.signers ?? [], added);
         yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);

@@ -11,7 +11,7 @@ const manifestAt = text<{ manifest: number }>(
 );
 const deleteTag = text('DELETE FROM oci_tag WHERE repository = :repository AND tag = :tag');
 const isTagged = text<{ tag: string }>('SELECT tag FROM oci_tag WHERE manifest = :manifest LIMIT 1');
-const namesOf = text<{ repository: string; digest: OciDigest; place: BlobPlace }>(
+const selectNames = text<{ repository: string; digest: OciDigest; place: BlobPlace }>(
   'SELECT repository, digest, place FROM oci_blob WHERE file = :file',
 );
 const repositoriesWith = text<{ repository: string }>(
@@ -20,12 +20,12 @@ const repositoriesWith = text<{ repository: string }>(
 const naming = text<{ manifest: number }>(
   'SELECT manifest FROM oci_reference WHERE digest = :digest AND repository = :repository',
 );
-const imagesOf = text<{ id: number }>(
+const selectImages = text<{ id: number }>(
   `SELECT images.id FROM oci_manifest AS release JOIN oci_manifest AS images
      ON images.repository = release.repository AND images.subject = release.digest
    WHERE release.id = :manifest AND images.artifact_type = :type`,
 );
-const pushedFilesOf = text<{ digest: OciDigest }>(
+const selectPushedFiles = text<{ digest: OciDigest }>(
   `SELECT named.digest FROM oci_reference AS named JOIN oci_blob AS blob USING (repository, digest)
    WHERE named.manifest = :manifest AND blob.place IN ('artifacts', 'rows')`,
 );
@@ -67,7 +67,7 @@ function* withdrawTag(repository: string, tag: string): Work<void> {
   const { manifest } = found;
   yield* deleteTag.run({ repository, tag });
   if ((yield* isTagged.first({ manifest })) !== undefined) return;
-  for (const { id } of yield* imagesOf.all({ manifest, type: README_IMAGES_TYPE })) {
+  for (const { id } of yield* selectImages.all({ manifest, type: README_IMAGES_TYPE })) {
     yield* removeWithFiles(repository, id);
   }
   yield* removeWithFiles(repository, manifest);
@@ -75,7 +75,7 @@ function* withdrawTag(repository: string, tag: string): Work<void> {
 
 /** Removes a manifest, and the pushed files that no other manifest of the repository has. */
 export function* removeWithFiles(repository: string, manifest: number): Work<void> {
-  const files = yield* pushedFilesOf.all({ manifest });
+  const files = yield* selectPushedFiles.all({ manifest });
   yield* removeManifest(manifest);
   for (const { digest } of files) {
     if ((yield* naming.first({ digest, repository })) === undefined) yield* removeBlob(repository, digest);
@@ -84,7 +84,7 @@ export function* removeWithFiles(repository: string, manifest: number): Work<voi
 
 /** Removes the bytes from all repositories, and the manifests that are them or refer to them. */
 export function* forget(file: OciDigest, touched: Set<string>): Work<void> {
-  for (const { repository, digest } of yield* namesOf.all({ file }))
+  for (const { repository, digest } of yield* selectNames.all({ file }))
     yield* remove(repository, digest, touched);
   for (const { repository } of yield* repositoriesWith.all({ digest: file })) {
     yield* remove(repository, file, touched);
@@ -97,7 +97,7 @@ export function* forget(file: OciDigest, touched: Set<string>): Work<void> {
  * the README that was taken down.
  */
 function* forgetReleased(file: Digest, touched: Set<string>): Work<void> {
-  for (const { repository, digest, place } of yield* namesOf.all({ file })) {
+  for (const { repository, digest, place } of yield* selectNames.all({ file })) {
     if (place !== 'releases') continue;
     // Nearly all artifacts refer to `{}`.
     if (file === EMPTY_DIGEST) yield* removeBlob(repository, digest);

@@ -9,23 +9,23 @@ import { type Digest, isDigest } from '@krmhub/schema';
 import { inList, text, type Work } from '../../sql/statement.js';
 import { forget, removeWithFiles } from './withdraw-artifacts.js';
 
-const manifestOf = text<{ mediaType: string; bytes: Buffer }>(
+const selectManifest = text<{ mediaType: string; bytes: Buffer }>(
   'SELECT media_type AS "mediaType", bytes FROM oci_manifest WHERE digest = :digest LIMIT 1',
 );
-const copiesOf = text<{ id: number; repository: string }>(
+const selectCopies = text<{ id: number; repository: string }>(
   'SELECT id, repository FROM oci_manifest WHERE digest = :digest',
 );
 const manifestsWith = text<{ digest: OciDigest }>(
   `SELECT DISTINCT holder.digest FROM oci_reference AS named JOIN oci_manifest AS holder ON holder.id = named.manifest
    WHERE named.digest = :digest`,
 );
-const fileOf = text<{ file: Digest }>('SELECT file FROM oci_blob WHERE digest = :digest LIMIT 1');
-const digestsOf = text<{ digest: OciDigest }>('SELECT DISTINCT digest FROM oci_blob WHERE file = :file');
+const selectFile = text<{ file: Digest }>('SELECT file FROM oci_blob WHERE digest = :digest LIMIT 1');
+const selectDigests = text<{ digest: OciDigest }>('SELECT DISTINCT digest FROM oci_blob WHERE file = :file');
 const taggedManifest = text<{ digest: OciDigest }>(
   `SELECT digest FROM oci_tag JOIN oci_manifest ON oci_manifest.id = oci_tag.manifest
    WHERE oci_tag.repository = :repository AND tag = :tag`,
 );
-const tagsOf = text<{ pin: RuntimePin }>(
+const selectTags = text<{ pin: RuntimePin }>(
   inList(
     (digests) =>
       `SELECT oci_tag.repository || ':' || tag AS pin FROM oci_manifest
@@ -33,7 +33,7 @@ const tagsOf = text<{ pin: RuntimePin }>(
     ':digests',
   ),
 );
-const runningOf = text<User>(
+const selectUsers = text<User>(
   inList(
     (pins) =>
       `SELECT DISTINCT group_name AS "group", kind, release.release, release.id FROM release_pin
@@ -83,7 +83,7 @@ export function* withdrawScripts(
     found.set(script, { digest: script, keptBy });
     if (keptBy.length > 0) continue;
     for (const digest of artifacts) {
-      for (const { id, repository } of yield* copiesOf.all({ digest })) {
+      for (const { id, repository } of yield* selectCopies.all({ digest })) {
         touched.add(repository);
         yield* removeWithFiles(repository, id);
       }
@@ -106,9 +106,9 @@ function* readTag(pin: RuntimePin): Work<Digest | undefined> {
 /** Returns the releases of which a runtime names a script by a digest or a tag, and those with the same bytes as a file. */
 function* findUsers(used: readonly OciDigest[]): Work<TakedownResult['scripts'][number]['keptBy']> {
   const digests = JSON.stringify(used);
-  const tags = (yield* tagsOf.all({ digests })).map(({ pin }) => pin);
+  const tags = (yield* selectTags.all({ digests })).map(({ pin }) => pin);
   const users = new Map<number, TakedownResult['scripts'][number]['keptBy'][number]>();
-  const running = yield* runningOf.all({ pins: JSON.stringify([...used, ...tags]) });
+  const running = yield* selectUsers.all({ pins: JSON.stringify([...used, ...tags]) });
   for (const { id, ...name } of [...running, ...(yield* equalTo.all({ digests }))]) users.set(id, name);
   return [...users.values()];
 }
@@ -126,7 +126,7 @@ function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files:
         : [named];
   for (const digest of new Set(candidates)) {
     const layer = scriptFile(digest === named ? manifest : yield* readStored(digest));
-    const stored = layer && (yield* fileOf.first({ digest: layer }));
+    const stored = layer && (yield* selectFile.first({ digest: layer }));
     if (stored === undefined || (manifest === undefined && stored.file !== named)) continue;
     artifacts.add(digest);
     files.add(stored.file);
@@ -136,7 +136,7 @@ function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files:
 }
 
 function* readStored(digest: OciDigest): Work<Manifest | undefined> {
-  const row = yield* manifestOf.first({ digest });
+  const row = yield* selectManifest.first({ digest });
   try {
     return row && readManifest(row.bytes, row.mediaType);
   } catch {
@@ -161,7 +161,7 @@ function scriptFile(manifest: Manifest | undefined): OciDigest | undefined {
 function* findHolders(files: ReadonlySet<Digest>): Work<Set<OciDigest>> {
   const holders = new Set<OciDigest>();
   for (const file of files) {
-    for (const { digest } of yield* digestsOf.all({ file })) {
+    for (const { digest } of yield* selectDigests.all({ file })) {
       for (const holder of yield* manifestsWith.all({ digest })) holders.add(holder.digest);
     }
   }

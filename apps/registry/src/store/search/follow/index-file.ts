@@ -98,7 +98,7 @@ function open(file: string): IndexFile {
     client.pragma('temp_store = MEMORY');
     client.pragma(`cache_size = -${CACHE_KIBIBYTES}`);
     client.transaction(() => prepareTables(client)).immediate();
-    return indexFile(client, identityOf(file));
+    return indexFile(client, fileIdentity(file));
   } catch (error) {
     client.close();
     throw error;
@@ -127,12 +127,12 @@ function indexFile(client: BetterSqlite3.Database, identity: string | undefined)
     client,
     read,
     sql,
-    isReplaced: () => identityOf(client.name) !== identity,
+    isReplaced: () => fileIdentity(client.name) !== identity,
     close: () => client.close(),
   };
 }
 
-function identityOf(file: string): string | undefined {
+function fileIdentity(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
 }

@@ -36,12 +36,12 @@ const COLUMNS: readonly Columns[] = [
 /** Columns that the full-text document has. */
 const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher'];
 
-const rowOf = text<IndexRow & { id: number }>(
+const selectRow = text<IndexRow & { id: number }>(
   `SELECT id, kind, description, publisher, release, versions, tags, runtimes, licenses, network, storage, pinned,
      images, yanked, deprecated, signatures, published_at AS publishedAt, replacement, entry
    FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded`,
 );
-const entryOf = text<{ entry: Digest | null }>(
+const selectEntry = text<{ entry: Digest | null }>(
   'SELECT entry FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded',
 );
 const put = text(
@@ -55,7 +55,7 @@ const put = text(
 const remove = text('DELETE FROM indexed WHERE id = :id');
 // The query of `newId` would read all rows of the views here if no function comes from an upstream catalog.
 const unusedId = text<{ id: number }>('SELECT coalesce(max(id), 0) + 1 AS id FROM indexed');
-const placesOf = text<Place>(
+const selectPlaces = text<Place>(
   `SELECT catalog, kind, entry, selection FROM catalog_function AS place
    WHERE group_name = :group AND lower(kind) = :kindFolded ${PLACE_ORDER}`,
 );
@@ -78,7 +78,7 @@ const dropChanges = text(
 
 /** Returns the displayed entry of a name: null for a function of the registry, undefined for an unknown name. */
 export function* indexedEntry(name: FoldedName): Work<Digest | null | undefined> {
-  return (yield* entryOf.first({ ...name }))?.entry;
+  return (yield* selectEntry.first({ ...name }))?.entry;
 }
 
 export function* countIndexed(): Work<number> {
@@ -87,13 +87,13 @@ export function* countIndexed(): Work<number> {
 
 /** Writes what the registry says of a name. Writes nothing if the index has it already. */
 export function* writeName({ row: recorded, places, ...name }: RecordedName): Work<void> {
-  const current = yield* rowOf.first({ ...name });
+  const current = yield* selectRow.first({ ...name });
   const row = recorded === 'unchanged' ? current : recorded;
   const isSame =
     row === undefined || current === undefined
       ? row === current
       : COLUMNS.every((column) => row[column] === current[column]);
-  const before = yield* placesOf.all({ ...name });
+  const before = yield* selectPlaces.all({ ...name });
   const arePlaced = JSON.stringify(before) === JSON.stringify(places.map(ordered));
   if (!arePlaced) {
     yield* removePlaces.run({ ...name });

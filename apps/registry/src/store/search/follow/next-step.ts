@@ -1,7 +1,7 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { Work } from '../../sql/statement.js';
 import { type CatalogProgress, FIRST, type Progress } from './progress.js';
-import { type FoldedName, keyOf } from './record-names.js';
+import { type FoldedName, foldedKey } from './record-names.js';
 import {
   changedFunctions,
   changedPage,
@@ -121,7 +121,7 @@ function removalStep({ progress, quick, indexed }: StepInput, { serials }: Recor
     if (quick && !isLast && deleted) continue;
     const progressed = isLast
       ? undefined
-      : { serial, deleted: true, after: quick ? from : nameOf(page.at(-1)!) };
+      : { serial, deleted: true, after: quick ? from : pickName(page.at(-1)!) };
     return { names: quick && !isLast ? [] : folded(page), catalog: { name, progress: progressed } };
   }
   return undefined;
@@ -145,7 +145,7 @@ function* fillStep(progress: Progress): Work<Step | undefined> {
   if (progress.fill === undefined) return undefined;
   const page = yield* functionPage(progress.fill, STEP);
   const { fill: _, ...filled } = progress;
-  const next = page.length < STEP ? filled : { ...progress, fill: nameOf(page.at(-1)!) };
+  const next = page.length < STEP ? filled : { ...progress, fill: pickName(page.at(-1)!) };
   return { names: folded(page), progress: next };
 }
 
@@ -158,7 +158,7 @@ function* largeStep({ catalogs }: Progress, { serials }: RecordState): Work<Step
     const progress: CatalogProgress =
       page.length < STEP
         ? { serial: target, deleted: false }
-        : { serial, deleted: false, target, after: nameOf(page.at(-1)!) };
+        : { serial, deleted: false, target, after: pickName(page.at(-1)!) };
     return { names: folded(page), catalog: { name, progress }, ...whenNew(catalogs.has(name)) };
   }
   return undefined;
@@ -169,7 +169,7 @@ function whenNew(isKnown: boolean): Pick<Step, 'everything'> {
   return isKnown ? {} : { everything: true };
 }
 
-function nameOf({ group, kind }: FunctionName): FunctionName {
+function pickName({ group, kind }: FunctionName): FunctionName {
   return { group, kind };
 }
 
@@ -178,7 +178,7 @@ function folded(names: readonly FunctionName[]): FoldedName[] {
   const found = new Map<string, FoldedName>();
   for (const { group, kind } of names) {
     const name = { group, kindFolded: kind.toLowerCase() };
-    found.set(keyOf(name), name);
+    found.set(foldedKey(name), name);
   }
   return [...found.values()];
 }

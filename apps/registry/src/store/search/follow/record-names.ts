@@ -58,7 +58,7 @@ const wantedNames = (source: (wanted: string) => string) => ({
 
 type FunctionRow = Omit<IndexRow, 'entry' | 'replacement'> & FoldedName & { deprecation: string | null };
 
-const functionsOf = text<FunctionRow>(
+const selectFunctions = text<FunctionRow>(
   wantedNames(
     (wanted) => `SELECT function.group_name AS "group", function.kind_folded AS "kindFolded", function.kind,
        function.description, function.publisher, function.release, function.versions, function.tags, function.runtimes,
@@ -70,7 +70,7 @@ const functionsOf = text<FunctionRow>(
      LEFT JOIN release ON release.function_id = function.id AND release.release = function.release`,
   ),
 );
-const placesOf = text<Place & FoldedName>(
+const selectPlaces = text<Place & FoldedName>(
   wantedNames(
     (
       wanted,
@@ -82,7 +82,7 @@ const placesOf = text<Place & FoldedName>(
      ${PLACE_ORDER}`,
   ),
 );
-const entriesOf = text<{ digest: Digest; json: string }>(
+const selectEntries = text<{ digest: Digest; json: string }>(
   inList((digests) => `SELECT digest, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 
@@ -96,19 +96,19 @@ export function* recordedNames(
   if (names.length === 0) return [];
   const wanted = JSON.stringify(names.map(({ group, kindFolded }) => [group, kindFolded]));
   const functions = new Map<string, IndexRow>();
-  for (const row of yield* functionsOf.all({ wanted })) functions.set(keyOf(row), ofRegistry(row));
+  for (const row of yield* selectFunctions.all({ wanted })) functions.set(foldedKey(row), ofRegistry(row));
   const places = new Map<string, { all: Place[]; displayed?: Digest }>();
-  for (const { group, kindFolded, ...place } of yield* placesOf.all({ wanted })) {
-    const key = keyOf({ group, kindFolded });
+  for (const { group, kindFolded, ...place } of yield* selectPlaces.all({ wanted })) {
+    const key = foldedKey({ group, kindFolded });
     const known = places.get(key) ?? { all: [] };
     places.set(key, known);
-    const versions = versionsOf(place.selection);
+    const versions = readVersions(place.selection);
     if (versions.some(({ release }) => release === undefined)) known.displayed ??= place.entry;
     known.all.push({ ...place, selection: JSON.stringify({ versions }) });
   }
   const unread = new Set<Digest>();
   const recorded = names.map((name) => {
-    const key = keyOf(name);
+    const key = foldedKey(name);
     const { all = [], displayed } = places.get(key) ?? {};
     const row = functions.get(key);
     if (row !== undefined || displayed === undefined) return { ...name, row, places: all };
@@ -129,7 +129,7 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, IndexRow>> {
   const rows = new Map<Digest, IndexRow>();
   for (let at = 0; at < digests.length; at += ENTRIES_AT_A_TIME) {
     const some = JSON.stringify(digests.slice(at, at + ENTRIES_AT_A_TIME));
-    for (const { digest, json } of yield* entriesOf.all({ digests: some })) {
+    for (const { digest, json } of yield* selectEntries.all({ digests: some })) {
       rows.set(digest, {
         ...upstreamColumns(upstreamSearchDocument(JSON.parse(json) as FunctionDefinition)),
         release: null,
@@ -161,11 +161,11 @@ function ofRegistry({ group: _, kindFolded: __, deprecation, ...row }: FunctionR
 }
 
 /** Returns what search needs to know of the versions of an entry. */
-function versionsOf(selection: string): Pick<EntryVersion, 'source' | 'release'>[] {
+function readVersions(selection: string): Pick<EntryVersion, 'source' | 'release'>[] {
   const { versions } = JSON.parse(selection) as { versions: EntryVersion[] };
   return versions.map(({ source, release }) => ({ source, ...defined({ release }) }));
 }
 
-export function keyOf({ group, kindFolded }: FoldedName): string {
+export function foldedKey({ group, kindFolded }: FoldedName): string {
   return `${group}/${kindFolded}`;
 }
