@@ -19,7 +19,7 @@ const workspaces = [
   'packages/oci',
   'packages/signing',
 ];
-workspaces.push('packages/functions', 'packages/sources', 'apps/registry', 'apps/cli');
+workspaces.push('packages/functions', 'packages/sources', 'packages/consume', 'apps/registry', 'apps/cli');
 const scripts = ['scripts/bundle.mjs', 'scripts/merge-chunks.mjs'];
 const changed = [...scripts, ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');

@@ -31,6 +31,17 @@ const workspaces: Record<string, Workspace> = {
   'packages/signing': { below: ['@krmhub/schema'], pure: false },
   'packages/functions': { below: ['@krmhub/schema', '@krmhub/starlark'], pure: false },
   'packages/sources': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/oci'], pure: false },
+  'packages/consume': {
+    below: [
+      '@krmhub/schema',
+      '@krmhub/catalog',
+      '@krmhub/api',
+      '@krmhub/oci',
+      '@krmhub/signing',
+      '@krmhub/sources',
+    ],
+    pure: false,
+  },
   'apps/registry': {
     below: [
       '@krmhub/schema',
@@ -53,6 +64,7 @@ const workspaces: Record<string, Workspace> = {
       '@krmhub/functions',
       '@krmhub/starlark',
       '@krmhub/sources',
+      '@krmhub/consume',
       '@krmhub/registry',
     ],
     pure: false,
@@ -312,6 +324,18 @@ describe('architecture', () => {
           .filter((specifier) => isBuiltin(specifier) && !pureBuiltins.includes(specifier))
           .map((specifier) => `${file} imports ${specifier}`),
         ...(impure.exec(codeOf(text)) ?? []).slice(0, 1).map((what) => `${file} uses ${what}`),
+      ]);
+    expect(breaches).toEqual([]);
+  });
+
+  it('reaches the world from packages/consume only through ports', () => {
+    const modules = /^node:(child_process|console|dgram|http|http2|https|net|process|readline|tls|tty)\b/;
+    const globals = /\b(console\.|process\.|Date\.now|new Date\(\)|fetch\()/;
+    const breaches = production
+      .filter(({ workspace }) => workspace === 'packages/consume')
+      .flatMap(({ file, text, imports }) => [
+        ...imports.filter((name) => modules.test(name)).map((name) => `${file} imports ${name}`),
+        ...(globals.exec(codeOf(text)) ?? []).slice(0, 1).map((what) => `${file} uses ${what}`),
       ]);
     expect(breaches).toEqual([]);
   });

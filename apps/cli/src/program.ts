@@ -1,9 +1,10 @@
+import type { SnapshotLimits } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { parseTimeout } from './io/duration.js';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { type DataFormat, hasColor, type Io, type SnapshotLimits, terminalWidth, write } from './io/io.js';
+import { type DataFormat, hasColor, type Io, terminalWidth, write } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
 import {
   ARTIFACT_MEDIA_TYPES,
   type ArtifactFile,
@@ -12,10 +13,9 @@ import {
   toContent,
 } from '@krmhub/oci';
 import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
+import { plural, shellWord } from '@krmhub/schema/text';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
-import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { plural, shellWord } from '../io/text.js';
 
 /** A file to push. */
 export interface SourceLayer {

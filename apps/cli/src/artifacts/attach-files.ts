@@ -1,6 +1,6 @@
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { IMAGE_TYPE_BYTES, imageType } from '@krmhub/oci/readme-images';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type AttachOptions, attachToArtifact } from '../signatures/attach-to-artifact.js';
 

@@ -1,3 +1,4 @@
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import {
   computeDigest,
   createdAt,
@@ -11,12 +12,11 @@ import {
   readmeImagesManifest,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo } from '../files/read-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { pushReferrer } from '../registry/push-referrer.js';
 import { resolveArtifact } from '../registry/release-artifact.js';

@@ -1,13 +1,14 @@
+import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinned-artifact';
+import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { copyArtifact, formatReference, parseReference } from '@krmhub/oci';
+import { escapeControls, plural } from '@krmhub/schema/text';
+import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
-import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
-import { requireNoLimits } from '../trust/require-snapshot.js';
 
 export interface CopyOptions extends ArtifactOptions {
   referrers: boolean;
@@ -27,7 +28,9 @@ export async function copyReferences(
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
   const { digest: named } = await client.manifest(from);
-  const pinned = await verifyPinnedArtifact(io, client, from, named).finally(() => progress.clear());
+  const pinned = await verifyPinnedArtifact(consumePorts(io), client, from, named).finally(() =>
+    progress.clear(),
+  );
   if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(from));
   const copied = await copyArtifact(client, {
     // By its digest: the tag may move after the verification.

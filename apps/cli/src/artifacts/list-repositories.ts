@@ -1,14 +1,14 @@
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { parseReference } from '@krmhub/oci';
 import { functionRepository } from '@krmhub/oci/function-repository';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
-import { registryUrl } from '../registry/registry-url.js';
 import { type ArtifactOptions, isReleaseName } from '../registry/release-artifact.js';
 
 export interface RepoOptions extends ArtifactOptions {

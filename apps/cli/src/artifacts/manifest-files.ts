@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo, readFolder } from '@krmhub/consume/files/read-file';
 import type { ArchiveFile } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readFileUpTo, readFolder, readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
+import { readStdin } from '../io/read-stdin.js';
 
 /** Bytes of all files of an artifact: Flux unpacks no more by default. */
 const MAX_TOTAL_BYTES = 100 * 1_048_576;

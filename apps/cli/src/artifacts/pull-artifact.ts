@@ -3,6 +3,11 @@ import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { arch, platform as systemOf } from 'node:os';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { writeChunksAtomically } from '@krmhub/consume/files/write-file';
+import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinned-artifact';
+import { NOT_PINNED, requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
+import type { TrustStore } from '@krmhub/consume/trust/trust-file';
 import {
   ARTIFACT_MEDIA_TYPES,
   type ArtifactType,
@@ -22,13 +27,12 @@ import {
 import type { Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/read-file.js';
-import { writeChunksAtomically } from '../files/write-file.js';
+import { escapeControls, plural } from '@krmhub/schema/text';
+import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import {
@@ -39,9 +43,6 @@ import {
   requireVerdict,
 } from '../signatures/trust/judge-artifact.js';
 import type { OpenArtifact } from '../signatures/trust/read-subject.js';
-import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
-import { NOT_PINNED, requireNoLimits } from '../trust/require-snapshot.js';
-import type { TrustStore } from '../trust/trust-file.js';
 import { isPlainFileName } from './artifact-source.js';
 
 export interface PullOptions extends ArtifactOptions {
@@ -169,7 +170,7 @@ async function judgePulled(
 ): Promise<{ judged: JudgedArtifact; verification: PullVerification }> {
   const { reference, named, type } = artifact;
   const name = formatReference(reference);
-  const pinned = await verifyPinnedArtifact(io, client, reference, named.digest);
+  const pinned = await verifyPinnedArtifact(consumePorts(io), client, reference, named.digest);
   if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(reference));
   else if (options.policy === undefined) {
     const { key: fingerprint, ...snapshot } = pinned;

@@ -27,12 +27,12 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
+import { plural } from '@krmhub/schema/text';
 import type { DocumentFile } from '../documents/document-files.js';
-import { STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural } from '../io/text.js';
+import { STDIN_NAME } from '../io/read-stdin.js';
 import { connectOci } from '../registry/connect-oci.js';
 import type { ScriptArtifact } from '../scripts/script-artifact.js';
 import { creationTime } from '../upload/creation-time.js';

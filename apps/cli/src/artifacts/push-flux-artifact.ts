@@ -6,10 +6,10 @@ import {
   type Reference,
   toContent,
 } from '@krmhub/oci';
+import { plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { creationTime } from '../upload/creation-time.js';
 import { builtManifest, printPushed, uploadArtifact } from '../upload/upload-artifact.js';

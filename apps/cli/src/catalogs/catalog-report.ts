@@ -1,8 +1,8 @@
 import { REFUSAL_CODES, type RefusalCode, type ReportedSource, type SnapshotReport } from '@krmhub/schema';
+import { escapeControls, plural, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold, printLine, printWarning } from '../io/print.js';
 import { pipeTable, terminalTable } from '../io/table.js';
-import { escapeControls, plural, wrap } from '../io/text.js';
 
 type Refused = NonNullable<SnapshotReport['refused']>[number];
 

@@ -1,9 +1,9 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { CatalogTombstone, SnapshotList } from '@krmhub/api/model';
 import { snapshotPages } from '@krmhub/api/read-pages';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { relativeTime, timeLeft } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 

@@ -1,15 +1,20 @@
 import path from 'node:path';
 import type { Document, RegistryClient } from '@krmhub/api/client';
+import {
+  openPinnedCatalog,
+  type PinnedCatalogReader,
+  reportUnverified,
+} from '@krmhub/consume/trust/registry-snapshot';
 import type { ProfileReport } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
+import { plural } from '@krmhub/schema/text';
 import { checkOutput } from '../io/check-output.js';
+import { consumePorts } from '../io/consume-ports.js';
 import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
-import { openPinnedCatalog, type PinnedCatalogReader, reportUnverified } from '../trust/registry-snapshot.js';
 
 // As the schema package has them, which loads too much for a help text.
 export const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
@@ -38,7 +43,7 @@ export async function pullCatalog(io: Io, name: string, given: PullOptions): Pro
     });
   }
   const client = await connect(io, options.registry);
-  const pinned = await openPinnedCatalog(io, client, name, options);
+  const pinned = await openPinnedCatalog(consumePorts(io), client, name, options);
   if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile }, pinned);
   const get = async (at?: string) =>
     client.catalogDocument(name, { kind, format, ...defined({ snapshot: at }) });
@@ -57,7 +62,7 @@ export async function pullCatalog(io: Io, name: string, given: PullOptions): Pro
   if (problem !== undefined) {
     throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
   }
-  await reportUnverified(io, client, name);
+  await reportUnverified(consumePorts(io), client, name);
   await writeDocument(io, name, document, options);
 }
 
@@ -93,12 +98,12 @@ async function pullProfile(
     if (problem !== undefined) {
       throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
     }
-    await reportUnverified(io, client, name);
+    await reportUnverified(consumePorts(io), client, name);
   } else got = await readPinnedProfile(client, name, profile, pinned);
   const { document, report } = got;
   const { printUnsupportedFields: printLosses, reportText } = await import('../io/unsupported-fields.js');
   if (losses !== undefined) {
-    const { writeFileAtomically } = await import('../files/write-file.js');
+    const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
     await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
   }
   await printLosses(io, report, losses === undefined ? 'list them with --losses FILE' : `see ${losses}`);
@@ -151,7 +156,7 @@ async function writeDocument(
     await writeData(io.stdout, document.bytes);
     return;
   }
-  const { writeFileAtomically } = await import('../files/write-file.js');
+  const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
   const outcome = await writeFileAtomically(path.resolve(io.cwd, out), document.bytes, { overwrite: true });
   const what = outcome === 'written' ? 'wrote' : 'unchanged:';
   const { digest, bytes } = document;

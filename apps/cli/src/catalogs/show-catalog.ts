@@ -1,14 +1,15 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { CatalogDetail, Source } from '@krmhub/api/model';
+import { CHANGED } from '@krmhub/consume/trust/judge-snapshot';
+import { catalogUrl, openPinnedCatalog } from '@krmhub/consume/trust/registry-snapshot';
+import { untrustedCatalog } from '@krmhub/consume/trust/require-snapshot';
 import { sha256 } from '@krmhub/schema/digest';
+import { escapeControls, oneLine, plural } from '@krmhub/schema/text';
+import { consumePorts } from '../io/consume-ports.js';
 import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData } from '../io/print.js';
-import { escapeControls, oneLine, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
-import { CHANGED } from '../trust/judge-snapshot.js';
-import { catalogUrl, openPinnedCatalog } from '../trust/registry-snapshot.js';
-import { untrustedCatalog } from '../trust/require-snapshot.js';
 import { type CatalogAddresses, catalogAddresses } from './catalog-addresses.js';
 
 /** Prints the newest snapshot, the URLs and the recipe of a catalog. */
@@ -35,7 +36,7 @@ async function readShown(
   client: RegistryClient,
   name: string,
 ): Promise<{ catalog: CatalogDetail; verified: boolean }> {
-  const pinned = await openPinnedCatalog(io, client, name);
+  const pinned = await openPinnedCatalog(consumePorts(io), client, name);
   const catalog = await client.catalog(name);
   if (pinned === undefined) return { catalog, verified: false };
   const { serial, files } = await pinned.read(async (at) => ({

@@ -1,9 +1,9 @@
 import type { KrmhubError } from '@krmhub/schema';
+import { escapeControls, wrap } from '@krmhub/schema/text';
 import { type Io, paint, terminalWidth } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { escapeControls, wrap } from '../io/text.js';
 
 /**
  * Progress of sources: at a terminal, a line for each finished source and one for those in progress. Failures are

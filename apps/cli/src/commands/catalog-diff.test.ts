@@ -20,8 +20,8 @@ import {
   type Snapshot,
   sha256,
 } from '@krmhub/schema';
+import { textWidth } from '@krmhub/schema/text';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { textWidth } from '../io/text.js';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const GROUP = 'functions.example.com';

@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { textWidth } from '@krmhub/schema/text';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { textWidth } from '../io/text.js';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/', import.meta.url));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { textWidth } from '@krmhub/schema/text';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { textWidth } from '../io/text.js';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));

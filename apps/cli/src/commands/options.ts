@@ -7,6 +7,7 @@
  * @module
  */
 
+import { isCatalogName } from '@krmhub/consume/references/catalog-name';
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { defined } from '@krmhub/schema/defined';
@@ -16,7 +17,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseTimeout } from '../io/duration.js';
 import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
-import { isCatalogName } from '../registry/catalog-name.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { absoluteMount } from '../run/mounts.js';
 import type { RunPermissions } from '../run/runner.js';

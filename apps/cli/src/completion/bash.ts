@@ -1,4 +1,4 @@
-import { shellQuote } from '../io/text.js';
+import { shellQuote } from '@krmhub/schema/text';
 import { allCommands, type CommandDescription, type Values } from './describe-command.js';
 
 /** A script for bash 3.2 and later. It runs krmhub only for the names of functions. */

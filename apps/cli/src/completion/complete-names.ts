@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
 import { canonicalRelease } from '@krmhub/schema/release';
-import { readFileUpTo } from '../files/read-file.js';
-import { writeFileAtomically } from '../files/write-file.js';
 import { type Io, write } from '../io/io.js';
-import { registryUrl } from '../registry/registry-url.js';
 import { cacheFolder, openCache } from '../resolve/cache/cache.js';
 
 export interface CompleteNamesOptions {

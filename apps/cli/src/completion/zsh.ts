@@ -1,4 +1,4 @@
-import { shellQuote } from '../io/text.js';
+import { shellQuote } from '@krmhub/schema/text';
 import {
   allCommands,
   type CommandDescription,

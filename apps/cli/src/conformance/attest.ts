@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
 import {
   readTestResult,
@@ -7,10 +9,8 @@ import {
   type TestResult,
   testResultStatement,
 } from '@krmhub/signing/test-result';
-import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { VERSION } from '../io/version.js';
 import { connect } from '../registry/connection.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from '../signatures/bundle-signer.js';

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import type { FunctionResult } from '@krmhub/functions';
 import { canonical } from '@krmhub/functions/conformance/compare';
 import {
@@ -14,9 +15,9 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
-import type { Io, WorkingFolder } from '../io/io.js';
+import { plural } from '@krmhub/schema/text';
+import type { Io } from '../io/io.js';
 import { lineDiff } from '../io/line-diff.js';
-import { plural } from '../io/text.js';
 import type { OpenedFunction } from './open-function.js';
 import { EXPECTED, type Example, FAILURE_FILE, RESULTS_FILE, readExpectation } from './read-examples.js';
 import type { ReportedCheck } from './report.js';

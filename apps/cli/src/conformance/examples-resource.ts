@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { readFolder } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import type { TestedResource } from '@krmhub/signing/test-result';
-import { readFolder } from '../files/read-file.js';
-import type { WorkingFolder } from '../io/io.js';
 import { fileDigests } from '../signatures/signing-target.js';
 
 /**

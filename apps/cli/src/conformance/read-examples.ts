@@ -1,5 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import path from 'node:path';
+import { readFileUpTo, readFolder } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import type { FunctionResult } from '@krmhub/functions';
 import { type Package, type Resource, readPackage } from '@krmhub/functions/fn';
 import { readResultsText } from '@krmhub/functions/output/function-result';
@@ -7,9 +9,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { readFileUpTo, readFolder } from '../files/read-file.js';
 import { readConfigFile } from '../fn/read-config-file.js';
-import type { WorkingFolder } from '../io/io.js';
 
 /** What an example of a function has, besides what the function should do. */
 export interface Example {

@@ -1,11 +1,11 @@
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { lint, readYaml } from '@krmhub/schema';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { readDialect } from '@krmhub/schema/dialects/read-dialect';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo } from '../files/read-file.js';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
-import { escapeControls, plural, shellWord } from '../io/text.js';
 import { type LocalScript, readLocalScripts, withoutReferences } from '../scripts/local-scripts.js';
 
 /** A function as its author has it. */

@@ -1,11 +1,11 @@
+import { misplacedReason, type Subject } from '@krmhub/consume/trust/judge-release';
 import { parseReference } from '@krmhub/oci';
 import { type Digest, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { resolveArtifact } from '../registry/release-artifact.js';
-import { misplacedReason, type Subject } from '../signatures/trust/judge-release.js';
 import { isDocumentLayer, openManifest, readLayer, readSubject } from '../signatures/trust/read-subject.js';
 import { type AuthoredFunction, parseFunction } from './read-function.js';
 

@@ -1,7 +1,7 @@
 import type { Check } from '@krmhub/functions/conformance/check';
+import { escapeControls, oneLine } from '@krmhub/schema/text';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { escapeControls, oneLine } from '../io/text.js';
 
 /** A check as it is reported. */
 export interface ReportedCheck extends Check {

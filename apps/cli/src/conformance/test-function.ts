@@ -13,12 +13,12 @@ import { type CheckName, checkConformance } from '@krmhub/functions/conformance/
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, oneLine } from '@krmhub/schema/text';
 import type { TestedResource } from '@krmhub/signing/test-result';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
-import { escapeControls, oneLine } from '../io/text.js';
 import type { RunPermissions } from '../run/runner.js';
 import type { AttestOptions, ReportSigner } from './attest.js';
 import { checkExample } from './check-example.js';

@@ -6,10 +6,12 @@
 
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo, readFolder } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { diskError, readFileUpTo, readFolder, readStdin, STDIN_NAME } from '../files/read-file.js';
-import type { Io, StandardInput, WorkingFolder } from '../io/io.js';
+import type { Io, StandardInput } from '../io/io.js';
+import { readStdin, STDIN_NAME } from '../io/read-stdin.js';
 
 /** A file that the user named, or that is in a folder that the user named. */
 export interface DocumentFile {

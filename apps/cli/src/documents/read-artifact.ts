@@ -1,9 +1,10 @@
+import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinned-artifact';
+import { reportNotPinned, requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
+import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { createOciClient } from '../registry/connect-oci.js';
-import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
-import { reportNotPinned, requireNoLimits } from '../trust/require-snapshot.js';
 
 /**
  * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a
@@ -23,7 +24,7 @@ export async function readArtifact(io: Io, name: string, maxBytes: number): Prom
       },
     );
   }
-  const pinned = await verifyPinnedArtifact(io, client, reference, digest);
+  const pinned = await verifyPinnedArtifact(consumePorts(io), client, reference, digest);
   if (pinned === undefined) requireNoLimits(io, name, repositoryUrl(reference));
   const layer = mainLayer(manifest.image, type);
   if (layer.size > maxBytes) {
@@ -38,7 +39,7 @@ export async function readArtifact(io: Io, name: string, maxBytes: number): Prom
     return Buffer.concat(pieces);
   });
   if (pinned === undefined && type === 'catalog') {
-    await reportNotPinned(io, name, repositoryUrl(reference));
+    await reportNotPinned(consumePorts(io), name, repositoryUrl(reference));
   }
   return bytes;
 }

@@ -1,7 +1,7 @@
 import type { InlineContainer, InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import { byType } from '@krmhub/schema/definition';
-import { shellWord } from '../io/text.js';
+import { shellWord } from '@krmhub/schema/text';
 import { absoluteMount } from '../run/mounts.js';
 import { MissingPermission } from '../run/permissions.js';
 import { requirePackageExec } from './exec-function.js';

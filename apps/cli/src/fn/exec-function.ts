@@ -1,11 +1,11 @@
 import path from 'node:path';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { runInPlace } from '@krmhub/functions/executables/run-in-place';
 import type { RunLimits } from '@krmhub/functions/limits';
 import { splitCommandLine } from '@krmhub/functions/plan';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Environment, WorkingFolder } from '../io/io.js';
 import { MissingPermission } from '../run/permissions.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';

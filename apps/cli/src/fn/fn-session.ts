@@ -8,12 +8,12 @@
  */
 
 import type { FileChange } from '@krmhub/functions/fn';
+import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import type { Io } from '../io/io.js';
 import { write } from '../io/io.js';
 import { jsonText } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { Functions } from './functions.js';
 import { Progress } from './progress.js';
 import { writeNumberedResults, writeResults } from './results-folder.js';

@@ -1,4 +1,5 @@
 import type { LockedFunctions } from '@krmhub/catalog';
+import type { Environment } from '@krmhub/consume/ports';
 import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
@@ -8,9 +9,9 @@ import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Environment, Io } from '../io/io.js';
-import { escapeControls, shellWord } from '../io/text.js';
+import type { Io } from '../io/io.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
 import { type LockCommandOptions, lockCommand } from '../lock/lock-file.js';

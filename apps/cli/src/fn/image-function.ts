@@ -1,7 +1,7 @@
+import type { Environment } from '@krmhub/consume/ports';
 import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment } from '../io/io.js';
 import type { Runnable } from './runnable.js';
 import type { ImageSettings } from './settings.js';
 

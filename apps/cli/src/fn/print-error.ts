@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { EXIT_CODE } from '../io/exit-code.js';
 import { type Io, paint, write } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
 
 /**
  * Does the work of a command, and prints an error as kpt does: with its own label, and with the lines as they are. What

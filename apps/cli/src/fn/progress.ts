@@ -3,8 +3,8 @@ import { FunctionFailure } from '@krmhub/functions/output/function-failure';
 import { type StepOutcome, summaryLines } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import type { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, paint, write } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
 import type { Runnable } from './runnable.js';
 
 /** A function that ran, for results and reports. */

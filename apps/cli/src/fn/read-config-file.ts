@@ -1,9 +1,9 @@
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { decodeText, type Resource, readResources, resourceProblem } from '@krmhub/functions/fn';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { readFileUpTo } from '../files/read-file.js';
-import type { WorkingFolder } from '../io/io.js';
 
 /** Reads the functionConfig of `--fn-config`. Throws what kpt says: `not-found`, or `invalid-document`. */
 export async function readConfigFile(io: WorkingFolder, name: string): Promise<Resource> {

@@ -1,8 +1,8 @@
 import { type DecodedList, decodeResourceList, decodeText, type Package } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
+import { readStdin } from '../io/read-stdin.js';
 import { readKptfile, readPackageFiles } from './read-package-files.js';
 import type { FnSettings } from './settings.js';
 

@@ -1,11 +1,11 @@
 import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { listPackage, type Package, readPackage } from '@krmhub/functions/fn';
 import { KPTFILE, type Kptfile, packageFolders, readPlainKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/read-file.js';
+import { shellWord } from '@krmhub/schema/text';
 import { type Io, write } from '../io/io.js';
-import { shellWord } from '../io/text.js';
 import type { FnSettings } from './settings.js';
 
 /**

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { WorkingFolder } from '../io/io.js';
 import type { OutputTarget } from './settings.js';
 
 /** Throws `conflict` if the folder of an output exists, before anything runs. */

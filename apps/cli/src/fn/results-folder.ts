@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { functionResultList } from '@krmhub/functions/plan';
 import { field, fromJson, readDocument, writeDocument } from '@krmhub/schema/resource-yaml';
-import { diskError } from '../files/read-file.js';
-import { writeFileAtomically } from '../files/write-file.js';
-import type { WorkingFolder } from '../io/io.js';
 import type { RanFunction } from './progress.js';
 
 /** Writes `results.yaml` of kpt into a folder. Returns its path as the user would write it. */

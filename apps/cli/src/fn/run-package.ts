@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
 import { decodeText, type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
 import { configMapText, readConfigArguments, typedConfigText } from '@krmhub/functions/plan';
 import { functionScope, isInScope, runOrder } from '@krmhub/functions/plan/declared-functions';
@@ -11,7 +12,6 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { planAll } from '../run/permissions.js';
 import { declaredFunction } from './declared-function.js';

@@ -9,9 +9,9 @@ import {
   writeFolder,
 } from '@krmhub/functions/fn';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import { type Io, writeData } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
 import type { OutputTarget } from './settings.js';
 
 export interface WriteRequest {

@@ -1,9 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic, Range } from '@krmhub/schema/diagnostic';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { LAYER_CODES, type LayerCode } from './codes.js';
 import type { ReadLayersOptions } from './layers.js';

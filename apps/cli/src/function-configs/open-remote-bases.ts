@@ -2,13 +2,13 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
+import type { Environment } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { field } from '@krmhub/schema/json/access';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readYaml } from '@krmhub/schema/yaml';
 import type { SourceFetcher } from '@krmhub/sources';
-import type { Environment } from '../io/io.js';
 import type { FetchedRemote, ReadLayersOptions } from './layers.js';
 import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './repository-url.js';
 

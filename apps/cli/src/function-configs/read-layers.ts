@@ -9,14 +9,14 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import { compareDiagnostics, type Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/read-file.js';
+import { plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { plural, shellWord } from '../io/text.js';
 import { readComposition } from './composition.js';
 import { readFolder } from './kustomization.js';
 import { COMPOSITION_FILES, existingFiles, KUSTOMIZATION_FILES } from './kustomization-file.js';

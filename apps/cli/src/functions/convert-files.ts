@@ -7,6 +7,8 @@ import {
   renderEntry,
   renderProfile,
 } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import {
   type ConvertResult,
   type ConvertSource,
@@ -26,16 +28,14 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
-import { readFileUpTo } from '../files/read-file.js';
-import { writeFileAtomically } from '../files/write-file.js';
 import { checkOutput } from '../io/check-output.js';
 import { printDiagnostics } from '../io/diagnostics.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
 import { printCorrections, printWarnings } from '../io/warnings.js';
 import { type Converted, type Distinct, distinctDefinitions } from './distinct-definitions.js';

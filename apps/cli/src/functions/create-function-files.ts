@@ -1,14 +1,14 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { toYamlItem } from '@krmhub/catalog';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { defined } from '@krmhub/schema/defined';
 import type { RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
-import { writeFileAtomically } from '../files/write-file.js';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, plural, shellWord } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
 export interface CreateOptions {

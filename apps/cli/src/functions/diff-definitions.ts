@@ -2,12 +2,12 @@ import type { Change } from '@krmhub/catalog';
 import type { FunctionDefinition } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
+import { plural, shellWord } from '@krmhub/schema/text';
 import { OCI_SCHEME } from '../documents/document-files.js';
-import { STDIN_NAME } from '../files/read-file.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
-import { plural, shellWord } from '../io/text.js';
+import { STDIN_NAME } from '../io/read-stdin.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
 export interface DiffOptions {

@@ -1,8 +1,8 @@
 import type { FunctionDetail, ReleaseSummary } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 import { findFunctionName } from '../registry/find-function-name.js';

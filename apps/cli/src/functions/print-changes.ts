@@ -1,8 +1,8 @@
 import type { Change } from '@krmhub/catalog';
+import { escapeControls } from '@krmhub/schema/text';
 import { changeLines, printCounts, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 
 const HEADINGS = [
   ['breaking', 'Breaking', 'red'],

@@ -4,9 +4,9 @@ import type { SearchOrder } from '@krmhub/api/parameters';
 import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 
 export interface SearchOptions extends Partial<Record<FacetName, string[]>> {
   sort?: SearchOrder;

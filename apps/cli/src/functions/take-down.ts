@@ -1,9 +1,9 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import { requireConfirmation } from '../io/confirm.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';

@@ -1,7 +1,7 @@
+import { escapeControls, wrap } from '@krmhub/schema/text';
 import { type Io, write } from './io.js';
 import { printLine } from './print.js';
 import { pipeTable } from './table.js';
-import { escapeControls, wrap } from './text.js';
 
 /** Prints tab-separated lines. */
 export async function printRows(io: Io, rows: readonly (readonly string[])[]): Promise<void> {

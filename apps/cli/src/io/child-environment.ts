@@ -1,4 +1,4 @@
-import type { Environment } from './io.js';
+import type { Environment } from '@krmhub/consume/ports';
 
 /** Variables of krmhub that are no secret, and that a `krmhub` needs that a child starts. */
 const PASSED = new Set(['KRMHUB_CACHE', 'KRMHUB_CONFIG', 'KRMHUB_TRUST', 'KRMHUB_TRUSTED_ROOT']);

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Diagnostic } from '@krmhub/schema';
+import { textWidth } from '@krmhub/schema/text';
 import { describe, expect, it } from 'vitest';
 import { type TestIoOptions, testIo } from '../testing/command-line.js';
 import { printDiagnostics, summaryLine } from './diagnostics.js';
-import { textWidth } from './text.js';
 
 const base: Diagnostic = {
   code: 'image/floating-tag',

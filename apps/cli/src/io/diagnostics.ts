@@ -1,7 +1,7 @@
 import type { styleText } from 'node:util';
 import type { Diagnostic, Severity } from '@krmhub/schema';
+import { escapeControls, plural, textWidth } from '@krmhub/schema/text';
 import { type Io, type Output, paint, terminalWidth, write } from './io.js';
-import { escapeControls, plural, textWidth } from './text.js';
 
 const COLORS = { error: 'red', warning: 'yellow', info: 'blue' } as const satisfies Record<Severity, string>;
 type Color = (typeof COLORS)[Severity];

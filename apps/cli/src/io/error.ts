@@ -1,8 +1,8 @@
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, paint, write } from './io.js';
 import { printData } from './print.js';
-import { escapeControls } from './text.js';
 
 /** Prints an error with its hint and diagnostics on stderr. */
 export async function printError(io: Io, error: unknown): Promise<void> {

@@ -9,8 +9,9 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import type { Clock, Environment, SnapshotRules, Trace, WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeText } from './text.js';
+import { escapeText } from '@krmhub/schema/text';
 
 /** The input of a terminal, with what a prompt for a secret needs. */
 export interface Input extends Readable {
@@ -28,52 +29,22 @@ export interface Output extends Writable {
   hasOutput?: boolean;
 }
 
-/** What a user asks of a snapshot besides its signature, for a machine that has verified no snapshot before. */
-export interface SnapshotLimits {
-  minSerial?: number;
-  /** In seconds. */
-  maxAge?: number;
-}
-
 /** What `-o` accepts besides `table`. */
 export type DataFormat = 'json' | 'yaml';
-
-/** The environment variables of a command. */
-export interface Environment {
-  env: Record<string, string | undefined>;
-}
-
-/** The folder that relative paths of a command start from. */
-export interface WorkingFolder {
-  cwd: string;
-}
 
 /** The standard input of a command. */
 export interface StandardInput {
   stdin: Input;
 }
 
-/** What a command tells of its work. */
-export interface Trace {
-  /** Set by `--verbose`: prints what the command does, on stderr. A text never has a secret. */
-  trace?(text: string): void;
-}
-
-/** The time of a command. */
-export interface Clock {
-  now(): Date;
-}
-
 /** The environment of a command, except files and the network. */
-export interface Io extends Environment, WorkingFolder, StandardInput, Trace, Clock {
+export interface Io extends Environment, WorkingFolder, SnapshotRules, StandardInput, Trace, Clock {
   stdout: Output;
   stderr: Output;
   /** Set by `--no-color`. */
   noColor?: boolean;
   /** Set by `-o json` and `-o yaml`: an error goes to stdout, too, unless stdout already has output. */
   errorFormat?: DataFormat;
-  /** Set by `--min-serial` and `--max-age`: what every catalog that the command reads must satisfy. */
-  snapshotLimits?: SnapshotLimits;
   /** Set by `--request-timeout`, in milliseconds: how long to wait for data of a server. */
   requestTimeout?: number;
   /** Exit code of the program. Commands with findings and errors set it. */

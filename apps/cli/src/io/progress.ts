@@ -1,5 +1,5 @@
+import { oneLine, shorten } from '@krmhub/schema/text';
 import { type Io, terminalWidth, writeRaw } from './io.js';
-import { oneLine, shorten } from './text.js';
 
 /** A progress line on stderr that is overwritten. Prints nothing if stderr is not a terminal. */
 export class Progress {

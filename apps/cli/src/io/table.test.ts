@@ -1,6 +1,6 @@
+import { textWidth } from '@krmhub/schema/text';
 import { describe, expect, it } from 'vitest';
 import { pipeTable, terminalTable } from './table.js';
-import { textWidth } from './text.js';
 
 const columns = [
   { header: 'FUNCTION', min: 12 },

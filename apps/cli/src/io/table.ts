@@ -1,4 +1,4 @@
-import { oneLine, pad, shorten, textWidth } from './text.js';
+import { oneLine, pad, shorten, textWidth } from '@krmhub/schema/text';
 
 export interface Column {
   header: string;

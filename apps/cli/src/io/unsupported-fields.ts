@@ -1,7 +1,7 @@
 import type { ProfileLoss, ProfileReport } from '@krmhub/schema';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from './io.js';
 import { printLine, printWarning } from './print.js';
-import { escapeControls, plural } from './text.js';
 
 /**
  * Prints what a profile cannot express: each kind of field with its count and an example. `more` says where the list

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '@krmhub/schema';
+import { plural } from '@krmhub/schema/text';
 import type { Io, Output } from './io.js';
 import { printWarning } from './print.js';
-import { plural } from './text.js';
 
 /** Places of further diagnostics of a code to list; more are counted. */
 const MAX_PLACES = 4;

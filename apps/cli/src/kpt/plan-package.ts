@@ -1,12 +1,12 @@
 import path from 'node:path';
 import type { LockedFunctions } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { PipelineFunction } from '@krmhub/functions/plan';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, noKptfileError, parseKptfile } from '@krmhub/functions/plan/kptfile';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { readFileUpTo } from '../files/read-file.js';
 import { entryRuntime, type FilledRuntime, qualified } from '../function-configs/entry-runtime.js';
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';

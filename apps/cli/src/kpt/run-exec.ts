@@ -1,9 +1,9 @@
 import { FunctionFailure } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readStdin } from '../files/read-file.js';
 import { parseExecutable, parseScript } from '../function-configs/exec-line.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeData } from '../io/io.js';
+import { readStdin } from '../io/read-stdin.js';
 import { watchCaller } from '../io/watch-caller.js';
 import {
   isDeletable,

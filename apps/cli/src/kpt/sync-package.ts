@@ -9,18 +9,18 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/read-file.js';
-import { writeFileAtomically } from '../files/write-file.js';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { pinnedCode } from '../function-configs/exec-line.js';
 import type { Layer } from '../function-configs/layers.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, plural, shellWord } from '../io/text.js';
 import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import type { Cache } from '../resolve/cache/cache.js';

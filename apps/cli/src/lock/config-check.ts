@@ -2,9 +2,9 @@ import type { CheckedDefinition, ConfigProblem } from '@krmhub/schema/config-fie
 import type { JsonObject } from '@krmhub/schema/definition';
 import type { Path, Position } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
 import type { Resolution } from '../resolve/resolution.js';
 
 /** A functionConfig, and where it is written. */

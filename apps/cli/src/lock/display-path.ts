@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { displayName } from '../function-configs/layer-reader.js';
 import type { ListedFunction } from '../function-configs/layers.js';
-import type { WorkingFolder } from '../io/io.js';
 
 /** A path in messages: relative to the working directory, if it is below it. */
 export function displayPath({ cwd }: WorkingFolder, file: string): string {

@@ -2,10 +2,10 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Lock } from '@krmhub/catalog';
 import { LOCK_FILE, LOCK_LIMITS } from '@krmhub/catalog/lock/lock';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readFileUpTo } from '../files/read-file.js';
-import type { WorkingFolder } from '../io/io.js';
-import { shellWord } from '../io/text.js';
+import { shellWord } from '@krmhub/schema/text';
 import { displayPath } from './display-path.js';
 
 /** A lock file as it is on disk. */

@@ -16,10 +16,10 @@ import {
   readLock,
   writeLock,
 } from '@krmhub/catalog';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { defined } from '@krmhub/schema/defined';
 import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
-import { writeFileAtomically } from '../files/write-file.js';
 import { isExecLine } from '../function-configs/exec-line.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';

@@ -7,7 +7,7 @@ import type {
   LockedImage,
   LockReference,
 } from '@krmhub/catalog';
-import type { Environment } from '../io/io.js';
+import type { Environment } from '@krmhub/consume/ports';
 import { parseCatalog } from '../resolve/references/parse-catalog.js';
 
 /**

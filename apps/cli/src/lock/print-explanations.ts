@@ -1,11 +1,11 @@
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
-import { readFileUpTo } from '../files/read-file.js';
+import { escapeControls, pad, plural, wrap } from '@krmhub/schema/text';
 import { printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printLine } from '../io/print.js';
-import { escapeControls, pad, plural, wrap } from '../io/text.js';
 import { printGrouped } from '../io/warnings.js';
 import { imageAt } from '../resolve/images/named-image.js';
 import { isPinned, type ResolvedInline } from '../resolve/resolution.js';

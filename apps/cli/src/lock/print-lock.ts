@@ -4,11 +4,11 @@ import {
   type CatalogChangeWeight,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, pad, plural } from '@krmhub/schema/text';
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { lineDiff } from '../io/line-diff.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { escapeControls, pad, plural } from '../io/text.js';
 import type { FunctionChange } from './function-changes.js';
 import type { LockReport } from './lock-report.js';
 

@@ -1,14 +1,14 @@
 import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/catalog';
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { compareWritten, mayBeSynced } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { isUnanswered } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { escapeControls, plural, shellWord } from '../io/text.js';
-import { hasTrustFile } from '../resolve/open/pins.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';

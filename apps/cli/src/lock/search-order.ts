@@ -1,6 +1,6 @@
 import type { LockedFunctions } from '@krmhub/catalog';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { type Layer, type ListedFunction, listFunctions } from '../function-configs/layers.js';
-import type { WorkingFolder } from '../io/io.js';
 import type { CatalogReference, FunctionRequest, ResolverOptions } from '../resolve/resolution.js';
 
 /** The catalogs that a resolver searches for a request, in order. */

@@ -1,9 +1,9 @@
 import { checkRegistry } from '@krmhub/registry/operate';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import { FINDINGS, SUCCESS } from '../io/exit-code.js';
 import { type Io, paint } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { resolveStorage } from './data-folder.js';
 
 interface Finding {

@@ -1,7 +1,7 @@
 import { dataPaths, migrateDatabase } from '@krmhub/registry/operate';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
 import { resolveStorage } from './data-folder.js';
 
 export interface MigrateOptions {

@@ -1,10 +1,10 @@
 import { type MoveInput, moveRegistry, undoMove } from '@krmhub/registry/operate';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { resolveStorage } from './data-folder.js';
 
 export interface MoveOptions {

@@ -1,9 +1,9 @@
 import { type ListedKey, listRegistryKeys, rotateRegistryKey } from '@krmhub/registry/operate';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { resolveStorage } from './data-folder.js';
 
 export interface KeyOptions {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { parseTakedowns, restoreRegistry } from '@krmhub/registry/operate';
-import { diskError } from '../files/read-file.js';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { resolveStorage } from './data-folder.js';
 
 export interface RestoreOptions {

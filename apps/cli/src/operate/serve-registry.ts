@@ -7,14 +7,14 @@
  */
 
 import path from 'node:path';
+import { DEFAULT_REGISTRY } from '@krmhub/consume/references/registry-url';
 import { createLog, LogOutput, loadConfig, startRegistry } from '@krmhub/registry';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { shellWord } from '@krmhub/schema/text';
 import { type Io, paint } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { shellWord } from '../io/text.js';
 import { VERSION } from '../io/version.js';
-import { DEFAULT_REGISTRY } from '../registry/registry-url.js';
 import { keepFilesPrivate } from './data-folder.js';
 import { terminalLog } from './terminal-log.js';
 

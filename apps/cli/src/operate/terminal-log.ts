@@ -1,6 +1,6 @@
+import { escapeControls, oneLine } from '@krmhub/schema/text';
 import type { Io, Output } from '../io/io.js';
 import { paint } from '../io/io.js';
-import { escapeControls, oneLine } from '../io/text.js';
 
 /** What a log line has besides its own fields. */
 interface LogLine extends Record<string, unknown> {

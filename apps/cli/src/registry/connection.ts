@@ -9,11 +9,12 @@
 import type { Agent } from 'node:http';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
+import type { Environment } from '@krmhub/consume/ports';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { defined } from '@krmhub/schema/defined';
-import type { Environment, Io } from '../io/io.js';
+import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { isLoopback } from './plain-http.js';
-import { registryUrl } from './registry-url.js';
 
 interface Overrides {
   token?: string;

@@ -1,12 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
+import { configurationFolder } from '@krmhub/consume/files/configuration-folder';
+import type { Environment, Trace } from '@krmhub/consume/ports';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { Environment, Io, Trace } from '../io/io.js';
-import { configurationFolder } from './configuration-folder.js';
+import type { Io } from '../io/io.js';
 import { allowsPlainHttp } from './plain-http.js';
-import { registryUrl } from './registry-url.js';
 
 /** The tokens that `login` saved, by the origin of the registry, so that no other registry gets them. */
 interface Credentials {
@@ -125,7 +126,7 @@ async function readCredentials(io: Environment): Promise<Credentials> {
       return { version: 1, tokens: {} };
     }
     if (error instanceof KrmhubError) throw error;
-    const { diskError } = await import('../files/read-file.js');
+    const { diskError } = await import('@krmhub/consume/files/read-file');
     throw diskError(error, `cannot read ${file}`);
   }
   const value = parseCredentials(text);
@@ -154,7 +155,7 @@ function parseCredentials(text: string): Credentials | undefined {
 }
 
 async function writeCredentials(io: Io, tokens: Credentials['tokens']): Promise<void> {
-  const { writeFileAtomically } = await import('../files/write-file.js');
+  const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
   const credentials: Credentials = { version: 1, tokens };
   await writeFileAtomically(credentialsFile(io), `${JSON.stringify(credentials, undefined, 2)}\n`, {
     overwrite: true,

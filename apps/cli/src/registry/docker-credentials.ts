@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { Environment, Trace } from '@krmhub/consume/ports';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Environment, Trace } from '../io/io.js';
 
 /** The parts of the credentials file of docker, oras, crane and podman that krmhub reads. */
 interface DockerConfig {
@@ -72,7 +72,7 @@ async function readConfig(io: Environment): Promise<{ file: string; config: Dock
     // Without credentials, the file and its folder can be missing.
     if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code)))
       return { file, config: {} };
-    const { diskError } = await import('../files/read-file.js');
+    const { diskError } = await import('@krmhub/consume/files/read-file');
     throw diskError(error, `cannot read ${file}`);
   }
   try {

@@ -1,11 +1,12 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import { readStdin } from '../files/read-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
-import { escapeControls } from '../io/text.js';
+import { readStdin } from '../io/read-stdin.js';
 import { connect } from './connection.js';
 import {
   checkToken,
@@ -16,7 +17,6 @@ import {
   saveToken,
 } from './credentials.js';
 import { describeToken, printTokens } from './print-tokens.js';
-import { registryUrl } from './registry-url.js';
 
 export interface LoginOptions {
   registry?: string;

@@ -1,11 +1,11 @@
+import type { Environment, Trace } from '@krmhub/consume/ports';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { Environment, Trace } from '../io/io.js';
 import { tokenFor } from './credentials.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { isLoopback } from './plain-http.js';
-import { registryUrl } from './registry-url.js';
 
 /** krmhub registries accept any user name with a token. */
 const USER = 'krmhub';

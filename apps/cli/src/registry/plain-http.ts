@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import type { Environment } from '../io/io.js';
+import type { Environment } from '@krmhub/consume/ports';
 
 /**
  * Reports whether credentials may go to a host (and port) without TLS: this machine, and the hosts in `plainHttp` and

@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Release } from '@krmhub/api/model';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { functionRepository } from '@krmhub/oci/function-repository';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
-import type { Io, WorkingFolder } from '../io/io.js';
+import { escapeControls } from '@krmhub/schema/text';
+import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { parseFunctionReference } from './function-reference.js';
 
 /** Options of a command that takes GROUP/KIND[@RELEASE] or an OCI reference. */

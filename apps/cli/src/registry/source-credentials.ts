@@ -1,5 +1,5 @@
+import type { Environment, Trace } from '@krmhub/consume/ports';
 import type { SourceCredentials } from '@krmhub/sources';
-import type { Environment, Trace } from '../io/io.js';
 import { dockerCredentials } from './docker-credentials.js';
 import { krmhubCredentials, withTokenServices } from './oci-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 
 /** Longest single wait. The quotas of a registry are per minute. */
 const MAX_WAIT_SECONDS = 120;

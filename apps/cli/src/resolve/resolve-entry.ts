@@ -1,13 +1,13 @@
 import { renderEntry } from '@krmhub/catalog/render/render';
 import { pinRuntime, type ServedImage } from '@krmhub/catalog/resolve/pin-runtime';
 import type { PinnedRuntime } from '@krmhub/catalog/runtimes/runtimes';
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { rememberSeen } from './locked/seen-functions.js';
 import type { OpenedCatalog } from './open/open-context.js';
-import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
 import type { NamedCatalog } from './references/parse-catalog.js';
 import {

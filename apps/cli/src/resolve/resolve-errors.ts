@@ -1,6 +1,6 @@
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { SearchedFunction } from './search-context.js';
 
 /** No catalog has a function: every catalog that was searched could be read. */

@@ -1,9 +1,9 @@
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import { RUNTIMES } from '@krmhub/schema/documents/runtimes';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { openResolver } from './open-resolver.js';
 import { isPinned, type Resolution, type ResolvedInline, type ResolverOptions } from './resolution.js';
 

@@ -1,13 +1,13 @@
 import type { LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock';
 import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
+import type { CatalogPin } from '@krmhub/consume/trust/pinned-catalogs';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '../io/text.js';
-import type { CatalogPin } from '../trust/pinned-catalogs.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { checkFrozen, checkLocked, checkSearchedBefore } from './locked/check-locked.js';
 import { type Located, registryRelease } from './locked/locked-entry.js';
 import { type OptionTrust, requireTrust, type TrustGrant, withKey } from './open/catalog-trust.js';
-import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin } from './read/catalog-reader.js';
 import { describeReference, type NamedCatalog } from './references/parse-catalog.js';
 import { readReleaseState } from './release/registry-release.js';
@@ -181,8 +181,8 @@ async function findLockedPin(
   { address }: NamedCatalog,
 ): Promise<CatalogPin | undefined> {
   if (!(await hasTrustFile(io))) return undefined;
-  const { findPin } = await import('../trust/pinned-catalogs.js');
-  const { repositoryUrl } = await import('../trust/pinned-artifact.js');
+  const { findPin } = await import('@krmhub/consume/trust/pinned-catalogs');
+  const { repositoryUrl } = await import('@krmhub/consume/trust/pinned-artifact');
   const { parseReference } = await import('@krmhub/oci');
   const place =
     address.type === 'http'

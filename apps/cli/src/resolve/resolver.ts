@@ -9,8 +9,8 @@
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { printWarning } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { ImageRegistries } from './images/served-image.js';
 import { OptionTrust } from './open/catalog-trust.js';
 import { openCatalog } from './open/open-catalog.js';

@@ -1,10 +1,10 @@
 import type { PinnedStarlark } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo } from '../files/read-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
 import { fetchExecutable } from './fetch-executable.js';
 import { hostPlatform } from './platform.js';
 import { scriptName } from './script-name.js';

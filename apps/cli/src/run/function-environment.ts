@@ -1,4 +1,4 @@
-import type { Environment } from '../io/io.js';
+import type { Environment } from '@krmhub/consume/ports';
 
 /** Of the user's environment, what an executable needs to find programs and to print text. Never tokens. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE'];

@@ -1,12 +1,12 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
 import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readScriptReference } from '@krmhub/schema/script-reference';
-import { diskError, readFileUpTo } from '../files/read-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
 import type { FetchedScript } from './fetch-script.js';
 import { scriptName } from './script-name.js';
 

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/read-file.js';
-import type { Environment, WorkingFolder } from '../io/io.js';
 import { cacheFolder } from '../resolve/cache/cache.js';
 import type { InstalledExecutable } from './runner.js';
 

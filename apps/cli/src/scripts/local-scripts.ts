@@ -9,11 +9,12 @@
 
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { FUNCTION_LIMITS } from '@krmhub/functions';
 import { type Diagnostic, formatPath, type JsonValue, KrmhubError, readYaml } from '@krmhub/schema';
 import { field, isObject } from '@krmhub/schema/json/access';
-import { readFileUpTo } from '../files/read-file.js';
-import type { StandardInput, WorkingFolder } from '../io/io.js';
+import type { StandardInput } from '../io/io.js';
 
 /** A script that a definition names by its path, for its author: a registry takes only what everyone can fetch. */
 export interface LocalScript {

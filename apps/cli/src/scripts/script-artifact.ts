@@ -14,10 +14,10 @@ import {
   toContent,
 } from '@krmhub/oci';
 import { type Diagnostic, hasErrors, KrmhubError, readYaml } from '@krmhub/schema';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
-import { escapeControls, plural, shellWord } from '../io/text.js';
 import { creationTime } from '../upload/creation-time.js';
 import { type BuiltManifest, builtManifest, uploadArtifact } from '../upload/upload-artifact.js';
 import { type LocalScript, readLocalScripts } from './local-scripts.js';

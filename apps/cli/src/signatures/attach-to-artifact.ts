@@ -1,9 +1,9 @@
 import type { Bundle } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { escapeControls, shellWord } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { type FunctionReference, parseFunctionReference } from '../registry/function-reference.js';
 import {

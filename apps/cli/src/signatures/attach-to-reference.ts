@@ -1,11 +1,11 @@
 import { formatReference, parseReference } from '@krmhub/oci';
 import { parseFunctionRepository } from '@krmhub/oci/function-repository';
 import { KrmhubError } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import { hasSubject } from '@krmhub/signing/statement';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import type { ArtifactOptions } from '../registry/release-artifact.js';
 import { attachBundle } from './attach-bundle.js';

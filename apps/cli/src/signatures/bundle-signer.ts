@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { MAX_KEY_LENGTH, publicKey } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import { emptyRoot, keySigner, type PayloadSigner, readPrivateKey, type Trust } from '@krmhub/signing';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { keyPassword } from './key-password.js';
 import type { ServiceOptions } from './signing-services.js';
 
@@ -35,7 +35,7 @@ export async function bundleSigner(io: Io, options: BundleSignerOptions): Promis
     import('@krmhub/signing/keyless'),
     import('./identity-token.js'),
     import('./signing-services.js'),
-    import('./trusted-root-file.js'),
+    import('@krmhub/consume/trust/trusted-root-file'),
   ]);
   const services = signingServices(io, options);
   const trust = { keys: [], root: await roots.trustedRoot(io, options.trustedRoot) };

@@ -1,3 +1,4 @@
+import type { Subject } from '@krmhub/consume/trust/judge-release';
 import { parseReference } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import {
@@ -9,7 +10,6 @@ import {
 } from '@krmhub/signing';
 import { describe, expect, it } from 'vitest';
 import { checkName } from './check-name.js';
-import type { Subject } from './trust/judge-release.js';
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const [DEFINITION, MANIFEST] = [digest('d'), digest('e')];

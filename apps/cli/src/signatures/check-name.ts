@@ -1,3 +1,4 @@
+import { misplacedReason, type Subject } from '@krmhub/consume/trust/judge-release';
 import type { Reference } from '@krmhub/oci';
 import {
   type Check,
@@ -11,7 +12,6 @@ import {
   type Statement,
   signedRelease,
 } from '@krmhub/signing';
-import { misplacedReason, type Subject } from './trust/judge-release.js';
 
 /** What the user named, and what is there. */
 export interface NamedArtifact {

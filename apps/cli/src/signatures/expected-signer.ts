@@ -1,10 +1,11 @@
 import { compilePattern, describeSigner, issuerDangers, patternDangers } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, readPublicKey } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Signer } from '@krmhub/signing';
-import { readFileUpTo } from '../files/read-file.js';
-import type { Io, WorkingFolder } from '../io/io.js';
+import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 
 export interface SignerOptions {
   key?: string;

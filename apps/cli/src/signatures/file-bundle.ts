@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { readBundle, SIGNING_LIMITS, verifyParsedBundle } from '@krmhub/signing';
-import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { escapeControls, shellWord } from '../io/text.js';
 import { type FoundBundle, unreadableBundle } from './found-bundle.js';
 import { fileDigests, type SigningTarget } from './signing-target.js';
 

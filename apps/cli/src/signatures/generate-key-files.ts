@@ -1,11 +1,11 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { generateKeys } from '@krmhub/signing';
-import { writeFileAtomically } from '../files/write-file.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
 import { newKeyPassword } from './key-password.js';
 
 export interface KeygenOptions {

@@ -1,12 +1,12 @@
 import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { networkReason } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { proxyAgentFor } from '../registry/connection.js';
 import { isLoopback } from '../registry/plain-http.js';

@@ -1,4 +1,5 @@
 import { defined } from '@krmhub/schema/defined';
+import { plural } from '@krmhub/schema/text';
 import {
   type Check,
   failedCheck,
@@ -14,7 +15,6 @@ import {
   type TrustedRoot,
   type Verification,
 } from '@krmhub/signing';
-import { plural } from '../io/text.js';
 import { checkName, type NamedArtifact } from './check-name.js';
 import type { ExpectedSigner } from './expected-signer.js';
 import type { FoundBundle } from './found-bundle.js';

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { escapeControls, shellWord } from '../io/text.js';
 import type { ArtifactOptions } from '../registry/release-artifact.js';
 import type { SignerOptions } from './expected-signer.js';
 import type { JudgedBundle } from './judge-bundle.js';

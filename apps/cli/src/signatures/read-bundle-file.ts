@@ -1,9 +1,9 @@
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { readBundle } from '@krmhub/signing/read-bundle';
 import { readStatement, type Statement } from '@krmhub/signing/statement';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
 /** A bundle in a file. */

@@ -8,10 +8,13 @@
  */
 
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { escapeControls } from '@krmhub/schema/text';
 import {
   predicateStatement,
   SIGNATURE_PREDICATE,
@@ -19,12 +22,9 @@ import {
   signStatement,
   verifyBundle,
 } from '@krmhub/signing';
-import { readFileUpTo } from '../files/read-file.js';
-import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import { attachBundle } from './attach-bundle.js';

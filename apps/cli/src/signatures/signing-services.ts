@@ -1,8 +1,8 @@
+import type { Environment } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SigningServices } from '@krmhub/signing/keyless';
-import type { Environment } from '../io/io.js';
 import { isLoopback } from '../registry/plain-http.js';
 
 export interface ServiceOptions {

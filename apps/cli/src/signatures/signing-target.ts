@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { parseReference, type Reference } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { diskError } from '../files/read-file.js';
-import type { WorkingFolder } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 
 /** The object to sign or verify: a file, an OCI artifact, or only a digest. */
 export type SigningTarget =

@@ -1,4 +1,6 @@
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { misplacedReason } from '@krmhub/consume/trust/judge-release';
 import {
   computeDigest,
   type OciClient,
@@ -8,6 +10,7 @@ import {
   type StoredManifest,
 } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
+import { plural, shellWord } from '@krmhub/schema/text';
 import {
   predicateStatement,
   releaseStatement,
@@ -16,11 +19,8 @@ import {
   signatureStatement,
 } from '@krmhub/signing';
 import { assignReleases, readDefinitions, type Submission } from '../documents/read-definitions.js';
-import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { plural, shellWord } from '../io/text.js';
-import { misplacedReason } from './trust/judge-release.js';
 import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject.js';
 
 /** Returns a statement about the bytes of a file. Prints a hint if the file is a definition. */

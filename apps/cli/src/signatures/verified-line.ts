@@ -1,6 +1,6 @@
 import { describeSigner } from '@krmhub/catalog';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Signer } from '@krmhub/signing';
-import { escapeControls } from '../io/text.js';
 
 /**
  * Returns the line for a verified artifact: what it is, as which release or snapshot, who signed it, and by which

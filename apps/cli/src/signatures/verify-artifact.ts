@@ -1,10 +1,12 @@
+import type { Subject } from '@krmhub/consume/trust/judge-release';
+import { trustedRoot } from '@krmhub/consume/trust/trusted-root-file';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { resolveArtifact } from '../registry/release-artifact.js';
 import { expectedSigner } from './expected-signer.js';
@@ -15,9 +17,7 @@ import { type JudgedBundle, judgeBundle, matchesType, verifiedName } from './jud
 import { checkBundleOption, printBundle, type VerifyOptions } from './print-bundle.js';
 import { findTarget, type SigningTarget } from './signing-target.js';
 import { readFileSubject } from './trust/file-subject.js';
-import type { Subject } from './trust/judge-release.js';
 import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject.js';
-import { trustedRoot } from './trusted-root-file.js';
 import { verifiedLine } from './verified-line.js';
 
 /** Verifies the signature of an artifact and prints every check. Throws `untrusted` if no bundle is valid. */

@@ -1,6 +1,6 @@
+import type { Environment } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 
 /**
  * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the

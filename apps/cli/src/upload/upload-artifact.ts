@@ -15,11 +15,11 @@ import {
 } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { escapeControls } from '../io/text.js';
 
 /** An artifact that is ready to be pushed. The tag names the last manifest. */
 export interface Upload {

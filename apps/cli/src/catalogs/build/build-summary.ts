@@ -1,9 +1,9 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
 import type { Digest, RefusalCode, SnapshotRendition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { plural } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { printLine, printTable } from '../../io/print.js';
-import { plural } from '../../io/text.js';
 import { codeCounts, countsLine, type ReportCounts } from '../catalog-report.js';
 
 /** The counts of a build. */

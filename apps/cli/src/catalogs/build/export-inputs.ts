@@ -3,16 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RegistryClient } from '@krmhub/api/client';
 import { type ExportClient, readExportedFunction, readInputsEntry } from '@krmhub/api/export-client';
 import type { CatalogInputs } from '@krmhub/api/export-model';
+import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
+import { catalogUrl, PinnedCatalogReader, reportUnverified } from '@krmhub/consume/trust/registry-snapshot';
+import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { canonicalJson, KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { plural, shellWord } from '@krmhub/schema/text';
+import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { plural, shellWord } from '../../io/text.js';
 import { connect, connectExport } from '../../registry/connection.js';
-import { findPin } from '../../trust/pinned-catalogs.js';
-import { catalogUrl, PinnedCatalogReader, reportUnverified } from '../../trust/registry-snapshot.js';
-import { requireNoLimits } from '../../trust/require-snapshot.js';
 import { InputsFolder } from './inputs-folder.js';
 
 export interface ExportOptions {
@@ -48,7 +49,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
     const get = async (at: string) => (await client.snapshotDocument(name, at)).bytes;
     if (pin === undefined) return get(String(serial));
     // As the newest one: a snapshot that is named by its serial may be of any age.
-    const reader = new PinnedCatalogReader(io, client, name, pin, {});
+    const reader = new PinnedCatalogReader(consumePorts(io), client, name, pin, {});
     const read = await reader.read(async (at) => ({ 'snapshot.json': await get(at) }));
     return read.serial === serial ? read.files['snapshot.json'] : undefined;
   };
@@ -66,7 +67,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
     exported = await exportOnce({ client, exporter, folder, progress, readSnapshot }, name);
   }
   await progress.clear();
-  if (pin === undefined) await reportUnverified(io, client, name);
+  if (pin === undefined) await reportUnverified(consumePorts(io), client, name);
   await printData(io, options.output, exported, () => printExported(io, exported));
   const { serial, functions } = exported;
   await printLine(

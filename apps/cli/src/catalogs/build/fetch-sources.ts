@@ -15,19 +15,20 @@ import {
   type Time,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
+import { findSourcePin, verifyPinnedSource } from '@krmhub/consume/trust/pinned-source';
+import { NOT_PINNED, type PinnedSnapshot } from '@krmhub/consume/trust/require-snapshot';
+import { trustedRoot } from '@krmhub/consume/trust/trusted-root-file';
 import { runInParallel } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
+import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
-import { escapeControls, plural, shellWord } from '../../io/text.js';
 import { sourceFetcher } from '../../registry/source-fetcher.js';
-import { trustedRoot } from '../../signatures/trusted-root-file.js';
-import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
-import { NOT_PINNED, type PinnedSnapshot } from '../../trust/require-snapshot.js';
 import type { SourceProgress } from '../source-progress.js';
 
 /** Concurrent fetches. */
@@ -109,7 +110,7 @@ async function fetchPinned(
   const read = readUpstreamAddress(catalog);
   if (!read.ok) throw new KrmhubError('invalid-document', `${catalog.url}: ${read.reason}`);
   const { address } = read;
-  const pin = await findSourcePin(io, catalog.url, address);
+  const pin = await findSourcePin(consumePorts(io), catalog.url, address);
   const fetch = () =>
     fetcher.fetch({
       address,
@@ -123,7 +124,7 @@ async function fetchPinned(
     const { bytes, bundles, manifest } = one;
     if (bytes === undefined) throw new TypeError('a request without validators always returns a catalog');
     const source = { bytes, digest: sha256(bytes), bundles, ...defined({ manifest }) };
-    const verified = await verifyPinnedSource(io, pin, source);
+    const verified = await verifyPinnedSource(consumePorts(io), pin, source);
     return { fetched: one, ...defined({ verified }) };
   };
   try {

@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { splitLines } from '@krmhub/api/export-client';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
+import { writeChunksAtomically, writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readFileUpTo } from '../../files/read-file.js';
-import { writeChunksAtomically, writeFileAtomically } from '../../files/write-file.js';
 
 /** File names of the inputs of a catalog. */
 export const INPUT_FILES = {

@@ -19,8 +19,8 @@ import {
 import { type Digest, KrmhubError, type ReportedSource, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
-import { escapeControls, shellWord } from '../../io/text.js';
 import { parseSigner } from './build-function.js';
 import { INPUT_FILES, InputsFolder } from './inputs-folder.js';
 import { readFunctionLines } from './read-registry.js';

@@ -1,9 +1,9 @@
 import { readExportedFunction } from '@krmhub/api/export-client';
 import { type BuildFunction, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { plural } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import type { Progress } from '../../io/progress.js';
-import { plural } from '../../io/text.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { parseFunction } from './build-function.js';
 

@@ -20,15 +20,15 @@ import {
   requiredSignatures,
   type SnapshotRecord,
 } from '@krmhub/catalog';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { STDIN_NAME } from '../../files/read-file.js';
-import { writeFileAtomically } from '../../files/write-file.js';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { checkOutput } from '../../io/check-output.js';
 import { type Io, write } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls, plural, shellWord } from '../../io/text.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import { isComplete, warnEmpty } from '../catalog-report.js';
 import { printRecipeDiagnostics } from '../recipes/print-recipe-diagnostics.js';
 import { readRecipeFile } from '../recipes/read-recipe-file.js';

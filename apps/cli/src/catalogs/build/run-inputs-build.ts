@@ -1,10 +1,10 @@
 import { renderSnapshot } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import { checkOutput } from '../../io/check-output.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import { compareWithRegistry } from './compare-built.js';
 import { readInputs } from './read-inputs.js';
 import { type BuildOptions, buildFromInputs, reportBuilt, writeBuilt } from './run-build.js';

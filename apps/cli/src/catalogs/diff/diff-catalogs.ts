@@ -5,11 +5,12 @@
  */
 
 import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
+import { isCatalogName, isSnapshotReference } from '@krmhub/consume/references/catalog-name';
 import { KrmhubError } from '@krmhub/schema/error';
+import { consumePorts } from '../../io/consume-ports.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
-import { isCatalogName, isSnapshotReference } from '../../registry/catalog-name.js';
 import type { SnapshotSide } from './snapshot-sides.js';
 
 export interface DiffOptions {
@@ -82,10 +83,10 @@ async function readFiles(io: Io, before: string, after: string): Promise<Sides> 
 
 async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
   const { connect } = await import('../../registry/connection.js');
-  const { requireNoLimits } = await import('../../trust/require-snapshot.js');
-  const { findPin } = await import('../../trust/pinned-catalogs.js');
+  const { requireNoLimits } = await import('@krmhub/consume/trust/require-snapshot');
+  const { findPin } = await import('@krmhub/consume/trust/pinned-catalogs');
   const { catalogUrl, PinnedCatalogReader, reportUnverified } = await import(
-    '../../trust/registry-snapshot.js'
+    '@krmhub/consume/trust/registry-snapshot'
   );
   const { chooseSnapshots, readSnapshot } = await import('./snapshot-sides.js');
   const client = await connect(io, options.registry);
@@ -94,7 +95,8 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   // Of two snapshots, the limits are about the newer one.
   const { snapshotLimits: _, ...unlimited } = io;
   const pinnedReader = (snapshot: string | undefined, by: Io) =>
-    pin && new PinnedCatalogReader(by, client, name, pin, snapshot === undefined ? {} : { snapshot });
+    pin &&
+    new PinnedCatalogReader(consumePorts(by), client, name, pin, snapshot === undefined ? {} : { snapshot });
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.skipped.length > 0) {
     await printLine(io, `skipped withdrawn snapshots: ${chosen.skipped.join(', ')}`);
@@ -104,7 +106,7 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
     // The list of snapshots is not signed: that the newest one is the newest, only its signature says.
     after: await readSnapshot(client, name, chosen.to, pinnedReader(to, io)),
   };
-  if (pin === undefined) await reportUnverified(io, client, name);
+  if (pin === undefined) await reportUnverified(consumePorts(io), client, name);
   return sides;
 }
 

@@ -4,10 +4,10 @@ import {
   type CatalogChange,
   type CatalogChangeWeight,
 } from '@krmhub/catalog';
+import { escapeControls, pad, plural } from '@krmhub/schema/text';
 import { changeLines, printCounts, printRows } from '../../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../../io/io.js';
 import { bold } from '../../io/print.js';
-import { escapeControls, pad, plural } from '../../io/text.js';
 
 const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
   CatalogChangeWeight,

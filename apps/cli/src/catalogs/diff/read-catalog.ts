@@ -1,5 +1,7 @@
 import { SCHEMAS } from '@krmhub/api/generated/response-schemas';
 import { findMismatch } from '@krmhub/api/response-schema';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import {
   type Diagnostic,
   DOCUMENT_LIMITS,
@@ -9,11 +11,10 @@ import {
   readDialect,
   readMachineYaml,
 } from '@krmhub/schema';
+import { shellWord } from '@krmhub/schema/text';
 import { OCI_SCHEME } from '../../documents/document-files.js';
-import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { shellWord } from '../../io/text.js';
-import { requireNoLimits } from '../../trust/require-snapshot.js';
+import { readStdin, STDIN_NAME } from '../../io/read-stdin.js';
 
 /** Diagnostics that do not concern functions. */
 const IGNORED_CODES = ['dialect/catalog-name', 'dialect/catalog-labels', 'dialect/unknown-field'];

@@ -2,10 +2,10 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { SnapshotSummary } from '@krmhub/api/model';
 import { snapshotPages } from '@krmhub/api/read-pages';
 import type { ComparedCatalog } from '@krmhub/catalog';
+import type { PinnedCatalogReader } from '@krmhub/consume/trust/registry-snapshot';
 import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { PinnedCatalogReader } from '../../trust/registry-snapshot.js';
 import { parseFunctions } from './read-catalog.js';
 
 /** A snapshot of a catalog, after verification of its digest. */

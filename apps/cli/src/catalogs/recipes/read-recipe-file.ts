@@ -21,6 +21,8 @@ import {
   type Recipe,
   readRecipe,
 } from '@krmhub/catalog';
+import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import {
   compareDiagnostics,
   type Diagnostic,
@@ -30,8 +32,8 @@ import {
   readPublicKey,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
-import type { StandardInput, WorkingFolder } from '../../io/io.js';
+import type { StandardInput } from '../../io/io.js';
+import { readStdin, STDIN_NAME } from '../../io/read-stdin.js';
 
 /** A recipe with the keys of its key files. */
 export interface RecipeFile {

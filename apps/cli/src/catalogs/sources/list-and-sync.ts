@@ -59,7 +59,7 @@ export async function syncSources(
   if (names.length === 0) return printNoSources(io, catalog);
   await printLine(io, snapshotLine(catalog, before?.serial, newest?.serial));
   if (failed.length === 0) return;
-  const { plural } = await import('../../io/text.js');
+  const { plural } = await import('@krmhub/schema/text');
   throw new KrmhubError(
     'unavailable',
     `cannot sync ${failed.length} of ${plural(names.length, 'source')} of ${catalog}: ${failed.join(', ')}`,

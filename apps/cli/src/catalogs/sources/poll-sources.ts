@@ -2,8 +2,8 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { Source } from '@krmhub/api/model';
 import { runInParallel } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
+import { plural } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
-import { plural } from '../../io/text.js';
 import { SourceProgress } from '../source-progress.js';
 import { hintFor } from './source-hints.js';
 

@@ -1,7 +1,7 @@
 import type { Source } from '@krmhub/api/model';
+import { escapeControls, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write } from '../../io/io.js';
 import { printTable } from '../../io/print.js';
-import { escapeControls, wrap } from '../../io/text.js';
 import { relativeTime } from '../../io/time.js';
 import { hintFor } from './source-hints.js';
 

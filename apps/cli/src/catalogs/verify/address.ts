@@ -1,8 +1,8 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
+import { isCatalogName } from '@krmhub/consume/references/catalog-name';
+import { catalogUrl } from '@krmhub/consume/trust/registry-snapshot';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { isCatalogName } from '../../registry/catalog-name.js';
-import { catalogUrl } from '../../trust/registry-snapshot.js';
 
 /** A catalog, and optionally one of its snapshots. */
 export interface CatalogAddress {

@@ -9,17 +9,23 @@
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import type { SnapshotLimits } from '@krmhub/consume/ports';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
+import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
+import {
+  rememberSnapshot,
+  seenCatalogs,
+  seenCatalogsFile,
+  seenKey,
+} from '@krmhub/consume/trust/seen-catalogs';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/read-file.js';
-import { type Io, paint, type SnapshotLimits } from '../../io/io.js';
+import { escapeControls } from '@krmhub/schema/text';
+import { type Io, paint } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
-import { registryUrl } from '../../registry/registry-url.js';
-import { findPin } from '../../trust/pinned-catalogs.js';
-import { rememberSnapshot, seenCatalogs, seenCatalogsFile, seenKey } from '../../trust/seen-catalogs.js';
 import { type CatalogAddress, catalogAddress } from './address.js';
 import { BUNDLE, folderFiles, registryFiles, SIGNED_FILES, type SnapshotFiles } from './snapshot-files.js';
 import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
@@ -123,7 +129,7 @@ async function writeFiles(
   folder: string,
   { bundle, files }: NonNullable<CatalogVerdict['trusted']>,
 ): Promise<string[]> {
-  const { writeFileAtomically } = await import('../../files/write-file.js');
+  const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
   const written: string[] = [];
   for (const [name, bytes] of [
     ...SIGNED_FILES.map((one) => [one, files[one]] as const),

@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { fetchBundle, missingHint } from '@krmhub/consume/trust/registry-snapshot';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
-import { diskError } from '../../files/read-file.js';
-import { fetchBundle, missingHint } from '../../trust/registry-snapshot.js';
 import type { CatalogAddress } from './address.js';
 
 export const BUNDLE = 'snapshot.sigstore.json';

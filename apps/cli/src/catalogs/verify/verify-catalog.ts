@@ -1,6 +1,3 @@
-import type { PublicKey } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
-import { sha256 } from '@krmhub/schema/digest';
 import {
   type CatalogCheck,
   CHANGED,
@@ -8,7 +5,10 @@ import {
   judgeSnapshot,
   type Refusal,
   refusedVerdict,
-} from '../../trust/judge-snapshot.js';
+} from '@krmhub/consume/trust/judge-snapshot';
+import type { PublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { sha256 } from '@krmhub/schema/digest';
 import type { CatalogAddress } from './address.js';
 import { SIGNED_FILES, type SignedFile, type SnapshotFiles } from './snapshot-files.js';
 

@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import { shellWord } from '@krmhub/schema/text';
 import { type Command, Option } from 'commander';
 import type { BuildOptions } from '../../catalogs/build/run-build.js';
 import type { Io } from '../../io/io.js';
-import { shellWord } from '../../io/text.js';
 import { withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.

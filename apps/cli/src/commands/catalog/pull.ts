@@ -1,8 +1,8 @@
+import { isSnapshotReference } from '@krmhub/consume/references/catalog-name';
 import { PROFILE_SUMMARIES, PROFILES } from '@krmhub/schema/profile';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { PullOptions } from '../../catalogs/pull-catalog.js';
 import type { Io } from '../../io/io.js';
-import { isSnapshotReference } from '../../registry/catalog-name.js';
 import { withCatalogName, withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.

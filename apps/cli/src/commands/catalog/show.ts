@@ -1,7 +1,7 @@
+import { isCatalogName } from '@krmhub/consume/references/catalog-name';
 import type { Command } from 'commander';
 import type { Io } from '../../io/io.js';
 import type { OutputFormat } from '../../io/print.js';
-import { isCatalogName } from '../../registry/catalog-name.js';
 import { withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 export function registerCatalogShow(parent: Command, io: Io): void {

@@ -5,6 +5,7 @@
  */
 
 import path from 'node:path';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { type Package, type Resource, requireResources } from '@krmhub/functions/fn';
 import {
   checkPipeline,
@@ -18,8 +19,7 @@ import {
 } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { WorkingFolder } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { planAll } from '../../run/permissions.js';
 import type { FnSession } from '../fn-session.js';
 import { readKptfiles } from '../read-package-files.js';

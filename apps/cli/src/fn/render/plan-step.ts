@@ -12,7 +12,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { requirePackageExec } from '../exec-function.js';
 import type { FnSession } from '../fn-session.js';
 import type { FnStep } from '../progress.js';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Diagnostic, Severity } from '@krmhub/schema';
-import { STDIN_NAME } from '../../files/read-file.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 
 /** Formats findings as workflow commands, which GitHub shows as annotations of lines. */
 

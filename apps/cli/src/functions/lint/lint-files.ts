@@ -15,10 +15,10 @@ import {
   readDocumentFile,
 } from '../../documents/document-files.js';
 import { readRelease } from '../../documents/read-definitions.js';
-import { STDIN_NAME } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { Progress } from '../../io/progress.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import type { LintFilesOptions } from './lint-options.js';
 import { type FileReport, type LintSourceOptions, lintSource } from './lint-source.js';
 import { type ReportWriter, reportWriter } from './report-writer.js';

@@ -3,7 +3,7 @@ import { type Diagnostic, type LintRuleset, lint } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
 import { hasOnlyOtherDocuments } from '../../documents/other-documents.js';
-import { STDIN_NAME } from '../../files/read-file.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import { lintOwnDocument } from './lint-own-document.js';
 
 const SCRIPT_NAME = /\.star$/i;

@@ -11,7 +11,7 @@ import {
   YAML_CODES,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { STDIN_NAME } from '../../files/read-file.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import { VERSION } from '../../io/version.js';
 
 /** Formats findings as SARIF 2.1.0 (OASIS), for code scanning services and editors. */

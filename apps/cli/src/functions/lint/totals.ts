@@ -1,5 +1,5 @@
 import type { Severity } from '@krmhub/schema';
-import { plural } from '../../io/text.js';
+import { plural } from '@krmhub/schema/text';
 
 /** The counts of a lint run. */
 export interface Totals {

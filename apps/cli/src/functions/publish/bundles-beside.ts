@@ -1,14 +1,15 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { signedRelease } from '@krmhub/signing/release-claim';
 import { hasSubject, MANIFEST_SUBJECT, SIGNATURE_PREDICATE, type Statement } from '@krmhub/signing/statement';
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import type { Submission } from '../../documents/read-definitions.js';
-import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { escapeControls, plural, shellWord } from '../../io/text.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import { readBundleFile } from '../../signatures/read-bundle-file.js';
 import { submissionStatement } from '../../signatures/statements.js';
 

@@ -3,9 +3,9 @@ import type { PublishResult } from '@krmhub/api/model';
 import { checkCompatibility } from '@krmhub/catalog';
 import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { plural, shellWord } from '@krmhub/schema/text';
 import type { Submission } from '../../documents/read-definitions.js';
 import type { Progress } from '../../io/progress.js';
-import { plural, shellWord } from '../../io/text.js';
 import { findPredecessors } from './find-predecessors.js';
 
 /** Errors that concern one release; other errors end the command at once. */

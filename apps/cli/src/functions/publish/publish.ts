@@ -11,8 +11,11 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { OCI_SCHEME } from '../../documents/document-files.js';
 import {
   assignReleases,
@@ -20,14 +23,12 @@ import {
   readRelease,
   type Submission,
 } from '../../documents/read-definitions.js';
-import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls, plural, shellWord } from '../../io/text.js';
+import { STDIN_NAME } from '../../io/read-stdin.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
-import { registryUrl } from '../../registry/registry-url.js';
 import type { ScriptArtifact } from '../../scripts/script-artifact.js';
 import { type Planned, type Published, planAll } from './plan-all.js';
 import { type BundleOptions, withBundles } from './submission-bundles.js';

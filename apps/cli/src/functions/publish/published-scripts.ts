@@ -1,3 +1,4 @@
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { parseReference, type Reference } from '@krmhub/oci';
 import { canonicalRelease, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -6,7 +7,6 @@ import { objectField, textField } from '@krmhub/schema/json/access';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { DocumentFile } from '../../documents/document-files.js';
 import type { Io } from '../../io/io.js';
-import { registryUrl } from '../../registry/registry-url.js';
 import { type FilledDefinition, fillScripts } from '../../scripts/script-artifact.js';
 
 /** Where the scripts beside definitions go. */

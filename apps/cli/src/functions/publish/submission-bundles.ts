@@ -1,10 +1,10 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Submission } from '../../documents/read-definitions.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import type { Progress } from '../../io/progress.js';
-import { escapeControls } from '../../io/text.js';
 import type { BundleSignerOptions } from '../../signatures/bundle-signer.js';
 import { readBundleFile } from '../../signatures/read-bundle-file.js';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
-import { escapeControls, shellWord } from '../../io/text.js';
 import { openLock } from '../../lock/open-lock.js';
 import { formatPlugin } from './plugin-folder.js';
 import { isSameRuntime, type PluginPin, type PluginRecord } from './plugin-record.js';

@@ -1,11 +1,11 @@
 import { readdir, readFile, rmdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/read-file.js';
-import { writeFileAtomically } from '../../files/write-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
 import { removeExecutable } from '../../run/stored-executables.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
 import { formatRecord, type PluginRecord, RECORD_SUFFIX, readRecord, recordFile } from './plugin-record.js';

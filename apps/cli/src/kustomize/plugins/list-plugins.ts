@@ -1,7 +1,7 @@
+import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printLine, printWarning } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import {
   catalogRelease,
   findReleaseTakedown,

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isApiVersionName, isGroup, isKind } from '@krmhub/schema/gvk';
-import type { Environment, WorkingFolder } from '../../io/io.js';
 
 /** A function as kustomize looks for it. */
 export interface PluginName {

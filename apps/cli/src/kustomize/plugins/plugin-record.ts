@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { findRules, type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { diskError } from '@krmhub/consume/files/read-file';
 import type { Engine, Sandbox } from '@krmhub/functions';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/read-file.js';
 import type { ResolvedCatalog } from '../../resolve/resolution.js';
 import type { InstalledExecutable, RunPermissions } from '../../run/runner.js';
 import type { PluginName } from './plugin-folder.js';

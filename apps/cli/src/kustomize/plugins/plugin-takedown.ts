@@ -1,7 +1,8 @@
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { isDigest } from '@krmhub/schema/digest';
-import type { Environment, Io, WorkingFolder } from '../../io/io.js';
+import type { Io } from '../../io/io.js';
 import {
   catalogRegistries,
   type PinnedCode,

@@ -1,4 +1,4 @@
-import { shellQuote } from '../../io/text.js';
+import { shellQuote } from '@krmhub/schema/text';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
 
 /** The programs that a plugin starts. */

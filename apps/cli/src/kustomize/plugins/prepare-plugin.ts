@@ -1,14 +1,14 @@
 import path from 'node:path';
 import { readSourceAddress } from '@krmhub/catalog';
+import { isCatalogName } from '@krmhub/consume/references/catalog-name';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
-import { escapeControls } from '../../io/text.js';
-import { isCatalogName } from '../../registry/catalog-name.js';
-import { registryUrl } from '../../registry/registry-url.js';
 import { checkedVersion } from '../../resolve/checked-version.js';
 import { isPinned, type Resolution, type ResolverOptions } from '../../resolve/resolution.js';
 import type { KnownTools, Runner, RunPermissions } from '../../run/runner.js';

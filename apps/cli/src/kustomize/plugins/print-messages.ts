@@ -1,6 +1,6 @@
 import type { RunResult } from '@krmhub/functions';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, write } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
 
 /** Prints what a function says on stderr, its results, and how it failed. All of it is text of the function. */
 export async function printMessages(

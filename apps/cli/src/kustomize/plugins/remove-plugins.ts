@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import {
   deletePlugin,
   installedPlugins,

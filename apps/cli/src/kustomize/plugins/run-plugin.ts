@@ -1,15 +1,16 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { defined } from '@krmhub/schema/defined';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isObject } from '@krmhub/schema/json/access';
 import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
-import { readFileUpTo, readStdin } from '../../files/read-file.js';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, writeData } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
-import { escapeControls, shellWord } from '../../io/text.js';
+import { readStdin } from '../../io/read-stdin.js';
 import { watchCaller } from '../../io/watch-caller.js';
 import { LocalRunner } from '../../run/local-runner.js';
 import { formatPlugin, pluginName } from './plugin-folder.js';

@@ -1,10 +1,10 @@
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { confirm } from '../../io/confirm.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import { openRunner } from '../../run/open-runner.js';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { SYSTEM_ENVIRONMENT } from '@krmhub/functions/process/parent-watch';
-import { diskError } from '../../files/read-file.js';
 
 /** A private temporary folder of one build. */
 export interface BuildFolder {

@@ -10,12 +10,12 @@
 import { platform } from 'node:os';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Layer } from '../../function-configs/layers.js';
 import { openRemoteBases, type RemoteBases } from '../../function-configs/open-remote-bases.js';
 import { readLayers } from '../../function-configs/read-layers.js';
 import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
 import { lockCommand } from '../../lock/lock-file.js';
 import { openLock } from '../../lock/open-lock.js';
 import { openResolver } from '../../resolve/open-resolver.js';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/read-file.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
-import { escapeControls } from '../../io/text.js';
 import { compositionText } from './composition.js';
 import { type PlannedFunction, placeText } from './planned-function.js';
 import { setRuntime } from './set-runtime.js';

@@ -1,7 +1,7 @@
 import path from 'node:path';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment, WorkingFolder } from '../../io/io.js';
 
 /** The program that builds: `kustomize build` or `kubectl kustomize`. */
 export interface Kustomize {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_ENVIRONMENT } from '@krmhub/functions/process/parent-watch';
 import { KrmhubError } from '@krmhub/schema/error';
-import { shellQuote } from '../../io/text.js';
+import { shellQuote } from '@krmhub/schema/text';
 import type { BuildFolder } from './build-folder.js';
 import { BUILD_LIMITS } from './limits.js';
 

@@ -1,9 +1,9 @@
 import { DEFAULT_RUN_LIMITS, type Engine, findEngine } from '@krmhub/functions';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls } from '@krmhub/schema/text';
 import { childEnvironment } from '../../io/child-environment.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import type { RunPermissions } from '../../run/runner.js';
 import type { InlineContext } from './run-inline.js';
 import type { TreeCopy } from './tree-copy.js';

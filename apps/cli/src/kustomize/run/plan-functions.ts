@@ -1,11 +1,12 @@
 import type { LockedFunctions } from '@krmhub/catalog';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Layer, type ListedFunction, listFunctions } from '../../function-configs/layers.js';
-import type { Io, WorkingFolder } from '../../io/io.js';
+import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import { checkListed } from '../../lock/config-check.js';
 import { displayListed } from '../../lock/display-path.js';
 import { imageAt, requiredDigest } from '../../resolve/images/named-image.js';

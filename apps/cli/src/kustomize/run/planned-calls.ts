@@ -1,6 +1,6 @@
 import { FunctionFailure, type FunctionResult, type RunResult } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
-import { shellWord } from '../../io/text.js';
+import { shellWord } from '@krmhub/schema/text';
 import type { CallResult, FunctionCall } from './function-calls.js';
 import { aboutFunction } from './plan-functions.js';
 import { type PlannedFunction, placeText } from './planned-function.js';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Layer } from '../../function-configs/layers.js';
 import type { Io } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
 import type { BuildFolder } from './build-folder.js';
 import type { Kustomize } from './find-kustomize.js';
 import { FunctionCalls } from './function-calls.js';

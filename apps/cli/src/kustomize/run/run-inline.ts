@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Environment } from '@krmhub/consume/ports';
 import { type Engine, type RunLimits, runContainerCommand, runInPlace } from '@krmhub/functions';
 import { identifyImage } from '@krmhub/functions/containers/identify-image';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
@@ -6,7 +7,7 @@ import { findProgram } from '@krmhub/functions/process/find-program';
 import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../../io/child-environment.js';
-import type { Environment, Io } from '../../io/io.js';
+import type { Io } from '../../io/io.js';
 import type { PlannedFunction } from './planned-function.js';
 
 /** What runtimes need that functionConfigs name themselves. */

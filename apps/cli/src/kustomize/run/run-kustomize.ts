@@ -4,9 +4,9 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { signalGroup } from '@krmhub/functions/process/process-group';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { childEnvironment } from '../../io/child-environment.js';
 import { type Io, write, writeData } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
 import type { BuildFolder } from './build-folder.js';
 import type { Kustomize } from './find-kustomize.js';
 

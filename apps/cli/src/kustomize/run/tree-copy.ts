@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { copyFile, lstat, mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/read-file.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { BUILD_LIMITS, type CopyLimits } from './limits.js';
 
 /**

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { diskError } from '@krmhub/consume/files/read-file';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { makeFolder } from '@krmhub/sources/make-folder';
-import { diskError } from '../../files/read-file.js';
-import { escapeControls } from '../../io/text.js';
 
 /** Other users must not read or change what this user runs. */
 const FOLDER_MODE = 0o700;

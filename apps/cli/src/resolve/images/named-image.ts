@@ -7,12 +7,12 @@
  */
 
 import type { LockedFunctions } from '@krmhub/catalog';
+import type { Environment } from '@krmhub/consume/ports';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseImageReference } from '@krmhub/schema/image-reference';
-import type { Environment } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { NamedDigest, ResolvedInline } from '../resolution.js';
 import type { ImageRegistries } from './served-image.js';
 

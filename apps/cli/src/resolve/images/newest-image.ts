@@ -1,5 +1,5 @@
+import type { Environment } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment } from '../../io/io.js';
 
 /** Tags that a message lists. */
 const SHOWN_TAGS = 5;

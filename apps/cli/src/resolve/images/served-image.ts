@@ -1,10 +1,10 @@
 import type { ServedImage } from '@krmhub/catalog';
+import type { Environment } from '@krmhub/consume/ports';
 import type { Descriptor, Manifest, OciClient, Reference } from '@krmhub/oci';
 import { compareText } from '@krmhub/schema/compare-text';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment } from '../../io/io.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../limits.js';

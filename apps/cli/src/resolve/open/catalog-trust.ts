@@ -1,9 +1,9 @@
 import path from 'node:path';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment, WorkingFolder } from '../../io/io.js';
-import { escapeControls, shellWord } from '../../io/text.js';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { describeReference, type NamedCatalog, parseCatalog } from '../references/parse-catalog.js';
 import type { ResolverOptions } from '../resolution.js';
 import { TRUST_FILE } from './standing-catalogs.js';

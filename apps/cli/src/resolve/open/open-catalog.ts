@@ -7,12 +7,12 @@
  * @module
  */
 
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { NamedCatalog, RegistryCatalog } from '../references/parse-catalog.js';
 import { type OptionTrust, requireTrust, type TrustGrant, unknownDigest, withKey } from './catalog-trust.js';
 import type { OpenContext, OpenedCatalog } from './open-context.js';
-import { hasTrustFile } from './pins.js';
 
 /** Opens a catalog that is needed. Throws `untrusted` if it is not trusted, and the errors of reading it. */
 export async function openCatalog(
@@ -39,13 +39,13 @@ export async function openCatalog(
 /** A catalog with a pinned key is trusted as soon as it can be read. */
 async function isPinned({ io }: OpenContext, { address, registry }: NamedCatalog): Promise<boolean> {
   if (!(await hasTrustFile(io))) return false;
-  const { findPin } = await import('../../trust/pinned-catalogs.js');
+  const { findPin } = await import('@krmhub/consume/trust/pinned-catalogs');
   if (registry !== undefined) {
     return (await findPin(io, `${registry.url}/catalogs/${registry.name}`)) !== undefined;
   }
   if (address.type === 'http') return (await findPin(io, address.url)) !== undefined;
   if (address.type !== 'oci') return false;
-  const { repositoryUrl } = await import('../../trust/pinned-artifact.js');
+  const { repositoryUrl } = await import('@krmhub/consume/trust/pinned-artifact');
   const { parseReference } = await import('@krmhub/oci');
   return (await findPin(io, repositoryUrl(parseReference(address.reference)))) !== undefined;
 }
@@ -80,11 +80,11 @@ async function openPinned(
   registry: RegistryCatalog,
   grants: readonly TrustGrant[],
 ): Promise<OpenedCatalog | undefined> {
-  const { findPin } = await import('../../trust/pinned-catalogs.js');
+  const { findPin } = await import('@krmhub/consume/trust/pinned-catalogs');
   const url = `${registry.url}/catalogs/${registry.name}`;
   const pin = await findPin(context.io, url);
   if (pin === undefined) {
-    const { requireNoLimits } = await import('../../trust/require-snapshot.js');
+    const { requireNoLimits } = await import('@krmhub/consume/trust/require-snapshot');
     requireNoLimits(context.io, `catalog ${catalog.reference.text}`, url);
     return undefined;
   }

@@ -1,4 +1,5 @@
-import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
+import type { PinnedSnapshot } from '@krmhub/consume/trust/require-snapshot';
+import { consumePorts } from '../../io/consume-ports.js';
 import { IndexedDocument } from '../read/indexed-document.js';
 import { forgetLocalFile, openLocalFile, readSiblingBundles } from '../read/local-file.js';
 import { WholeCatalog } from '../read/whole-catalog.js';
@@ -48,9 +49,9 @@ async function verifyFile(
 ): Promise<PinnedSnapshot | undefined> {
   const bundles = await readSiblingBundles(file);
   if (bundles.length === 0 && io.snapshotLimits === undefined) return undefined;
-  const { findSourcePin, verifyPinnedSource } = await import('../../trust/pinned-source.js');
-  const { acceptQuietly } = await import('../../trust/require-snapshot.js');
-  const pin = await findSourcePin(io, reference.text, address);
+  const { findSourcePin, verifyPinnedSource } = await import('@krmhub/consume/trust/pinned-source');
+  const { acceptQuietly } = await import('@krmhub/consume/trust/require-snapshot');
+  const pin = await findSourcePin(consumePorts(io), reference.text, address);
   if (pin === undefined) return undefined;
-  return verifyPinnedSource(io, pin, { digest: document.digest, bundles }, acceptQuietly);
+  return verifyPinnedSource(consumePorts(io), pin, { digest: document.digest, bundles }, acceptQuietly);
 }

@@ -1,8 +1,9 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import type { PinnedSnapshot } from '@krmhub/consume/trust/require-snapshot';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
-import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
+import { consumePorts } from '../../io/consume-ports.js';
 import { type RemoteDocument, recordName } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import { IndexedDocument, type WholeDocument } from '../read/indexed-document.js';
@@ -99,18 +100,18 @@ async function fetchVerified(
   hasPins: boolean,
 ): Promise<Fetched> {
   const { findSourcePin, verifyPinnedSource } = hasPins
-    ? await import('../../trust/pinned-source.js')
+    ? await import('@krmhub/consume/trust/pinned-source')
     : { findSourcePin: undefined, verifyPinnedSource: undefined };
-  const pin = await findSourcePin?.(io, reference.text, address);
+  const pin = await findSourcePin?.(consumePorts(io), reference.text, address);
   const maxBytes = RESOLVE_LIMITS.maxCatalogBytes;
   const fetch = () => fetcher.fetch({ address, maxBytes, bundles: pin !== undefined });
   const document = await fetch();
   if (pin === undefined || verifyPinnedSource === undefined) return { address, document, signed: undefined };
-  const { acceptQuietly } = await import('../../trust/require-snapshot.js');
+  const { acceptQuietly } = await import('@krmhub/consume/trust/require-snapshot');
   const verify = async (one: RemoteDocument): Promise<Fetched> => ({
     address,
     document: one,
-    signed: await verifyPinnedSource(io, pin, one, acceptQuietly),
+    signed: await verifyPinnedSource(consumePorts(io), pin, one, acceptQuietly),
   });
   try {
     return await verify(document);

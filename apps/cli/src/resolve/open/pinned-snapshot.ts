@@ -1,11 +1,12 @@
 import { fillPath } from '@krmhub/api/paths';
+import type { SignedSnapshot } from '@krmhub/consume/trust/judge-snapshot';
+import type { CatalogPin } from '@krmhub/consume/trust/pinned-catalogs';
+import { acceptQuietly, requireSnapshot, untrustedCatalog } from '@krmhub/consume/trust/require-snapshot';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
-import type { SignedSnapshot } from '../../trust/judge-snapshot.js';
-import type { CatalogPin } from '../../trust/pinned-catalogs.js';
-import { acceptQuietly, requireSnapshot, untrustedCatalog } from '../../trust/require-snapshot.js';
+import { consumePorts } from '../../io/consume-ports.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import { IndexedDocument, type WholeDocument } from '../read/indexed-document.js';
 import type { OpenCatalog } from '../read/whole-catalog.js';
@@ -54,7 +55,7 @@ export async function openPinnedSnapshot(
     IndexedDocument.open(signedDocument(context, registry, signed, file), context.cache, context.writer);
   const document = await open('catalog.yaml');
   const origins = await open('snapshot.json');
-  await acceptQuietly(io, url, pin, signed);
+  await acceptQuietly(consumePorts(io), url, pin, signed);
   const { claim, digests, signer } = signed;
   const isExpired = fetcher.isOffline && Date.parse(claim.expires) <= io.now().getTime();
   return {

@@ -1,6 +1,6 @@
+import type { PinnedSnapshot } from '@krmhub/consume/trust/require-snapshot';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
-import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
 import type { ReadState } from '../read/catalog-reader.js';
 
 /** The state of a catalog whose bytes have this digest, with the snapshot that a pinned key signed, if one did. */

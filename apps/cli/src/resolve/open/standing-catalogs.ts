@@ -1,8 +1,8 @@
 import path from 'node:path';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment, WorkingFolder } from '../../io/io.js';
-import { hasTrustFile } from './pins.js';
 
 /** The catalogs that commands use without options (KEP-2906, Stories 4 and 5). */
 export interface StandingCatalogs {
@@ -36,7 +36,7 @@ export async function readStandingCatalogs(io: Environment & WorkingFolder): Pro
 }
 
 async function readEntries(io: Environment & WorkingFolder) {
-  const { requireTrustStore } = await import('../../trust/trust-file.js');
+  const { requireTrustStore } = await import('@krmhub/consume/trust/trust-file');
   return (await requireTrustStore(io)).trust.catalogTrust;
 }
 

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { diskError } from '../../files/read-file.js';
-import { escapeControls } from '../../io/text.js';
+import { diskError } from '@krmhub/consume/files/read-file';
+import { escapeControls } from '@krmhub/schema/text';
 
 /** Bytes of which parts are read. */
 export interface ByteSource {

@@ -12,7 +12,7 @@ import type { EntryForm } from '@krmhub/catalog/resolve/entries/split-entries';
 import type { FunctionName } from '@krmhub/schema/definition';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { shellWord } from '../../io/text.js';
+import { shellWord } from '@krmhub/schema/text';
 import { VERSION } from '../../io/version.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';

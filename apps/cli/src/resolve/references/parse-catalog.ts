@@ -11,13 +11,13 @@ import {
   readSourceAddress,
   type SourceAddress,
 } from '@krmhub/catalog/recipe/source-address';
+import type { Environment } from '@krmhub/consume/ports';
+import { isCatalogName } from '@krmhub/consume/references/catalog-name';
+import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Environment } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
-import { isCatalogName } from '../../registry/catalog-name.js';
-import { registryUrl } from '../../registry/registry-url.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { CatalogReference } from '../resolution.js';
 
 /** A catalog that a reference names. */

@@ -6,6 +6,9 @@
 
 import { fillPath } from '@krmhub/api/paths';
 import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
+import { type Evidence, judgeEvidence, planJudgement, policyKeys } from '@krmhub/consume/trust/judge-release';
+import { requireTrustStore } from '@krmhub/consume/trust/trust-file';
+import { trustedRoot } from '@krmhub/consume/trust/trusted-root-file';
 import { type FunctionDefinition, type FunctionVersion, readPublicKey } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
@@ -13,14 +16,6 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { type Trust, verifyBundle } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
-import {
-  type Evidence,
-  judgeEvidence,
-  planJudgement,
-  policyKeys,
-} from '../../signatures/trust/judge-release.js';
-import { trustedRoot } from '../../signatures/trusted-root-file.js';
-import { requireTrustStore } from '../../trust/trust-file.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';

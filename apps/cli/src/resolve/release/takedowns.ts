@@ -1,10 +1,11 @@
 import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
+import type { Clock, Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Clock, Environment, Io, WorkingFolder } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
+import type { Io } from '../../io/io.js';
 import { type Cache, openCache } from '../cache/cache.js';
 import { parseCatalog } from '../references/parse-catalog.js';
 

@@ -10,13 +10,14 @@ import { Readable } from 'node:stream';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PolicyResult } from '@krmhub/api/model';
 import type { TrustChange } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo, readStdin } from '../../files/read-file.js';
+import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { requireConfirmation } from '../../io/confirm.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
-import { escapeControls, plural, shellWord } from '../../io/text.js';
+import { readStdin } from '../../io/read-stdin.js';
 import { connect } from '../../registry/connection.js';
 
 export interface PolicyOptions {

@@ -1,9 +1,9 @@
 import { readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
 import { diffEntries, entryLines } from '../trust/describe-trust.js';
 import { createPolicy, type EntryOptions } from '../trust/new-entry.js';

@@ -1,7 +1,7 @@
 import type { PolicySet } from '@krmhub/api/model';
+import { escapeControls, oneLine, plural, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { escapeControls, oneLine, plural, wrap } from '../../io/text.js';
 import { connect } from '../../registry/connection.js';
 
 export interface ListPoliciesOptions {

@@ -1,3 +1,9 @@
+/**
+ * The commands of the trust file, and verification by it, on a terminal.
+ *
+ * @module
+ */
+
 import {
   isCatalogTrust,
   isTrustedCatalog,
@@ -7,12 +13,12 @@ import {
   type TrustEntry,
   trustEntries,
 } from '@krmhub/catalog';
+import { updateTrustStore } from '@krmhub/consume/trust/trust-file';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
-import { updateTrustStore } from '../../trust/trust-file.js';
 import { diffEntries, entryLines } from './describe-trust.js';
 import { createEntries, type EntryOptions } from './new-entry.js';
 import { removeEntry, setEntry } from './trust-text.js';

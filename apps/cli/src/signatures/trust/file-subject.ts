@@ -1,10 +1,10 @@
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
+import type { Subject } from '@krmhub/consume/trust/judge-release';
 import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { readFileUpTo } from '../../files/read-file.js';
-import type { WorkingFolder } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import type { SigningTarget } from '../signing-target.js';
-import type { Subject } from './judge-release.js';
 import { findDefinitions } from './read-subject.js';
 
 /** Reads which function the definition in a file is of. A digest has no content to read. */

@@ -1,17 +1,5 @@
 import type { SigningPolicy } from '@krmhub/catalog';
-import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
-import { KrmhubError, readPublicKey } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
-import { suggest } from '@krmhub/schema/suggest';
-import type { Signer, Trust } from '@krmhub/signing';
-import type { Environment, Io, WorkingFolder } from '../../io/io.js';
-import { printLine } from '../../io/print.js';
-import { escapeControls, plural } from '../../io/text.js';
-import { requireTrustStore, type TrustStore } from '../../trust/trust-file.js';
-import { findBundles } from '../find-bundles.js';
-import type { FoundBundle } from '../found-bundle.js';
-import { trustedRoot } from '../trusted-root-file.js';
-import { verifiedLine } from '../verified-line.js';
+import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import {
   type Evidence,
   type Judgement,
@@ -19,7 +7,20 @@ import {
   type Plan,
   planJudgement,
   policyKeys,
-} from './judge-release.js';
+} from '@krmhub/consume/trust/judge-release';
+import { requireTrustStore, type TrustStore } from '@krmhub/consume/trust/trust-file';
+import { trustedRoot } from '@krmhub/consume/trust/trusted-root-file';
+import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
+import { KrmhubError, readPublicKey } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
+import { escapeControls, plural } from '@krmhub/schema/text';
+import type { Signer, Trust } from '@krmhub/signing';
+import type { Io } from '../../io/io.js';
+import { printLine } from '../../io/print.js';
+import { findBundles } from '../find-bundles.js';
+import type { FoundBundle } from '../found-bundle.js';
+import { verifiedLine } from '../verified-line.js';
 import { type OpenArtifact, readSubject } from './read-subject.js';
 
 export interface TrustOptions {

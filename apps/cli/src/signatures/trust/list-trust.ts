@@ -7,10 +7,10 @@ import {
   type TrustedSigner,
   trustEntries,
 } from '@krmhub/catalog';
+import { readTrustStore } from '@krmhub/consume/trust/trust-file';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { escapeControls } from '../../io/text.js';
-import { readTrustStore } from '../../trust/trust-file.js';
 import { entryLines, limitLines, signerText } from './describe-trust.js';
 
 interface Row {

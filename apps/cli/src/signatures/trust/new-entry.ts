@@ -10,14 +10,15 @@ import {
   toYaml,
   trustEntries,
 } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { parseTrust } from '@krmhub/consume/trust/trust-file';
 import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
 import { printLine, printWarning } from '../../io/print.js';
-import { escapeControls, shellWord } from '../../io/text.js';
-import { parseTrust } from '../../trust/trust-file.js';
+import { readStdin, STDIN_NAME } from '../../io/read-stdin.js';
 
 /** The options of `trust add` that describe a signer. */
 export interface EntryOptions {

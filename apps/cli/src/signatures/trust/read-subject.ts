@@ -1,3 +1,4 @@
+import type { Subject } from '@krmhub/consume/trust/judge-release';
 import {
   ARTIFACT_MEDIA_TYPES,
   type Descriptor,
@@ -22,7 +23,6 @@ import {
   sha256,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { Subject } from './judge-release.js';
 
 /** An artifact after its manifest is read and before files are written. */
 export interface OpenArtifact {

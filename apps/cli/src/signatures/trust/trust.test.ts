@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
 import { type KrmhubError, readPublicKey } from '@krmhub/schema';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest } from '../../testing/command-line.js';
-import { findPin } from '../../trust/pinned-catalogs.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'krmhub-trust-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,13 +1,14 @@
+import { judgeEvidence, planJudgement, type Subject } from '@krmhub/consume/trust/judge-release';
+import type { TrustStore } from '@krmhub/consume/trust/trust-file';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls } from '@krmhub/schema/text';
 import { failedCheck, passedCheck, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls } from '../../io/text.js';
 import { connectOci } from '../../registry/connect-oci.js';
-import type { TrustStore } from '../../trust/trust-file.js';
 import { expectedSigner } from '../expected-signer.js';
 import { readFileBundle } from '../file-bundle.js';
 import { describeBundle } from '../judge-bundle.js';
@@ -25,7 +26,6 @@ import {
   verificationTrust,
   verifyAll,
 } from './judge-artifact.js';
-import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
 import { openManifest } from './read-subject.js';
 import { verifyByPin } from './verify-pinned.js';
 

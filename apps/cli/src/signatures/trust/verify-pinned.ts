@@ -1,14 +1,15 @@
+import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinned-artifact';
+import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
+import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import type { Reference } from '@krmhub/oci';
 import { formatReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { escapeControls } from '@krmhub/schema/text';
+import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { escapeControls } from '../../io/text.js';
 import { connectOci } from '../../registry/connect-oci.js';
-import { repositoryUrl, verifyPinnedArtifact } from '../../trust/pinned-artifact.js';
-import { findPin } from '../../trust/pinned-catalogs.js';
-import { requireNoLimits } from '../../trust/require-snapshot.js';
 import { checkBundleOption, type VerifyOptions } from '../print-bundle.js';
 import { findTarget } from '../signing-target.js';
 
@@ -30,7 +31,7 @@ export async function verifyByPin(
     await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
     const artifact = { artifact: name, digest };
     try {
-      const pinned = await verifyPinnedArtifact(io, client, reference, digest);
+      const pinned = await verifyPinnedArtifact(consumePorts(io), client, reference, digest);
       await progress.clear();
       await printData(io, options.output, { ...artifact, verified: true, ...pinned }, async () => undefined);
     } catch (error) {

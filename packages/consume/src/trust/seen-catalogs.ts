@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Clock, Environment } from '../io/io.js';
-import { configurationFolder } from '../registry/configuration-folder.js';
+import { configurationFolder } from '../files/configuration-folder.js';
+import type { Clock, Environment } from '../ports.js';
 
 /**
  * The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused.

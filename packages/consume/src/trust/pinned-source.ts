@@ -4,7 +4,7 @@ import type { Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { CATALOG_SUBJECTS } from '@krmhub/signing/statement';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
-import type { Io } from '../io/io.js';
+import type { TrustPorts } from '../ports.js';
 import type { ExpectedSnapshot, SignedSnapshot } from './judge-snapshot.js';
 import { repositoryUrl } from './pinned-artifact.js';
 import { allPins, type CatalogPin, findPin } from './pinned-catalogs.js';
@@ -29,7 +29,7 @@ export interface SourcePin {
 
 /** Returns how a source is pinned; undefined if it is not, and its bundles cannot change that. */
 export async function findSourcePin(
-  io: Io,
+  io: TrustPorts,
   url: string,
   address: SourceAddress,
 ): Promise<SourcePin | undefined> {
@@ -61,7 +61,7 @@ export async function findSourcePin(
  * records the snapshot, and may print it.
  */
 export async function verifyPinnedSource(
-  io: Io,
+  io: TrustPorts,
   { pin: known, expected, byBundle }: SourcePin,
   source: Omit<FetchedSource, 'bytes'>,
   accept: typeof acceptSnapshot = acceptSnapshot,
@@ -86,7 +86,7 @@ function covers({ digests }: SignedSnapshot, digest: Digest, manifest: string | 
 }
 
 /** Returns the pin of the catalog that a bundle names, if one of its keys signed the bundle. */
-async function signingPin(io: Io, bundles: readonly Uint8Array[]): Promise<CatalogPin | undefined> {
+async function signingPin(io: TrustPorts, bundles: readonly Uint8Array[]): Promise<CatalogPin | undefined> {
   const pins = bundles.length === 0 ? [] : await allPins(io);
   for (const bundle of bundles) {
     for (const pin of pins) {

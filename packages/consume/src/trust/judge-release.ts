@@ -1,11 +1,3 @@
-/**
- * Decides whether the user trusts an artifact, by signing policies, and edits the trust file.
- *
- * This file decides without I/O: what must be signed, and whether it is.
- *
- * @module
- */
-
 import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';

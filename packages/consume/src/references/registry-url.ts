@@ -1,4 +1,10 @@
-import type { Environment } from '../io/io.js';
+/**
+ * Reads the references by which users and packages name catalogs.
+ *
+ * @module
+ */
+
+import type { Environment } from '../ports.js';
 
 export const DEFAULT_REGISTRY = 'http://localhost:8080';
 

@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
 import { diskError } from './read-file.js';
 
 /** Writers hold the lock for milliseconds. */

@@ -1,14 +1,14 @@
 /**
- * Decides whether the user trusts a snapshot, by pinned keys and by what was verified before.
+ * Decides whether the user trusts a snapshot or a release: by pinned keys, signing policies, and what was verified before.
  *
- * This file decides without I/O whether a bundle is the signature of the requested snapshot.
+ * The files named `judge-…` decide without I/O; the others read the trust file and the signatures.
  *
  * @module
  */
 
 import type { PublicKey } from '@krmhub/schema';
 import { type VerifiedSnapshot, verifySnapshot } from '@krmhub/signing/verify-snapshot';
-import type { SnapshotLimits } from '../io/io.js';
+import type { SnapshotLimits } from '../ports.js';
 import { type SeenCatalogs, seenKey } from './seen-catalogs.js';
 
 export interface CatalogCheck {

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { escapeControls } from '@krmhub/schema/text';
 import { makeFolder } from '@krmhub/sources/make-folder';
+import { configurationFolder } from '../files/configuration-folder.js';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import { withLock } from '../files/with-lock.js';
 import { writeFileAtomically } from '../files/write-file.js';
-import type { Environment, WorkingFolder } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
-import { configurationFolder } from '../registry/configuration-folder.js';
+import type { Environment, WorkingFolder } from '../ports.js';
 
 const NO_TRUST: Trust = { policies: [], catalogs: [], catalogTrust: [] };
 const UNREADABLE_HINT = 'Restore the file, or make it readable for the current user.';

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { Environment } from '../io/io.js';
+import type { Environment } from '../ports.js';
 
 /** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
 export function configurationFolder(io: Environment): string {

@@ -9,9 +9,7 @@ import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import type { StandardInput, WorkingFolder } from '../io/io.js';
-
-export const STDIN_NAME = '<stdin>';
+import type { WorkingFolder } from '../ports.js';
 
 /** Reads a file, up to one byte over the limit, so that the caller can detect a file that is too large. */
 export async function readFileUpTo(
@@ -45,19 +43,6 @@ export async function readFolder(io: WorkingFolder, name: string): Promise<Diren
   } catch (error) {
     throw diskError(error, `cannot read ${name}`);
   }
-}
-
-/** Reads stdin, up to one byte over the limit. */
-export async function readStdin(io: StandardInput, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array);
-    chunks.push(bytes);
-    size += bytes.length;
-    if (size > maxBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes + 1);
 }
 
 const DISK_REASONS: Record<string, string> = {

@@ -1,7 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Clock, Environment, Io } from '../io/io.js';
-import { printLine, printWarning } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls } from '@krmhub/schema/text';
+import type { Clock, Environment, SnapshotRules, TrustPorts, Warnings } from '../ports.js';
 import {
   CHANGED,
   type ExpectedSnapshot,
@@ -28,7 +27,7 @@ export interface PinnedSnapshot {
  * the bundle that passed most checks. `problemOf` returns why the signed digests do not cover what was read.
  */
 export async function requireSnapshot(
-  io: Pick<Io, 'env' | 'now' | 'snapshotLimits'>,
+  io: Clock & Environment & SnapshotRules,
   pin: CatalogPin,
   expected: ExpectedSnapshot,
   bundles: readonly Uint8Array[],
@@ -63,15 +62,14 @@ export async function requireSnapshot(
 
 /** Records a snapshot as the newest one of its catalog, and prints of which catalog it is and who signed it. */
 export async function acceptSnapshot(
-  io: Io,
+  io: TrustPorts,
   url: string,
   pin: CatalogPin,
   signed: SignedSnapshot,
 ): Promise<PinnedSnapshot> {
   const accepted = await recordSnapshot(io, url, signed);
   const { catalog, serial, key } = accepted;
-  await printLine(
-    io,
+  await io.report(
     escapeControls(`verified snapshot ${serial} of ${url} as catalog ${catalog}: signed by the key ${key}`),
   );
   if (pin.name === undefined) await warnUnnamed(io, pin.entry, catalog);
@@ -101,9 +99,8 @@ async function recordSnapshot(
 }
 
 /** Warns that a pin accepts every catalog that its key signs, because neither the entry nor its URL names one. */
-export async function warnUnnamed(io: Io, entry: string, catalog: string): Promise<void> {
-  await printWarning(
-    io,
+export async function warnUnnamed(io: Warnings, entry: string, catalog: string): Promise<void> {
+  await io.warn(
     escapeControls(
       `${entry} accepts every catalog that its key signs; to accept only ${catalog}, add \`catalog: ${catalog}\` to this entry of the trust file`,
     ),
@@ -111,9 +108,8 @@ export async function warnUnnamed(io: Io, entry: string, catalog: string): Promi
 }
 
 /** Says that a catalog, which was read, is not verified. `address` is the URL to pin. */
-export async function reportNotPinned(io: Io, name: string, address: string): Promise<void> {
-  await printLine(
-    io,
+export async function reportNotPinned(io: Warnings, name: string, address: string): Promise<void> {
+  await io.report(
     escapeControls(`${name} is not verified: ${NOT_PINNED}; to pin one, run: ${pinCommand(address)}`),
   );
 }
@@ -122,11 +118,7 @@ export async function reportNotPinned(io: Io, name: string, address: string): Pr
  * Throws `untrusted` for a catalog without a pin if the user asked for what only a signature can show. `address` is the
  * URL to pin, if there is one.
  */
-export function requireNoLimits(
-  { snapshotLimits }: Pick<Io, 'snapshotLimits'>,
-  name: string,
-  address?: string,
-): void {
+export function requireNoLimits({ snapshotLimits }: SnapshotRules, name: string, address?: string): void {
   if (snapshotLimits === undefined) return;
   const option = snapshotLimits.minSerial === undefined ? '--max-age' : '--min-serial';
   const pin =

@@ -2,7 +2,7 @@ import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/
 import { fillPath } from '@krmhub/api/paths';
 import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
-import type { Io } from '../io/io.js';
+import type { TrustPorts, Warnings } from '../ports.js';
 import { CHANGED, type SignedSnapshot } from './judge-snapshot.js';
 import { type CatalogPin, findPin } from './pinned-catalogs.js';
 import {
@@ -49,14 +49,14 @@ export function missingHint(name: string): string {
 
 /** Reads files of a catalog that is pinned. Nothing that it returns is unverified. */
 export class PinnedCatalogReader {
-  readonly #io: Io;
+  readonly #io: TrustPorts;
   readonly #client: RegistryClient;
   readonly #name: string;
   readonly #url: string;
   readonly #pin: CatalogPin;
   readonly #options: ReadOptions;
 
-  constructor(io: Io, client: RegistryClient, name: string, pin: CatalogPin, options: ReadOptions) {
+  constructor(io: TrustPorts, client: RegistryClient, name: string, pin: CatalogPin, options: ReadOptions) {
     this.#io = io;
     this.#client = client;
     this.#name = name;
@@ -66,16 +66,16 @@ export class PinnedCatalogReader {
   }
 
   /**
-   * Returns files of the snapshot, which `fetch` reads by its serial, by their names in the signed statement, and that
+   * Returns files of the snapshot, which `readFiles` reads by its serial, by their names in the signed statement, and that
    * serial. Throws `untrusted` for a file that the signature does not cover.
    */
   async read<Files extends Record<string, Uint8Array>>(
-    fetch: (serial: string) => Promise<Files>,
+    readFiles: (serial: string) => Promise<Files>,
   ): Promise<{ files: Files; serial: number }> {
     let signed = await this.#signed();
     for (let attempt = 1; ; attempt++) {
       const { serial } = signed.claim;
-      const files = await fetch(String(serial));
+      const files = await readFiles(String(serial));
       if (attempt < ATTEMPTS && Object.keys(files).some((subject) => !signed.digests.has(subject))) {
         // The registry signs a profile when a client asks for it first.
         signed = await this.#signed();
@@ -123,7 +123,7 @@ export class PinnedCatalogReader {
  * what only a signature can show.
  */
 export async function openPinnedCatalog(
-  io: Io,
+  io: TrustPorts,
   client: RegistryClient,
   name: string,
   options: ReadOptions = {},
@@ -136,6 +136,6 @@ export async function openPinnedCatalog(
 }
 
 /** Says that a catalog, which was read, is not verified. */
-export function reportUnverified(io: Io, client: RegistryClient, name: string): Promise<void> {
+export function reportUnverified(io: Warnings, client: RegistryClient, name: string): Promise<void> {
   return reportNotPinned(io, `catalog ${name}`, catalogUrl(client.url, name));
 }

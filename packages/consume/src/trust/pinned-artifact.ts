@@ -8,7 +8,7 @@ import {
 } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import { SOURCE_LIMITS } from '@krmhub/sources';
-import type { Io } from '../io/io.js';
+import type { TrustPorts } from '../ports.js';
 import type { ExpectedSnapshot } from './judge-snapshot.js';
 import { type CatalogPin, findPin } from './pinned-catalogs.js';
 import { acceptSnapshot, type PinnedSnapshot, requireSnapshot } from './require-snapshot.js';
@@ -23,7 +23,7 @@ export function repositoryUrl({ registry, repository }: RepositoryReference): st
  * not pinned. A serial as the tag, or a digest, names a snapshot of any age; every other tag is the newest.
  */
 export async function verifyPinnedArtifact(
-  io: Io,
+  io: TrustPorts,
   client: OciClient,
   reference: Reference,
   digest: OciDigest,

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Environment } from '../../io/io.js';
-import { configurationFolder } from '../../registry/configuration-folder.js';
+import { configurationFolder } from '../files/configuration-folder.js';
+import type { Environment } from '../ports.js';
 
 /**
  * Reports whether this user has a trust file. Most have none, and reading it loads a parser and the verification of

@@ -2,10 +2,8 @@ import type { PinnedKey, TrustedCatalog } from '@krmhub/catalog';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io, SnapshotLimits } from '../io/io.js';
+import type { Clock, Environment, SnapshotLimits, WorkingFolder } from '../ports.js';
 import { requireTrustStore } from './trust-file.js';
-
-export type TrustIo = Pick<Io, 'env' | 'cwd' | 'now' | 'snapshotLimits'>;
 
 /** The keys that a user pinned for a catalog. */
 export interface CatalogPin {
@@ -25,7 +23,10 @@ export interface CatalogPin {
  * Returns the pin that covers an address, in any spelling; undefined if the catalog is not pinned. Throws `untrusted`
  * if the trust file cannot be read, or no pinned key of the catalog is valid now.
  */
-export async function findPin(io: TrustIo, address: string): Promise<CatalogPin | undefined> {
+export async function findPin(
+  io: Clock & Environment & WorkingFolder,
+  address: string,
+): Promise<CatalogPin | undefined> {
   const { locateCatalog, pinnedCatalogName } = await import('@krmhub/catalog');
   const { trust } = await requireTrustStore(io);
   const identity = locateCatalog(address)?.identity;
@@ -39,7 +40,7 @@ export async function findPin(io: TrustIo, address: string): Promise<CatalogPin 
 }
 
 /** Returns every pin with a valid key, for a catalog whose address says nothing about its registry, such as a file. */
-export async function allPins(io: TrustIo): Promise<CatalogPin[]> {
+export async function allPins(io: Clock & Environment & WorkingFolder): Promise<CatalogPin[]> {
   const { pinnedCatalogName } = await import('@krmhub/catalog');
   const { trust } = await requireTrustStore(io);
   return trust.catalogs

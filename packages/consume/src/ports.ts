@@ -1,0 +1,52 @@
+/**
+ * Resolves the functionConfigs of a package through catalogs, with the trust and the lock of its user.
+ *
+ * A program that embeds it passes the environment, the files, the network, the clock, and what to do with warnings:
+ * nothing here uses the process, a terminal, or a setting that the program did not give.
+ *
+ * @module
+ */
+
+/** What a user asks of a snapshot besides its signature, for a machine that has verified no snapshot before. */
+export interface SnapshotLimits {
+  minSerial?: number;
+  /** In seconds. */
+  maxAge?: number;
+}
+
+/** The environment variables. */
+export interface Environment {
+  env: Record<string, string | undefined>;
+}
+
+/** The folder that relative paths start from. */
+export interface WorkingFolder {
+  cwd: string;
+}
+
+/** What every catalog that is read must satisfy, besides the trust file. */
+export interface SnapshotRules {
+  snapshotLimits?: SnapshotLimits;
+}
+
+/** What is told of the work. */
+export interface Trace {
+  /** A text never has a secret. */
+  trace?(text: string): void;
+}
+
+/** The current time. */
+export interface Clock {
+  now(): Date;
+}
+
+/** What a user should read, one line each, without control characters. */
+export interface Warnings {
+  /** Something that may be wrong. */
+  warn(text: string): Promise<void>;
+  /** What was done or verified. */
+  report(text: string): Promise<void>;
+}
+
+/** What verifying the signature of a snapshot needs. */
+export interface TrustPorts extends Environment, WorkingFolder, SnapshotRules, Clock, Warnings {}
