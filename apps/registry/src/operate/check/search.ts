@@ -1,15 +1,13 @@
 import { displayedRelease, type SearchDocument, searchDocument } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
-import { FINDABLE, searchText } from '../../store/search/rows.js';
+import { DOCUMENT_FIELDS, encodeDocument, FINDABLE } from '../../store/search/document-rows.js';
+import { searchText } from '../../store/search/rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** Checks that the search metadata of every function matches its releases. */
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
   const selectRow = client.prepare<[string, string], Record<string, string | number>>(
-    `SELECT description, publisher, release, versions, tags, runtimes, licenses, network,
-       storage, pinned, images, yanked, deprecated,
-       signatures
-     FROM function WHERE group_name = ? AND kind = ?`,
+    `SELECT ${DOCUMENT_FIELDS.join(', ')} FROM function WHERE group_name = ? AND kind = ?`,
   );
   let checked = 0;
   for await (const fn of store.allFunctions()) {
@@ -21,8 +19,8 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
     const shown = await store.release(fn.group, fn.kind, displayedRelease(fn.releases).release);
     const row = selectRow.get(fn.group, fn.kind);
     if (shown === undefined || row === undefined) continue;
-    const expected = toColumns(searchDocument(fn, fn.releases, shown));
-    const differing = Object.keys(expected).filter((column) => row[column] !== expected[column]);
+    const expected = encodeDocument(searchDocument(fn, fn.releases, shown));
+    const differing = DOCUMENT_FIELDS.filter((column) => row[column] !== expected[column]);
     if (differing.length > 0) {
       yield damage(
         subject,
@@ -33,15 +31,6 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
     if (++checked % 1_000 === 0) await progress(`${checked} search rows checked`);
   }
 };
-
-function toColumns({ group: _, kind: __, ...document }: SearchDocument): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(document).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? JSON.stringify(value) : typeof value === 'boolean' ? Number(value) : value,
-    ]),
-  );
-}
 
 /** Checks that the full-text index has exactly the words of every function, by comparing it with a new index. */
 export const checkFullText: Check = async function* ({ client, progress }) {

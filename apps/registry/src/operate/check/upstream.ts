@@ -1,8 +1,8 @@
 import { upstreamSearchDocument } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IS_UPSTREAM, UPSTREAM_ENTRIES } from '../../store/records/snapshots/served-entries.js';
+import { encodeEntry } from '../../store/search/document-rows.js';
 import { IN_NEWEST_SNAPSHOT } from '../../store/search/rows.js';
-import { upstreamColumns } from '../../store/search/upstream-rows.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 type Client = CheckInput['client'];
@@ -48,9 +48,8 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
       return `the search index has entry ${row.entry}, but the newest snapshot has ${entry}`;
     const json = selectJson.get(entry);
     if (json === undefined) return `its entry ${entry} is missing`;
-    const expected = Object.entries(
-      upstreamColumns(upstreamSearchDocument(JSON.parse(json) as FunctionDefinition)),
-    );
+    const document = upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
+    const expected = Object.entries({ kind: document.kind, ...encodeEntry(document) });
     const differing = expected.filter(([column, value]) => row[column] !== value).map(([column]) => column);
     return differing.length === 0
       ? undefined

@@ -1,5 +1,6 @@
 import { describeSigner, type ReleaseSignature } from '@krmhub/catalog';
 import { FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
+import type { DocumentRow } from './document-rows.js';
 import { FacetColumn } from './facet-column.js';
 import { FacetTuples } from './facet-tuples.js';
 import type { PublicationTimes } from './publication-times.js';
@@ -64,22 +65,10 @@ export interface SearchColumns {
   names(): readonly { group: string; kind: string }[];
 }
 
-export interface FunctionRow {
+export interface FunctionRow extends Omit<DocumentRow, 'description' | 'release'> {
   id: number;
   group: string;
   kind: string;
-  publisher: string;
-  tags: string;
-  runtimes: string;
-  licenses: string;
-  versions: string;
-  network: number;
-  storage: number;
-  pinned: number;
-  images: string;
-  yanked: number;
-  deprecated: number;
-  signatures: string;
 }
 export interface Name {
   group: string;

@@ -1,7 +1,7 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
-import { FINDABLE } from './rows.js';
+import { FINDABLE } from './document-rows.js';
 import type { TextQuery } from './text.js';
 
 /**

@@ -1,8 +1,9 @@
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { Columns, type FunctionRow, type Name, type SearchColumns } from './columns.js';
+import { DOCUMENT_FIELDS, FINDABLE, FINDABLE_TABLES } from './document-rows.js';
 import { PublicationTimes } from './publication-times.js';
-import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
+import { IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
 /** Changed functions that are read one by one; after more changes, everything is read again. */
@@ -18,8 +19,8 @@ interface Seen {
   serials: ReadonlyMap<string, number>;
 }
 
-const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
-  storage, pinned, images, yanked, deprecated, signatures`;
+const ROW = `SELECT id, group_name AS "group", kind,
+  ${DOCUMENT_FIELDS.filter((field) => field !== 'description' && field !== 'release').join(', ')}`;
 /** Rows per read, so that not all are in memory at a time. */
 const PAGE = 1_000;
 

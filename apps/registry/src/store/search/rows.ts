@@ -39,18 +39,8 @@ export const IN_NEWEST_SNAPSHOT = `EXISTS (
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
     AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
 
-/** SQL of searchable functions: those of this registry, and those that only upstream catalogs have. */
-export const FINDABLE_TABLES = [
-  `SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
-     network, storage, pinned, images, yanked, deprecated, signatures FROM function`,
-  `SELECT id, group_name, kind, kind_folded, description, publisher, NULL AS release, versions, tags, runtimes,
-     licenses, network, storage, pinned, images, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
-] as const;
-
 /** SQL of the publication time of the displayed release of a row `shown`; null without a release. */
 export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
 
 /** What to use instead of the displayed release of `shown`, if it is deprecated: JSON. */
 export const REPLACEMENT = `(SELECT deprecated -> '$.replacement' FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
-
-export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

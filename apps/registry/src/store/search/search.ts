@@ -29,10 +29,11 @@ import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import type { SearchColumns } from './columns.js';
 import { type Position, type Reading, readCursor, writeCursor } from './cursor.js';
+import { DOCUMENT_FIELDS, type DocumentRow, decodeDocument, FINDABLE } from './document-rows.js';
 import { type TextHits, TIER, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
 import { searchColumns } from './read-columns.js';
-import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
+import { PUBLISHED_AT, REPLACEMENT } from './rows.js';
 import { countFacet, type Filters, firstBy, scan } from './scan.js';
 import { readSearchText } from './search-text.js';
 import { spelling } from './spelling.js';
@@ -43,22 +44,9 @@ const MAX_LIMIT = 100;
 /** Number of cached first pages without a query, for each order and length. */
 const MAX_REMEMBERED = 8;
 
-interface ItemRow {
+interface ItemRow extends DocumentRow {
   group: string;
   kind: string;
-  description: string;
-  publisher: string;
-  release: string | null;
-  versions: string;
-  tags: string;
-  runtimes: string;
-  licenses: string;
-  network: number;
-  storage: number;
-  pinned: number;
-  yanked: number;
-  deprecated: number;
-  signatures: string;
   published: string | null;
   /** JSON. */
   replacement: string | null;
@@ -79,8 +67,8 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   const correct = spelling(connection, findText);
   const item = prepared(() =>
     client.prepare<[number], ItemRow>(
-      `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       network, storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
+      `SELECT group_name AS "group", kind, ${DOCUMENT_FIELDS.join(', ')}, ${PUBLISHED_AT} AS published,
+       ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
     ),
   );
@@ -261,25 +249,15 @@ function foundFunction(
   row: ItemRow,
   readOrigins: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
-  const { group, kind, description, publisher, release } = row;
-  const list = (text: string): string[] => JSON.parse(text);
+  const { group, kind, release } = row;
+  const { images: _, ...document } = decodeDocument(row);
   return {
     group,
     kind,
-    description,
-    publisher,
-    ...defined({ release: release ?? undefined, publishedAt: row.published ?? undefined }),
-    versions: list(row.versions),
-    tags: list(row.tags),
-    runtimes: list(row.runtimes),
-    licenses: list(row.licenses),
-    network: row.network === 1,
-    storage: row.storage === 1,
-    pinned: row.pinned === 1,
-    yanked: row.yanked === 1,
-    deprecated: row.deprecated === 1,
-    signatures: JSON.parse(row.signatures),
+    ...document,
     ...defined({
+      release: release ?? undefined,
+      publishedAt: row.published ?? undefined,
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
       from: release === null ? readOrigins(group, kind) : undefined,
     }),

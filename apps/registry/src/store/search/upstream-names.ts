@@ -2,10 +2,9 @@ import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { UPSTREAM_ENTRIES } from '../records/snapshots/served-entries.js';
 import { text, type Work } from '../sql/statement.js';
+import type { UpstreamDocument } from './document-rows.js';
 
 /** What upstream catalogs say of a name: reads of the registry's database, whichever it is. */
-
-export type UpstreamDocument = ReturnType<typeof upstreamSearchDocument>;
 
 const ours = text<{ found: number }>(
   'SELECT 1 AS found FROM function WHERE group_name = :group AND kind_folded = :kindFolded',

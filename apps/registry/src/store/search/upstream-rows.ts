@@ -1,7 +1,8 @@
 import type { Digest } from '@krmhub/schema';
 import { text, type Work } from '../sql/statement.js';
+import { ENTRY_FIELDS, encodeEntry } from './document-rows.js';
 import { removeText, writeText } from './rows.js';
-import { type UpstreamDocument, upstreamDocument, upstreamEntry } from './upstream-names.js';
+import { upstreamDocument, upstreamEntry } from './upstream-names.js';
 
 /** Rows of functions that only upstream catalogs have, in the same database as the registry. */
 
@@ -19,10 +20,8 @@ const selectRow = text<UpstreamRow>(
 );
 const remove = text('DELETE FROM upstream_function WHERE id = :id');
 const put = text(
-  `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
-     versions, tags, runtimes, licenses, network, storage, pinned, images, entry)
-   VALUES (:id, :group, :kind, :kindFolded, :description, :publisher,
-     :versions, :tags, :runtimes, :licenses, :network, :storage, :pinned, :images, :entry)`,
+  `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, ${ENTRY_FIELDS.join(', ')}, entry)
+   VALUES (:id, :group, :kind, :kindFolded, ${ENTRY_FIELDS.map((field) => `:${field}`).join(', ')}, :entry)`,
 );
 const lastId = text<{ id: number }>(
   `SELECT max(coalesce((SELECT max(id) FROM function), 0), coalesce((SELECT max(id) FROM upstream_function), 0)) AS id`,
@@ -46,7 +45,7 @@ export function* refresh(group: string, kind: string): Work<void> {
   }
   const document = yield* upstreamDocument(entry);
   const id = row?.id ?? (yield* newId());
-  yield* put.run({ ...upstreamColumns(document), id, group, kindFolded, entry });
+  yield* put.run({ ...encodeEntry(document), id, group, kind: document.kind, kindFolded, entry });
   yield* writeText(id, document, row === undefined);
   if (row?.kind !== document.kind) yield* recordChange(group, document.kind);
 }
@@ -69,34 +68,4 @@ export function* newId(): Work<number> {
 export function* recordChange(group: string, kind: string): Work<void> {
   const { sequence } = (yield* addChange.first({ group, kind }))!;
   yield* deleteChanges.run({ sequence: sequence - MAX_REMEMBERED_CHANGES });
-}
-
-/** Returns the columns that come from the entry. */
-export function upstreamColumns(document: UpstreamDocument) {
-  const {
-    kind,
-    description,
-    publisher,
-    versions,
-    tags,
-    runtimes,
-    licenses,
-    network,
-    storage,
-    pinned,
-    images,
-  } = document;
-  return {
-    kind,
-    description,
-    publisher,
-    versions: JSON.stringify(versions),
-    tags: JSON.stringify(tags),
-    runtimes: JSON.stringify(runtimes),
-    licenses: JSON.stringify(licenses),
-    network: Number(network),
-    storage: Number(storage),
-    pinned: Number(pinned),
-    images: JSON.stringify(images),
-  };
 }

@@ -24,6 +24,7 @@ import type { OciDigest } from '@krmhub/oci';
 import type { Digest, Profile, Replacement, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
+import { documentColumns } from './document-columns.js';
 
 /** A function with the metadata that search displays. */
 export const functions = sqliteTable(
@@ -36,30 +37,15 @@ export const functions = sqliteTable(
     kindFolded: text('kind_folded').notNull(),
     /** Number of changes, from 1. */
     revision: integer('revision').notNull(),
-    description: text('description').notNull(),
-    publisher: text('publisher').notNull(),
+    ...documentColumns(),
     /** The displayed release. */
     release: text('release').notNull(),
-    /** JSON list of API versions. */
-    versions: text('versions', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    tags: text('tags', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
     /** Whether every release is yanked. */
     yanked: integer('yanked', { mode: 'boolean' }).notNull(),
     /** Whether the displayed release is deprecated. */
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
     /** JSON list; signatures of the displayed release. */
     signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
-    /** The RuntimeFacts of the displayed release. */
-    network: integer('network', { mode: 'boolean' }).notNull().default(false),
-    storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
-    pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
-    /** JSON list of the OCI repositories of what the displayed release runs. */
-    images: text('images', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),

@@ -1,5 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
+import { documentColumns } from './document-columns.js';
 
 /**
  * Search metadata of functions that newest snapshots take from upstream catalogs and that have no release in this
@@ -13,24 +14,9 @@ export const upstreamFunctions = sqliteTable(
     kind: text('kind').notNull(),
     /** Lower case. */
     kindFolded: text('kind_folded').notNull(),
-    description: text('description').notNull(),
-    publisher: text('publisher').notNull(),
-    /** JSON list of API versions. */
-    versions: text('versions', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    tags: text('tags', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list. */
-    licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
+    ...documentColumns(),
     /** Digest of the displayed rendered entry. */
     entry: text('entry').$type<Digest>().notNull(),
-    /** The RuntimeFacts of the entry. */
-    network: integer('network', { mode: 'boolean' }).notNull().default(false),
-    storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
-    pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
-    /** JSON list of the OCI repositories of what it runs. */
-    images: text('images', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     unique('upstream_function_name').on(table.group, table.kindFolded),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
@@ -6,9 +7,10 @@ import { BUSY_TIMEOUT_MS, type Connection } from '../../sqlite/connection.js';
 import { Database } from '../../sqlite/driver.js';
 import { attempt, isDamaged, translateSqliteError } from '../../sqlite/errors.js';
 import { type SyncSql, withSql } from '../../sqlite/sqlite-sql.js';
+import { DOCUMENT_COLUMN_TYPES } from '../document-rows.js';
 
-/** Version of the tables, and of what is written to them. A file of another version is built again. */
-const INDEX_VERSION = 2;
+/** Version of what is written to the tables. */
+const CONTENT_VERSION = 2;
 
 /**
  * Tables and views have the names and columns of the registry's database as far as searches read them, so that the same
@@ -30,10 +32,7 @@ const TABLES = `
     target INTEGER, after_group TEXT, after_kind TEXT) WITHOUT ROWID;
   CREATE TABLE indexed (
     id INTEGER PRIMARY KEY, group_name TEXT NOT NULL, kind TEXT NOT NULL, kind_folded TEXT NOT NULL,
-    description TEXT NOT NULL, publisher TEXT NOT NULL, release TEXT, versions TEXT NOT NULL, tags TEXT NOT NULL,
-    runtimes TEXT NOT NULL, licenses TEXT NOT NULL, network INTEGER NOT NULL, storage INTEGER NOT NULL,
-    pinned INTEGER NOT NULL, images TEXT NOT NULL, yanked INTEGER NOT NULL, deprecated INTEGER NOT NULL,
-    signatures TEXT NOT NULL, published_at TEXT, replacement TEXT, entry TEXT,
+    ${DOCUMENT_COLUMN_TYPES}, published_at TEXT, replacement TEXT, entry TEXT,
     UNIQUE (group_name, kind_folded));
   CREATE INDEX indexed_kind ON indexed (kind_folded);
   CREATE TABLE catalog_function (
@@ -50,8 +49,11 @@ const TABLES = `
   CREATE VIEW release AS SELECT id AS function_id, release, published_at,
     CASE WHEN replacement IS NOT NULL THEN json_object('replacement', json(replacement)) END AS deprecated FROM indexed;
   CREATE VIEW snapshot AS SELECT name AS catalog, serial FROM catalog;
-  CREATE VIEW event AS SELECT event AS sequence, NULL AS type, NULL AS group_name, NULL AS kind FROM progress;
-  PRAGMA user_version = ${INDEX_VERSION};`;
+  CREATE VIEW event AS SELECT event AS sequence, NULL AS type, NULL AS group_name, NULL AS kind FROM progress;`;
+
+/** A file of another version, or with other tables, is built again. A positive 32-bit number, as SQLite stores it. */
+const INDEX_VERSION =
+  createHash('sha256').update(`${CONTENT_VERSION} ${TABLES}`).digest().readUInt32BE() & 0x7fff_ffff;
 
 /** Page cache in kibibytes. */
 const CACHE_KIBIBYTES = 8_192;
@@ -108,6 +110,7 @@ function open(file: string): IndexFile {
 function prepareTables(client: BetterSqlite3.Database): void {
   if (client.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
     client.exec(TABLES);
+    client.pragma(`user_version = ${INDEX_VERSION}`);
     return;
   }
   const version = client.pragma('user_version', { simple: true });

@@ -1,5 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { text, type Work } from '../../sql/statement.js';
+import { DOCUMENT_FIELDS } from '../document-rows.js';
 import { removeText, writeText } from '../rows.js';
 import { MAX_REMEMBERED_CHANGES, recordChange } from '../upstream-rows.js';
 import {
@@ -13,44 +14,22 @@ import {
 /** Rows of the file of a search index. */
 
 type Columns = keyof IndexRow;
-const COLUMNS: readonly Columns[] = [
-  'kind',
-  'description',
-  'publisher',
-  'release',
-  'versions',
-  'tags',
-  'runtimes',
-  'licenses',
-  'network',
-  'storage',
-  'pinned',
-  'images',
-  'yanked',
-  'deprecated',
-  'signatures',
-  'publishedAt',
-  'replacement',
-  'entry',
-];
+const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'publishedAt', 'replacement', 'entry'];
 /** Columns that the full-text document has. */
 const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher'];
 
 const selectRow = text<IndexRow & { id: number }>(
-  `SELECT id, kind, description, publisher, release, versions, tags, runtimes, licenses, network, storage, pinned,
-     images, yanked, deprecated, signatures, published_at AS publishedAt, replacement, entry
+  `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, published_at AS publishedAt, replacement, entry
    FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded`,
 );
 const selectEntry = text<{ entry: Digest | null }>(
   'SELECT entry FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded',
 );
 const put = text(
-  `INSERT OR REPLACE INTO indexed (id, group_name, kind_folded, kind, description, publisher, release, versions, tags,
-     runtimes, licenses, network, storage, pinned, images, yanked, deprecated, signatures, published_at, replacement,
-     entry)
-   VALUES (:id, :group, :kindFolded, :kind, :description, :publisher, :release, :versions, :tags,
-     :runtimes, :licenses, :network, :storage, :pinned, :images, :yanked, :deprecated, :signatures, :publishedAt,
-     :replacement, :entry)`,
+  `INSERT OR REPLACE INTO indexed (id, group_name, kind_folded, kind, ${DOCUMENT_FIELDS.join(', ')},
+     published_at, replacement, entry)
+   VALUES (:id, :group, :kindFolded, :kind, ${DOCUMENT_FIELDS.map((field) => `:${field}`).join(', ')},
+     :publishedAt, :replacement, :entry)`,
 );
 const remove = text('DELETE FROM indexed WHERE id = :id');
 // The query of `newId` would read all rows of the views here if no function comes from an upstream catalog.

@@ -2,8 +2,8 @@ import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { inList, text, type Work } from '../../sql/statement.js';
+import { DOCUMENT_FIELDS, type DocumentRow, encodeEntry, withNumericFlags } from '../document-rows.js';
 import { IN_NEWEST_SNAPSHOT } from '../rows.js';
-import { upstreamColumns } from '../upstream-rows.js';
 
 /** What the registry says of names now: reads of its database, whichever it is. */
 
@@ -15,13 +15,8 @@ export interface FoldedName {
 }
 
 /** What search displays of a function. */
-export interface IndexRow extends ReturnType<typeof upstreamColumns> {
-  /** Null for a function that only upstream catalogs have. */
-  release: string | null;
-  yanked: number;
-  deprecated: number;
-  /** JSON. */
-  signatures: string;
+export interface IndexRow extends DocumentRow {
+  kind: string;
   publishedAt: string | null;
   /** JSON. */
   replacement: string | null;
@@ -61,9 +56,7 @@ type FunctionRow = Omit<IndexRow, 'entry' | 'replacement'> & FoldedName & { depr
 const selectFunctions = text<FunctionRow>(
   wantedNames(
     (wanted) => `SELECT function.group_name AS "group", function.kind_folded AS "kindFolded", function.kind,
-       function.description, function.publisher, function.release, function.versions, function.tags, function.runtimes,
-       function.licenses, function.network, function.storage, function.pinned, function.images, function.yanked,
-       function.deprecated, function.signatures, release.published_at AS "publishedAt",
+       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.published_at AS "publishedAt",
        release.deprecated AS deprecation
      FROM ${wanted}
      JOIN function ON function.group_name = wanted.value ->> 0 AND function.kind_folded = wanted.value ->> 1
@@ -130,8 +123,10 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, IndexRow>> {
   for (let at = 0; at < digests.length; at += ENTRIES_AT_A_TIME) {
     const some = JSON.stringify(digests.slice(at, at + ENTRIES_AT_A_TIME));
     for (const { digest, json } of yield* selectEntries.all({ digests: some })) {
+      const document = upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
       rows.set(digest, {
-        ...upstreamColumns(upstreamSearchDocument(JSON.parse(json) as FunctionDefinition)),
+        ...encodeEntry(document),
+        kind: document.kind,
         release: null,
         yanked: 0,
         deprecated: 0,
@@ -149,12 +144,7 @@ function ofRegistry({ group: _, kindFolded: __, deprecation, ...row }: FunctionR
   const replacement =
     deprecation === null ? undefined : (JSON.parse(deprecation) as { replacement?: unknown }).replacement;
   return {
-    ...row,
-    network: Number(row.network),
-    storage: Number(row.storage),
-    pinned: Number(row.pinned),
-    yanked: Number(row.yanked),
-    deprecated: Number(row.deprecated),
+    ...withNumericFlags(row),
     replacement: replacement === undefined ? null : JSON.stringify(replacement),
     entry: null,
   };
