@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fillPath } from '@krmhub/api/paths';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataPaths } from '../../store/data-folder.js';
 import { Database } from '../../store/sqlite/driver.js';
 import { openTestRegistry } from '../../testing/test-registry.js';
@@ -35,7 +35,7 @@ metadata: {name: ours}
 spec: {sources: [{name: theirs, catalog: {url: 'file:theirs.yaml'}}, {name: gone, catalog: {url: 'file:gone.yaml'}}]}
 `,
   );
-  await call('POST', fillPath('cut', { name: 'ours' }));
+  await vi.waitFor(() => call('POST', fillPath('cut', { name: 'ours' })), { timeout: 60_000 });
   // A former entry is stored for a while.
   await writeFile(path.join(sources, 'theirs.yaml'), catalogText({ One: 'first' }));
   await call('POST', fillPath('refreshSource', { name: 'ours', source: 'theirs' }));
