@@ -7,6 +7,7 @@ import {
   type Severity,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
 
 /** Limits on publishing, with their units. */
 export const PUBLISH_LIMITS = {
@@ -20,63 +21,48 @@ export const PUBLISH_LIMITS = {
 
 /** The codes of publish errors, in addition to lint. */
 export const PUBLISH_CODES = {
-  'publish/release': {
-    severity: 'error',
-    summary: 'The release is not a SemVer version without build metadata.',
-    fix: 'Use a release such as `1.2.3`, `v1.2`, or `1.3.0-rc.1`.',
-  },
-  'publish/size': {
-    severity: 'error',
-    summary: 'The definition is larger than the limit.',
-    fix: 'Shorten the descriptions and examples in the schema, or move them to the `usage` document.',
-  },
-  'publish/media-type': {
-    severity: 'error',
-    summary: 'The media type is JSON, but the bytes are not valid JSON.',
-    fix: 'Send the definition as `application/yaml`, or as valid JSON.',
-  },
-  'publish/one-definition': {
-    severity: 'error',
-    summary: 'The file does not contain exactly one KRMFunctionDefinition.',
-    fix: 'Publish one definition per release. `krmhub publish` splits a catalog into its definitions.',
-  },
-  'publish/name-mismatch': {
-    severity: 'error',
-    summary: 'The group or kind of the definition differs from the group or kind in the request.',
-    fix: 'Publish to the group and kind of the definition, or correct the definition.',
-  },
-  'publish/kind-case': {
-    severity: 'error',
-    summary: 'The group has a function with a kind that differs only in case.',
-    fix: 'Use the case of the existing kind, or another kind.',
-  },
-  'publish/entry-size': {
-    severity: 'error',
-    summary: 'The catalog entry of the definition would be larger than the limit.',
-    fix: 'Reduce the nesting of the schema, and shorten long lists in it.',
-  },
-  'publish/readme-size': {
-    severity: 'error',
-    summary: 'The README is larger than the limit.',
-    fix: 'Shorten the README. Link to long sections instead.',
-  },
-  'publish/readme-encoding': {
-    severity: 'error',
-    summary: 'The README is not UTF-8.',
-    fix: 'Save the README as UTF-8 text.',
-  },
-  'publish/breaking': {
-    severity: 'error',
-    summary:
-      'Files for the previous release are rejected, or their meaning changes. This is a warning in an alpha API version, or if you allow breaking changes.',
-    fix: 'Keep this API version and add a new one with the change, or publish with `--allow-breaking`.',
-  },
-  'publish/review': {
-    severity: 'warning',
-    summary: 'The permissions of the function or the meaning of files may differ from the previous release.',
-    fix: 'Check that you want the change, and announce it to users.',
-  },
-} as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; fix: string }>;
+  'publish/release': error(
+    'The release is not a SemVer version without build metadata.',
+    'Use a release such as `1.2.3`, `v1.2`, or `1.3.0-rc.1`.',
+  ),
+  'publish/size': error(
+    'The definition is larger than the limit.',
+    'Shorten the descriptions and examples in the schema, or move them to the `usage` document.',
+  ),
+  'publish/media-type': error(
+    'The media type is JSON, but the bytes are not valid JSON.',
+    'Send the definition as `application/yaml`, or as valid JSON.',
+  ),
+  'publish/one-definition': error(
+    'The file does not contain exactly one KRMFunctionDefinition.',
+    'Publish one definition per release. `krmhub publish` splits a catalog into its definitions.',
+  ),
+  'publish/name-mismatch': error(
+    'The group or kind of the definition differs from the group or kind in the request.',
+    'Publish to the group and kind of the definition, or correct the definition.',
+  ),
+  'publish/kind-case': error(
+    'The group has a function with a kind that differs only in case.',
+    'Use the case of the existing kind, or another kind.',
+  ),
+  'publish/entry-size': error(
+    'The catalog entry of the definition would be larger than the limit.',
+    'Reduce the nesting of the schema, and shorten long lists in it.',
+  ),
+  'publish/readme-size': error(
+    'The README is larger than the limit.',
+    'Shorten the README. Link to long sections instead.',
+  ),
+  'publish/readme-encoding': error('The README is not UTF-8.', 'Save the README as UTF-8 text.'),
+  'publish/breaking': error(
+    'Files for the previous release are rejected, or their meaning changes. This is a warning in an alpha API version, or if you allow breaking changes.',
+    'Keep this API version and add a new one with the change, or publish with `--allow-breaking`.',
+  ),
+  'publish/review': warning(
+    'The permissions of the function or the meaning of files may differ from the previous release.',
+    'Check that you want the change, and announce it to users.',
+  ),
+} as const satisfies Record<`publish/${string}`, CodeEntry>;
 
 export type PublishCode = keyof typeof PUBLISH_CODES;
 

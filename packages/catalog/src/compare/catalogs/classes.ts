@@ -24,94 +24,59 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
   quiet: { label: 'quiet', meaning: 'No action is required.' },
 };
 
+const breaking = (summary: string) => ({ weight: 'breaking', summary }) as const;
+const review = (summary: string) => ({ weight: 'review', summary }) as const;
+const quiet = (summary: string) => ({ weight: 'quiet', summary }) as const;
+
 /**
  * The classes of changes between two catalogs, in report order. docs/compatibility.md is generated from this table.
  */
 export const CATALOG_CHANGE_CLASSES = {
-  'function-removed': { weight: 'breaking', summary: 'A function is no longer in the catalog.' },
-  'function-added': { weight: 'quiet', summary: 'A function is added to the catalog.' },
-  'version-removed': { weight: 'breaking', summary: 'An API version of a function is removed.' },
-  'alpha-version-removed': { weight: 'review', summary: 'An alpha API version of a function is removed.' },
-  'version-added': { weight: 'quiet', summary: 'An API version of a function is added.' },
+  'function-removed': breaking('A function is no longer in the catalog.'),
+  'function-added': quiet('A function is added to the catalog.'),
+  'version-removed': breaking('An API version of a function is removed.'),
+  'alpha-version-removed': review('An alpha API version of a function is removed.'),
+  'version-added': quiet('An API version of a function is added.'),
 
-  'schema-breaking': {
-    weight: 'breaking',
-    summary:
-      'The schema or the accepted functionConfig changed: existing files are rejected, or their meaning changes.',
-  },
-  'schema-review': {
-    weight: 'review',
-    summary: 'The schema changed: the meaning of existing files may differ.',
-  },
-  'schema-compatible': {
-    weight: 'quiet',
-    summary: 'The schema changed: existing files stay valid and keep their meaning.',
-  },
-  'idempotent-removed': {
-    weight: 'review',
-    summary: 'The function is no longer idempotent.',
-  },
-  'idempotent-added': { weight: 'quiet', summary: 'The function is now idempotent.' },
+  'schema-breaking': breaking(
+    'The schema or the accepted functionConfig changed: existing files are rejected, or their meaning changes.',
+  ),
+  'schema-review': review('The schema changed: the meaning of existing files may differ.'),
+  'schema-compatible': quiet('The schema changed: existing files stay valid and keep their meaning.'),
+  'idempotent-removed': review('The function is no longer idempotent.'),
+  'idempotent-added': quiet('The function is now idempotent.'),
 
-  upgraded: {
-    weight: 'quiet',
-    summary: 'The release is higher. If it is unknown, the image tag or the version in the URL is higher.',
-  },
-  downgraded: {
-    weight: 'review',
-    summary: 'The release is lower. If it is unknown, the image tag or the version in the URL is lower.',
-  },
-  'release-changed': {
-    weight: 'review',
-    summary: 'The release, image tag, or URL changed. The order is unknown.',
-  },
-  rebuilt: {
-    weight: 'quiet',
-    summary: 'Only the digest changed: the image repository and tag, or the executable URL, are the same.',
-  },
-  'digest-removed': {
-    weight: 'review',
-    summary: 'The image, executable, or script is no longer pinned by digest.',
-  },
-  'digest-added': {
-    weight: 'quiet',
-    summary: 'The image, executable, or script is now pinned by digest.',
-  },
+  upgraded: quiet(
+    'The release is higher. If it is unknown, the image tag or the version in the URL is higher.',
+  ),
+  downgraded: review(
+    'The release is lower. If it is unknown, the image tag or the version in the URL is lower.',
+  ),
+  'release-changed': review('The release, image tag, or URL changed. The order is unknown.'),
+  rebuilt: quiet(
+    'Only the digest changed: the image repository and tag, or the executable URL, are the same.',
+  ),
+  'digest-removed': review('The image, executable, or script is no longer pinned by digest.'),
+  'digest-added': quiet('The image, executable, or script is now pinned by digest.'),
 
-  'network-needed': { weight: 'review', summary: 'The container now requires network access.' },
-  'network-dropped': { weight: 'quiet', summary: 'The container no longer requires network access.' },
-  'storage-needed': {
-    weight: 'review',
-    summary: 'The container now requires mounted storage.',
-  },
-  'storage-dropped': { weight: 'quiet', summary: 'The container no longer requires mounted storage.' },
-  'registry-changed': {
-    weight: 'review',
-    summary: 'The image has another registry or repository, or the executable or script has another host.',
-  },
-  'runtime-changed': {
-    weight: 'review',
-    summary: 'A runtime (container, exec, starlark) is added or removed.',
-  },
-  'platform-removed': { weight: 'review', summary: 'The executable for a platform is removed.' },
-  'platform-added': { weight: 'quiet', summary: 'An executable for another platform is added.' },
+  'network-needed': review('The container now requires network access.'),
+  'network-dropped': quiet('The container no longer requires network access.'),
+  'storage-needed': review('The container now requires mounted storage.'),
+  'storage-dropped': quiet('The container no longer requires mounted storage.'),
+  'registry-changed': review(
+    'The image has another registry or repository, or the executable or script has another host.',
+  ),
+  'runtime-changed': review('A runtime (container, exec, starlark) is added or removed.'),
+  'platform-removed': review('The executable for a platform is removed.'),
+  'platform-added': quiet('An executable for another platform is added.'),
 
-  'signer-changed': { weight: 'review', summary: 'The signer changed.' },
-  'signature-removed': {
-    weight: 'review',
-    summary: 'The signature by a trusted signer of the recipe is removed.',
-  },
-  'signature-added': {
-    weight: 'quiet',
-    summary: 'A signature by a trusted signer of the recipe is added.',
-  },
-  'source-changed': { weight: 'review', summary: 'Another source of the recipe now provides the function.' },
-  'publisher-changed': { weight: 'review', summary: 'The publisher changed.' },
-  'license-changed': { weight: 'review', summary: 'The license changed.' },
-  'texts-changed': {
-    weight: 'quiet',
-    summary: 'Descriptions, tags, maintainers, or document URLs changed.',
-  },
+  'signer-changed': review('The signer changed.'),
+  'signature-removed': review('The signature by a trusted signer of the recipe is removed.'),
+  'signature-added': quiet('A signature by a trusted signer of the recipe is added.'),
+  'source-changed': review('Another source of the recipe now provides the function.'),
+  'publisher-changed': review('The publisher changed.'),
+  'license-changed': review('The license changed.'),
+  'texts-changed': quiet('Descriptions, tags, maintainers, or document URLs changed.'),
 } as const satisfies Record<string, { weight: CatalogChangeImpact; summary: string }>;
 
 export type CatalogChangeClass = keyof typeof CATALOG_CHANGE_CLASSES;
