@@ -42,6 +42,7 @@ describe('matches', () => {
     ['\\p{Greek}', 'a\xce\xb1', ['\xce\xb1']],
     ['\\P{Lu}+', 'Abc', ['bc']],
     ['[\\p{greek}]\\\\pa', '\xce\xb1\\pa', ['\xce\xb1\\pa']],
+    ['[\\\\pa]+', '\\pa', ['\\pa']],
     ['.', '\xc3\xa9', ['\xc3\xa9']],
     ['\\x41\\x{42}\\103\\.', 'ABC.', ['ABC.']],
     ['\\Qa.b\\E+', 'a.bbb', ['a.bbb']],

@@ -95,7 +95,10 @@ export class Pattern {
 /** Matches quoted text, a class in brackets, an escape, and the start of a group that captures. */
 const TOKEN =
   /\\Q.*?(?:\\E|$)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\[pP]\{?\^?[a-z]|\\.|\((?:\?P?<(\w+)>|(?!\?))/gsu;
-const LOWERCASE_PROPERTY = /(?<=\\[pP]\{?\^?)[a-z]/g;
+/** Matches an escape: that of a Unicode property, with the first letter of its name, or another. */
+const PROPERTY = /(\\[pP]\{?\^?)([a-z])|\\./gs;
+const capitalized = (whole: string, start?: string, letter = '') =>
+  start === undefined ? whole : `${start}${letter.toUpperCase()}`;
 
 function compile(source: string, step: StepCounter): { program: Program; groupNames: string[] } {
   if (/[\udc80-\udcff]/u.test(source)) throw new PatternError('invalid UTF-8', source);
@@ -105,9 +108,7 @@ function compile(source: string, step: StepCounter): { program: Program; groupNa
   const plain = source.replace(TOKEN, (token: string, name?: string) => {
     if (token.startsWith('(')) groupNames.push(name ?? '');
     if (name !== undefined) return '(';
-    return /^\\Q|^\\\\/.test(token)
-      ? token
-      : token.replace(LOWERCASE_PROPERTY, (letter) => letter.toUpperCase());
+    return token.startsWith('\\Q') ? token : token.replace(PROPERTY, capitalized);
   });
   step(countInstructions(plain) * COMPILING_STEPS);
   const { RE2JS, RE2JSSyntaxException } = loadRe2();

@@ -30,14 +30,11 @@ export function failedIn(name: string, error: unknown): unknown {
   return error;
 }
 
-/** A built-in function: `len`. */
-export class Builtin extends HeapValue {
-  constructor(
-    readonly name: string,
-    readonly body: BuiltinBody,
-  ) {
-    super();
-  }
+/** Code of this package that scripts call by a name. */
+abstract class BuiltinValue extends HeapValue {
+  abstract readonly name: string;
+
+  protected abstract run(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value;
 
   override get typeName(): string {
     return 'builtin_function_or_method';
@@ -47,13 +44,9 @@ export class Builtin extends HeapValue {
     return this;
   }
 
-  override writeRepr(writer: ReprWriter): void {
-    writer.write(`<built-in function ${this.name}>`);
-  }
-
   override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
     try {
-      return this.body(thread, args, kwargs);
+      return this.run(thread, args, kwargs);
     } catch (error) {
       throw failedIn(this.name, error);
     }
@@ -64,8 +57,26 @@ export class Builtin extends HeapValue {
   }
 }
 
+/** A built-in function: `len`. */
+export class Builtin extends BuiltinValue {
+  constructor(
+    readonly name: string,
+    readonly body: BuiltinBody,
+  ) {
+    super();
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write(`<built-in function ${this.name}>`);
+  }
+
+  protected override run(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+    return this.body(thread, args, kwargs);
+  }
+}
+
 /** A method bound to its receiver: `x.append`. */
-export class BoundMethod extends HeapValue {
+export class BoundMethod extends BuiltinValue {
   constructor(
     readonly name: string,
     readonly receiver: Value,
@@ -74,28 +85,12 @@ export class BoundMethod extends HeapValue {
     super();
   }
 
-  override get typeName(): string {
-    return 'builtin_function_or_method';
-  }
-
-  override hashKey(): Key {
-    return this;
-  }
-
   override writeRepr(writer: ReprWriter): void {
     writer.write(`<built-in method ${this.name} of ${typeName(this.receiver)} value>`);
   }
 
-  override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-    try {
-      return this.body(thread, this.receiver, args, kwargs);
-    } catch (error) {
-      throw failedIn(this.name, error);
-    }
-  }
-
-  override get callable(): boolean {
-    return true;
+  protected override run(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+    return this.body(thread, this.receiver, args, kwargs);
   }
 
   override freezeInto(queue: Value[]): void {

@@ -1,15 +1,13 @@
 import { equals } from './equality.js';
 import { EvaluationError } from './evaluation-error.js';
 import { FirstKey } from './first-key.js';
+import { HashTable } from './hash-table.js';
 import { valueKey } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** A dict in insertion order. Keys are compared by value: `1` and `1.0` are the same key. */
-export class Dict extends HeapValue {
-  frozen = false;
-  /** Iterations that run now; the dict cannot be changed meanwhile. */
-  iterators = 0;
+export class Dict extends HashTable {
   readonly #values = new Map<Key, Value>();
   /** The keys as inserted, where they are not their own map key: floats, tuples, bytes. */
   #originals: Map<Key, Value> | undefined;
@@ -19,7 +17,7 @@ export class Dict extends HeapValue {
     return 'dict';
   }
 
-  get size(): number {
+  override get size(): number {
     return this.#values.size;
   }
 
@@ -66,12 +64,6 @@ export class Dict extends HeapValue {
     return found === undefined ? undefined : (this.#originals?.get(found.key) ?? found.key);
   }
 
-  /** Throws if the dict is frozen or iterated; `verb` is for the message: `insert into`. */
-  checkMutable(verb: string): void {
-    if (this.frozen) throw new EvaluationError(`cannot ${verb} frozen hash table`);
-    if (this.iterators > 0) throw new EvaluationError(`cannot ${verb} hash table during iteration`);
-  }
-
   /** Returns the keys as inserted. */
   keys(): Value[] {
     const keys = [...this.#values.keys()];
@@ -89,20 +81,8 @@ export class Dict extends HeapValue {
     for (const [mapKey, value] of this.#values) visit(this.#originals?.get(mapKey) ?? mapKey, value);
   }
 
-  override truth(): boolean {
-    return this.#values.size > 0;
-  }
-
-  override length(): number {
-    return this.#values.size;
-  }
-
   override elements(): readonly Value[] {
     return this.keys();
-  }
-
-  override countIterators(change: 1 | -1): void {
-    this.iterators += change;
   }
 
   /** A value that is not hashable is never a key. */

@@ -1,14 +1,11 @@
-import { EvaluationError } from './evaluation-error.js';
 import { FirstKey } from './first-key.js';
+import { HashTable } from './hash-table.js';
 import { valueKey } from './key.js';
 import type { Thread } from './thread.js';
 import { type ComparisonOperator, HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** A set in insertion order. */
-export class StarlarkSet extends HeapValue {
-  frozen = false;
-  /** Iterations that run now; the set cannot be changed meanwhile. */
-  iterators = 0;
+export class StarlarkSet extends HashTable {
   /** The elements as inserted, by map key. */
   readonly #items = new Map<Key, Value>();
   #first: FirstKey<Key> | undefined;
@@ -24,7 +21,7 @@ export class StarlarkSet extends HeapValue {
     return 'set';
   }
 
-  get size(): number {
+  override get size(): number {
     return this.#items.size;
   }
 
@@ -57,12 +54,6 @@ export class StarlarkSet extends HeapValue {
     return found === undefined ? undefined : this.#items.get(found.key);
   }
 
-  /** Throws if the set is frozen or iterated; `verb` is for the message: `insert into`. */
-  checkMutable(verb: string): void {
-    if (this.frozen) throw new EvaluationError(`cannot ${verb} frozen hash table`);
-    if (this.iterators > 0) throw new EvaluationError(`cannot ${verb} hash table during iteration`);
-  }
-
   /** Returns the elements as inserted. */
   items(): Value[] {
     return [...this.#items.values()];
@@ -75,20 +66,8 @@ export class StarlarkSet extends HeapValue {
     return true;
   }
 
-  override truth(): boolean {
-    return this.#items.size > 0;
-  }
-
-  override length(): number {
-    return this.#items.size;
-  }
-
   override elements(): readonly Value[] {
     return this.items();
-  }
-
-  override countIterators(change: 1 | -1): void {
-    this.iterators += change;
   }
 
   override contains(element: Value, thread: Thread | undefined): boolean {
