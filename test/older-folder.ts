@@ -8,6 +8,10 @@ import { openTestRegistry, type TestRegistry } from '../apps/registry/src/testin
 
 /** When the migration to segments was written; see migrations/sqlite/meta/_journal.json. */
 const SEGMENTS_MIGRATION = 1_768_867_200_000;
+/** Undoes the migration `0027_renditions` in SQLite. */
+export const OLD_NAMES = `ALTER TABLE rendition RENAME TO form; DROP INDEX rendition_blob;
+  CREATE INDEX form_blob ON form (blob); ALTER TABLE profile_rendition RENAME TO profile_form;
+  ALTER TABLE unused_entry RENAME TO loose_entry;`;
 const CODINGS = ['identity', 'gzip', 'br'];
 /** Snapshots whose documents the version before stored as files. */
 const STORED = 3;
@@ -46,6 +50,7 @@ export async function makeOlderFolder(folder: string, snapshots: number): Promis
   writeFileSync(dataPaths(folder).adminToken, 'unused\n');
 
   const client = new Database(dataPaths(folder).database);
+  client.exec(OLD_NAMES);
   client.exec('ALTER TABLE snapshot DROP COLUMN documents; DROP TABLE catalog_segment; DROP TABLE segment');
   const rows = client
     .prepare<[], { digest: Digest; bytes: Buffer }>('SELECT digest, bytes FROM release_file')

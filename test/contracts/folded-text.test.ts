@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { OLD_NAMES } from '../older-folder.js';
 import { changeOf } from './sample-records.js';
 
 it('folds the text of functions that were stored before', async () => {
@@ -23,6 +24,7 @@ it('folds the text of functions that were stored before', async () => {
     INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher)
     VALUES (1, 'Resize', 'a ﬁt', 'Setzt die Größe.', 'example.com', 'Straßenamt'),
       (2, 'set node labels', '', 'Plain.', 'example.com', 'Example Co');
+    ${OLD_NAMES}
     DROP TABLE takedown_pin; DROP TABLE release_pin;
     ALTER TABLE takedown DROP COLUMN scripts;
     DELETE FROM __drizzle_migrations WHERE created_at >= 1769299200000`);

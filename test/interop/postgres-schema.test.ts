@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { runtimePins } from '@krmhub/catalog';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/postgres', import.meta.url));
 
 /**
  * Tables of SQLite's full-text search, whose index is a file in each data folder, those that list migrations, and those
@@ -23,7 +28,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 8 },
+      { migrations: 9 },
     ]);
   });
 
@@ -74,8 +79,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
          VALUES (${at}, 1, '${at}.0.0', '', 1, '', '[]', '[]', '', '[]', '[]', '', '', '${JSON.stringify(definition)}')`,
       );
     }
-    const file = new URL('../../migrations/postgres/0007_runtime_pins.sql', import.meta.url);
-    const migration = readFileSync(file, 'utf8');
+    const migration = readFileSync(path.join(MIGRATIONS, '0007_runtime_pins.sql'), 'utf8');
     await query(url, migration.slice(migration.indexOf('INSERT INTO')));
     const rows = await query<{ release: string; pin: string }>(url, 'SELECT release, pin FROM release_pin');
     for (const [at, definition] of definitions.entries()) {
@@ -91,7 +95,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 9 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 10 migrations are unknown',
     });
     const foreign = await server.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');
@@ -102,6 +106,29 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     expect(await query(foreign, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([
       { tablename: 'event' },
     ]);
+  });
+
+  it('wait for processes of an older version that cannot read the tables any more', async () => {
+    const url = await server.createDatabase();
+    const older = readMigrationFiles({ migrationsFolder: MIGRATIONS }).slice(0, 8);
+    await query(url, 'CREATE TABLE migration (hash text PRIMARY KEY, applied_at timestamptz NOT NULL)');
+    for (const { sql, hash } of older) {
+      await query(url, sql.join(''));
+      await query(url, `INSERT INTO migration VALUES ('${hash}', now())`);
+    }
+    const join = `INSERT INTO process VALUES ('older', clock_timestamp(), clock_timestamp() + interval '1 hour', true, 0)`;
+    await query(url, join);
+    const times = { renew: 20, lost: 200, drain: 1_000 };
+    await expect(migratePostgres(url, { times })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database is used by a process of an older version of krmhub',
+    });
+    expect(await query(url, 'SELECT hash FROM migration')).toHaveLength(older.length);
+    const migrated = migratePostgres(url);
+    await query(url, `UPDATE process SET seen_at = clock_timestamp() - interval '1 hour'`);
+    expect(await migrated).toBeGreaterThan(0);
+    // It returns.
+    await expect(query(url, join)).rejects.toThrow('"tables_version"');
   });
 
   it('refuse an encoding that cannot have all text', async () => {

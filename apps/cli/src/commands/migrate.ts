@@ -12,7 +12,8 @@ export function registerMigrate(program: Command, io: Io): void {
       `
 Use it to see before the start of a new version whether its migrations succeed,
 and how long they take. Stop a registry with SQLite first. Processes that use
-PostgreSQL can keep serving. Older versions do not start on the database then.
+PostgreSQL can keep serving, unless the command says that they must be stopped.
+Older versions do not start on the database then.
 
 Examples:
   krmhub migrate

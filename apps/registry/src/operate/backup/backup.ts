@@ -139,7 +139,7 @@ function namedFiles(file: string): Promise<NamedFiles> {
       // A single file can be read on a read-only disk.
       copy.pragma('journal_mode = DELETE');
       clearSqliteMark(copy);
-      copy.exec('DELETE FROM form; DELETE FROM profile_form');
+      copy.exec('DELETE FROM rendition; DELETE FROM profile_rendition');
       const digests = (part: keyof NamedFiles) =>
         copy.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all();
       return { blobs: digests('blobs'), artifacts: digests('artifacts'), copies: digests('copies') };

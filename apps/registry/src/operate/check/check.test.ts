@@ -381,7 +381,7 @@ describe('finds damage', () => {
         const [digest, file] = ['ee'.repeat(32), 'cd'.repeat(32)];
         await mkdir(path.join(folder, 'forms/sha256/cd'), { recursive: true });
         await writeFile(path.join(folder, 'forms/sha256/cd', file), 'other');
-        sql(`INSERT INTO form VALUES ('sha256:${digest}', 'identity', 'sha256:${file}')`);
+        sql(`INSERT INTO rendition VALUES ('sha256:${digest}', 'identity', 'sha256:${file}')`);
       },
       /^forms: profile sha256:\w+ \(\w+\): its stored bytes/,
     ],
@@ -471,7 +471,7 @@ describe('unused files', () => {
       await writeFile(file, '12345');
       await utimes(file, old, old);
     }
-    sql(`INSERT INTO form VALUES ('sha256:${'e'.repeat(64)}', 'br', 'sha256:${'f'.repeat(64)}')`);
+    sql(`INSERT INTO rendition VALUES ('sha256:${'e'.repeat(64)}', 'br', 'sha256:${'f'.repeat(64)}')`);
     sql(`INSERT INTO release_file (digest, bytes) VALUES ('sha256:${'e'.repeat(64)}', x'0300')`);
     const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);

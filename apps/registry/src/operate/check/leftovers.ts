@@ -17,7 +17,7 @@ export const checkLeftovers: Check = async function* (input) {
   const ofRelease = named(
     'SELECT 1 FROM release WHERE digest = :digest UNION ALL SELECT 1 FROM release WHERE readme = :digest',
   );
-  const ofProfile = named('SELECT 1 FROM form WHERE blob = :digest');
+  const ofProfile = named('SELECT 1 FROM rendition WHERE blob = :digest');
   yield* reclaimable(input, 'blobs', 'published files that no release uses', unnamed(blobs, ofRelease));
   yield* unusedRows(input);
   yield* reclaimable(input, 'forms', 'profiles that no row uses', unnamed(profiles, ofProfile));
@@ -58,8 +58,8 @@ async function* unusedRows({ client }: CheckInput) {
 }
 
 const ofNoSnapshot = text<{ digest: string; blob: string }>(
-  `SELECT digest, blob FROM form WHERE digest NOT IN (
-     SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+  `SELECT digest, blob FROM rendition WHERE digest NOT IN (
+     SELECT digest FROM profile_rendition UNION ALL SELECT report FROM profile_rendition)`,
 );
 
 async function* unusedProfiles(input: CheckInput) {

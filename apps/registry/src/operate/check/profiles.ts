@@ -19,7 +19,7 @@ interface StoredRow {
 
 /** Checks that stored profiles match their digests. A missing one is only noted, because it is written again. */
 export const checkProfiles: Check = async function* (input) {
-  const rows = input.client.prepare<[], StoredRow>('SELECT digest, coding, blob FROM form').all();
+  const rows = input.client.prepare<[], StoredRow>('SELECT digest, coding, blob FROM rendition').all();
   const missing: Digest[] = [];
   for (const row of rows) {
     const state = await blobState(input, row);
@@ -47,7 +47,7 @@ export const checkProfiles: Check = async function* (input) {
   }
 };
 
-const profileWith = text('SELECT 1 AS found FROM form WHERE blob = :blob LIMIT 1');
+const profileWith = text('SELECT 1 AS found FROM rendition WHERE blob = :blob LIMIT 1');
 
 async function blobState(
   { profiles }: CheckInput,

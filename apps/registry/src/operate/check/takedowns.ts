@@ -45,16 +45,16 @@ export const checkTakedowns: Check = async function* ({ client, blobs, read, now
     }
   }
   if (rows.some(({ finished }) => finished === 0)) return;
-  const forms = client
+  const renditions = client
     .prepare<[], Digest>(
-      `SELECT DISTINCT profile_form.digest FROM profile_form JOIN snapshot ON snapshot.digest = profile_form.snapshot
-       WHERE withdrawn IS NOT NULL AND profile_form.snapshot NOT IN (
+      `SELECT DISTINCT profile_rendition.digest FROM profile_rendition JOIN snapshot ON snapshot.digest = profile_rendition.snapshot
+       WHERE withdrawn IS NOT NULL AND profile_rendition.snapshot NOT IN (
          SELECT digest FROM snapshot WHERE withdrawn IS NULL)`,
     )
     .pluck()
     .all();
-  for (const form of forms)
-    yield damage(`profile ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
+  for (const digest of renditions)
+    yield damage(`profile ${digest}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
 };
 
 const releaseWith = text('SELECT 1 AS found FROM release WHERE digest = :digest OR readme = :digest LIMIT 1');

@@ -49,7 +49,9 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 ].map(copiedTable);
 
 /** Rows of the files in the folder of profiles. A registry writes both again on request. */
-export const PROFILE_TABLES: readonly CopiedTable[] = [schema.profileBlobs, schema.profiles].map(copiedTable);
+export const PROFILE_TABLES: readonly CopiedTable[] = [schema.renditions, schema.profileRenditions].map(
+  copiedTable,
+);
 
 const SEARCH = 'search: the copy has its own, made from the functions and catalogs';
 const SESSION = 'sessions of the operator pages: operators sign in to the copy';

@@ -1,23 +1,33 @@
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
 import { postgresMark, refuseMoved } from '../copy/move-mark.js';
 import { translatePostgresError } from './errors.js';
+import { numbered } from './numbered.js';
 import { writerConfig } from './pool.js';
 import { BEGIN_WRITE } from './postgres-sql.js';
+import { TIMES } from './processes/process-options.js';
+import { LOST, lateAfter, type Times } from './processes/process-table.js';
 
 /** At the root of the repository: the same relative path from dist and from src. */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/postgres', import.meta.url));
 /** The first major version that the PostgreSQL project supports, times 10,000. */
 const MIN_VERSION = 140_000;
 
+/** Milliseconds between two looks at processes of an older version. */
+const RETRY_MS = 500;
+
+type Migration = ReturnType<typeof readMigrationFiles>[number];
+
 /**
- * Applies the missing migrations in one transaction, and returns their number. Of processes that start together, one applies them, and the
- * others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this version
- * of krmhub can use, or was moved; nothing is changed then.
+ * Applies the missing migrations, each in a transaction, and returns their number: if they are interrupted, the next
+ * call continues. Of processes that start together, one applies them, and the others wait. Rejects with `unavailable` if
+ * the server cannot be reached, or the database is not one that this version of krmhub can use, or was moved, or is used
+ * by processes of an older version that could not read its tables any more; nothing is changed then.
  */
-export async function migratePostgres(url: string, { isMove = false } = {}): Promise<number> {
+export async function migratePostgres(url: string, { isMove = false, times = TIMES } = {}): Promise<number> {
   // A migration of a large table takes longer than the statements of a pool may.
   let client: pg.Client | undefined;
   try {
@@ -25,14 +35,27 @@ export async function migratePostgres(url: string, { isMove = false } = {}): Pro
     client.on('error', () => undefined);
     await client.connect();
     await refuseUnknownServer(client);
-    await client.query(BEGIN_WRITE);
-    if (!isMove) refuseMoved(await postgresMark(client));
-    await client.query(
-      'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
-    );
-    const applied = await applyMissing(client);
-    await client.query('COMMIT');
-    return applied;
+    // Processes that were killed count until they are lost.
+    const until = performance.now() + times.lost + times.renew;
+    for (let applied = 0; ; ) {
+      await client.query(BEGIN_WRITE);
+      if (!isMove) refuseMoved(await postgresMark(client));
+      await client.query(
+        'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
+      );
+      const [next] = await missingMigrations(client);
+      const older = next === undefined ? 0 : await olderProcesses(client, next, times);
+      if (older > 0) {
+        if (performance.now() > until) throw usedByOlder(older);
+        await client.query('ROLLBACK');
+        await setTimeout(RETRY_MS);
+        continue;
+      }
+      if (next !== undefined) await apply(client, next);
+      await client.query('COMMIT');
+      if (next === undefined) return applied;
+      applied += 1;
+    }
   } catch (error) {
     throw translatePostgresError(error);
   } finally {
@@ -77,16 +100,37 @@ export async function requireMigrated(client: pg.Client): Promise<void> {
   );
 }
 
-async function applyMissing(client: pg.Client): Promise<number> {
-  const missing = await missingMigrations(client);
-  for (const { sql, hash } of missing) {
-    await client.query(sql.join('')).catch(refuseForeignTables);
-    await client.query('INSERT INTO "migration" VALUES ($1, now())', [hash]);
-  }
-  return missing.length;
+async function apply(client: pg.Client, { sql, hash }: Migration): Promise<void> {
+  await client.query(sql.join('')).catch(refuseForeignTables);
+  await client.query('INSERT INTO "migration" VALUES ($1, now())', [hash]);
 }
 
-async function missingMigrations(client: pg.Client) {
+/**
+ * Returns how many processes would not understand the tables after a migration: those that run, if it raises the version
+ * of the tables, because each was started by a version that lacks it. Later, they cannot join.
+ */
+async function olderProcesses(client: pg.Client, { sql }: Migration, times: Times): Promise<number> {
+  if (!sql.some((text) => text.includes('"tables_version"'))) return 0;
+  const known = await client.query(`SELECT FROM pg_class WHERE oid = to_regclass('process')`);
+  if (known.rowCount === 0) return 0;
+  const names: string[] = [];
+  const text = numbered(`SELECT count(*) AS running FROM "process" WHERE NOT (${LOST})`, names);
+  const values: Record<string, number> = { lost: times.lost, late: lateAfter(times) };
+  const { rows } = await client.query<{ running: number }>(
+    text,
+    names.map((name) => values[name]),
+  );
+  return rows[0]!.running;
+}
+
+function usedByOlder(processes: number): KrmhubError {
+  const count = processes === 1 ? 'a process' : `${processes} processes`;
+  return new KrmhubError('unavailable', `the database is used by ${count} of an older version of krmhub`, {
+    hint: 'Nothing was changed. Stop all processes of the registry, then start this version.',
+  });
+}
+
+async function missingMigrations(client: pg.Client): Promise<Migration[]> {
   const { rows } = await client.query<{ hash: string }>('SELECT "hash" FROM "migration"');
   const applied = new Set(rows.map(({ hash }) => hash));
   const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });

@@ -116,6 +116,9 @@ describe('migrations', () => {
   it('read the runtime facts of functions that were stored before', () => {
     const { client, close } = openConnection(file);
     const added = ['network', 'storage', 'pinned', 'images'];
+    client.exec(
+      'ALTER TABLE rendition RENAME TO form; DROP INDEX rendition_blob; CREATE INDEX form_blob ON form (blob); ALTER TABLE profile_rendition RENAME TO profile_form; ALTER TABLE unused_entry RENAME TO loose_entry',
+    );
     client.exec('DROP TABLE function_text_words');
     client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');

@@ -17,6 +17,9 @@ export interface Times {
   drain: number;
 }
 
+/** A migration after which processes of older versions must not run raises it. */
+const TABLES_VERSION = 2;
+
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
 const CONNECTED_LOCK = 0x6b726d70;
 
@@ -32,7 +35,7 @@ export function lockConnection(id: string): string {
  * A process that did not renew for `lost`; or for `late`, and it is not connected. One with exclusive work relies on
  * all of `lost`, while it deletes bytes.
  */
-const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' OR
+export const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' OR
   "seen_at" < clock_timestamp() - :late * interval '1 millisecond'
   AND NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive')
   AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
@@ -46,7 +49,7 @@ const DELETE_LOST = text<never>(`DELETE FROM "process" WHERE ${LOST}`);
 const DELETE_PROCESS = text<never>('DELETE FROM "process" WHERE "id" = :id');
 const OTHER_BLOBS = text<never>('SELECT 1 FROM "process" WHERE NOT ("shared_blobs" AND :shared = 1) LIMIT 1');
 const INSERT_PROCESS = text<never>(
-  `INSERT INTO "process" VALUES (:id, clock_timestamp(), clock_timestamp(), :shared = 1, 0)`,
+  `INSERT INTO "process" VALUES (:id, clock_timestamp(), clock_timestamp(), :shared = 1, 0, ${TABLES_VERSION})`,
 );
 const INSERT_LEASE = text<{ number: number }>(
   `INSERT INTO "lease" ("name", "holder", "pauses_builds") SELECT :name, "id", :pauses = 1 FROM "process"

@@ -325,8 +325,8 @@ export const catalogFunctions = sqliteTable(
 );
 
 /** A stored coding of a profile or of its report. */
-export const profileBlobs = sqliteTable(
-  'form',
+export const renditions = sqliteTable(
+  'rendition',
   {
     /** Digest of the identity bytes. */
     digest: text('digest').$type<Digest>().notNull(),
@@ -334,12 +334,12 @@ export const profileBlobs = sqliteTable(
     /** Digest of the stored bytes. */
     blob: text('blob').$type<Digest>().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('form_blob').on(table.blob)],
+  (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('rendition_blob').on(table.blob)],
 );
 
-/** A stored profile of a snapshot. Its bytes and its report are also rows of `form`. */
-export const profiles = sqliteTable(
-  'profile_form',
+/** A stored profile of a snapshot. Its bytes and its report are also rows of `rendition`. */
+export const profileRenditions = sqliteTable(
+  'profile_rendition',
   {
     /** Digest of the snapshot's catalog.yaml. */
     snapshot: text('snapshot').$type<Digest>().notNull(),

@@ -85,7 +85,7 @@ export const upstreamEntries = sqliteTable(
 export type EntryFacts = Pick<UpstreamEntry, 'versions' | 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
 
 /** Rendered entries of deleted upstream entries. They may be unused now. */
-export const unusedEntries = sqliteTable('loose_entry', {
+export const unusedEntries = sqliteTable('unused_entry', {
   digest: text('digest').$type<Digest>().primaryKey(),
   /** UTC. */
   since: text('since').notNull(),

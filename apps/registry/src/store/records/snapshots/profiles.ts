@@ -3,7 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { ProfileStore } from '../../profile-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
-import { profileBlobs, profiles } from '../schema/schema.js';
+import { profileRenditions, renditions } from '../schema/schema.js';
 import { withPurgedCatalogs } from './catalog-deletion.js';
 
 const digest = sql.placeholder('digest');
@@ -13,28 +13,32 @@ const profile = sql.placeholder('profile');
 
 const stored = query((db) =>
   db
-    .select({ blob: profileBlobs.blob })
-    .from(profileBlobs)
-    .where(and(eq(profileBlobs.digest, digest), eq(profileBlobs.coding, coding))),
+    .select({ blob: renditions.blob })
+    .from(renditions)
+    .where(and(eq(renditions.digest, digest), eq(renditions.coding, coding))),
 );
 const putBlob = change((db) =>
   db
-    .insert(profileBlobs)
+    .insert(renditions)
     .values({ digest, coding, blob: sql.placeholder('blob') })
     .onConflictDoUpdate({
-      target: [profileBlobs.digest, profileBlobs.coding],
+      target: [renditions.digest, renditions.coding],
       set: { blob: sql`excluded.blob` },
     }),
 );
 const profileRow = query((db) =>
   db
-    .select({ revision: profiles.revision, digest: profiles.digest, report: profiles.report })
-    .from(profiles)
-    .where(and(eq(profiles.snapshot, snapshot), eq(profiles.profile, profile))),
+    .select({
+      revision: profileRenditions.revision,
+      digest: profileRenditions.digest,
+      report: profileRenditions.report,
+    })
+    .from(profileRenditions)
+    .where(and(eq(profileRenditions.snapshot, snapshot), eq(profileRenditions.profile, profile))),
 );
 const putProfile = change((db) =>
   db
-    .insert(profiles)
+    .insert(profileRenditions)
     .values({
       snapshot,
       profile,
@@ -43,7 +47,7 @@ const putProfile = change((db) =>
       report: sql.placeholder('report'),
     })
     .onConflictDoUpdate({
-      target: [profiles.snapshot, profiles.profile],
+      target: [profileRenditions.snapshot, profileRenditions.profile],
       set: {
         revision: sql`excluded.revision`,
         digest: sql`excluded.digest`,
@@ -51,28 +55,28 @@ const putProfile = change((db) =>
       },
     }),
 );
-const selectBlobs = text<{ blob: Digest }>('SELECT blob FROM form WHERE digest = :digest');
-const deleteOne = text('DELETE FROM form WHERE digest = :digest');
-const naming = text<{ blob: Digest }>('SELECT blob FROM form WHERE blob = :blob LIMIT 1');
+const selectBlobs = text<{ blob: Digest }>('SELECT blob FROM rendition WHERE digest = :digest');
+const deleteOne = text('DELETE FROM rendition WHERE digest = :digest');
+const naming = text<{ blob: Digest }>('SELECT blob FROM rendition WHERE blob = :blob LIMIT 1');
 // Of snapshots that are withdrawn or of a purged catalog.
 const deleteWithdrawnProfiles = text(
   withPurgedCatalogs(
-    (purged) => `DELETE FROM profile_form WHERE snapshot NOT IN (
+    (purged) => `DELETE FROM profile_rendition WHERE snapshot NOT IN (
        SELECT digest FROM snapshot WHERE withdrawn IS NULL AND catalog NOT IN ${purged})`,
   ),
 );
 const deleteWithdrawn = text(
-  `DELETE FROM form WHERE digest NOT IN (
-     SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+  `DELETE FROM rendition WHERE digest NOT IN (
+     SELECT digest FROM profile_rendition UNION ALL SELECT report FROM profile_rendition)`,
 );
 const deleteProfiles = text<{ digest: Digest; report: Digest }>(
-  'DELETE FROM profile_form WHERE snapshot = :snapshot RETURNING digest, report',
+  'DELETE FROM profile_rendition WHERE snapshot = :snapshot RETURNING digest, report',
 );
 // Profiles of other snapshots can have the same bytes.
 const using = text<{ snapshot: Digest }>(
-  'SELECT snapshot FROM profile_form WHERE digest = :digest OR report = :digest LIMIT 1',
+  'SELECT snapshot FROM profile_rendition WHERE digest = :digest OR report = :digest LIMIT 1',
 );
-const allBlobs = text<{ blob: Digest }>('SELECT DISTINCT blob FROM form');
+const allBlobs = text<{ blob: Digest }>('SELECT DISTINCT blob FROM rendition');
 
 /** Deletes the codings of unused digests. Returns the blobs that nothing else uses. */
 function* deleteUnused(digests: readonly Digest[]): Work<Digest[]> {

@@ -108,7 +108,7 @@ const blobs = text<{ digest: OciDigest }>(
 const deleteRepository = text('DELETE FROM oci_repository WHERE name = :repository');
 const deleteSegments = text<{ digest: Digest }>(some('catalog_segment', 'RETURNING segment AS digest'));
 const addUnused = text(
-  'INSERT INTO loose_entry (digest, since) VALUES (:digest, :at) ON CONFLICT (digest) DO NOTHING',
+  'INSERT INTO unused_entry (digest, since) VALUES (:digest, :at) ON CONFLICT (digest) DO NOTHING',
 );
 
 /** Deletes some rows of a catalog, and reports whether it deleted any. */

@@ -47,7 +47,7 @@ export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalo
 export const COPIES_POSTGRES = `SELECT DISTINCT copy::json ->> 'digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
 
 /** Milliseconds for which unused entries are stored: a build may be reading them. */
-const LOOSE_MILLISECONDS = 3_600_000;
+const UNUSED_MILLISECONDS = 3_600_000;
 /** Entries deleted in one transaction. */
 const COLLECTED = 500;
 
@@ -56,8 +56,8 @@ interface Source {
   source: string;
 }
 
-const loosen = (condition: string) =>
-  `INSERT INTO loose_entry (digest, since)
+const addUnused = (condition: string) =>
+  `INSERT INTO unused_entry (digest, since)
    SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}
    ON CONFLICT (digest) DO NOTHING`;
 const forget = (condition: string) =>
@@ -75,17 +75,17 @@ const GONE = `AND (group_name, kind_folded, definition) IN (
     FROM upstream_entry AS one
     WHERE one.catalog = :catalog AND one.source = :source AND one.gone_at IS NOT NULL) AS former
   WHERE old OR nth > ${MAX_FORMER_ENTRIES} OR place > ${MAX_REMOVED_ENTRIES}) AND gone_at IS NOT NULL`;
-const loosenAll = text(loosen(''));
+const addAllUnused = text(addUnused(''));
 const forgetAll = text(forget(''));
 const gone = text<{ source: string }>(
   `SELECT source FROM upstream_entry WHERE catalog = :catalog AND source = :source AND gone_at IS NOT NULL LIMIT 1`,
 );
-const loosenGone = text(loosen(GONE));
+const addUnusedGone = text(addUnused(GONE));
 const forgetGone = text(forget(GONE));
-const looseSince = text<{ digest: Digest }>(
-  'SELECT digest FROM loose_entry WHERE since < :before LIMIT :limit',
+const unusedSince = text<{ digest: Digest }>(
+  'SELECT digest FROM unused_entry WHERE since < :before LIMIT :limit',
 );
-const tighten = text('DELETE FROM loose_entry WHERE digest = :digest');
+const forgetUnused = text('DELETE FROM unused_entry WHERE digest = :digest');
 const collect = text(
   `DELETE FROM entry WHERE digest = :digest
      AND NOT EXISTS (SELECT 1 FROM catalog_function WHERE entry = :digest)
@@ -94,30 +94,30 @@ const collect = text(
 
 /** Deletes all entries of a source, and later their rendered entries if unused. */
 export function* removeEntries({ catalog, source }: Source, at: string): Work<void> {
-  yield* loosenAll.run({ catalog, source, at });
+  yield* addAllUnused.run({ catalog, source, at });
   yield* forgetAll.run({ catalog, source });
 }
 
 /** Deletes entries that a source has not had since a time, and later their rendered entries if unused. */
 export function* removeFormerEntries({ catalog, source }: Source, before: string, at: string): Work<void> {
   if ((yield* gone.first({ catalog, source })) === undefined) return;
-  yield* loosenGone.run({ catalog, source, before, at });
+  yield* addUnusedGone.run({ catalog, source, before, at });
   yield* forgetGone.run({ catalog, source, before });
 }
 
 /** Reports whether rendered entries have been unused for long enough. */
 export function* canCollect(at: string): Work<boolean> {
-  return (yield* looseSince.first({ before: looseBefore(at), limit: 1 })) !== undefined;
+  return (yield* unusedSince.first({ before: unusedBefore(at), limit: 1 })) !== undefined;
 }
 
 /** Deletes some of them. */
 export function* collectEntries(at: string): Work<void> {
-  for (const { digest } of yield* looseSince.all({ before: looseBefore(at), limit: COLLECTED })) {
+  for (const { digest } of yield* unusedSince.all({ before: unusedBefore(at), limit: COLLECTED })) {
     yield* collect.run({ digest });
-    yield* tighten.run({ digest });
+    yield* forgetUnused.run({ digest });
   }
 }
 
-function looseBefore(at: string): string {
-  return new Date(Date.parse(at) - LOOSE_MILLISECONDS).toISOString();
+function unusedBefore(at: string): string {
+  return new Date(Date.parse(at) - UNUSED_MILLISECONDS).toISOString();
 }
