@@ -101,12 +101,16 @@ async function pullProfile(
     await reportUnverified(consumePorts(io), client, name);
   } else got = await readPinnedProfile(client, name, profile, pinned);
   const { document, report } = got;
-  const { printUnsupportedFields: printLosses, reportText } = await import('../io/unsupported-fields.js');
+  const { printUnsupportedFields, reportText } = await import('../io/unsupported-fields.js');
   if (losses !== undefined) {
     const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
     await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
   }
-  await printLosses(io, report, losses === undefined ? 'list them with --losses FILE' : `see ${losses}`);
+  await printUnsupportedFields(
+    io,
+    report,
+    losses === undefined ? 'list them with --losses FILE' : `see ${losses}`,
+  );
   await writeDocument(io, name, document, options);
 }
 

@@ -1,4 +1,4 @@
-import type { ProfileLoss, ProfileReport } from '@krmhub/schema';
+import type { ProfileReport, UnsupportedValue } from '@krmhub/schema';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from './io.js';
 import { printLine, printWarning } from './print.js';
@@ -19,13 +19,13 @@ export async function printUnsupportedFields(io: Io, report: ProfileReport, more
     io,
     escapeControls(`profile ${profile} does not support ${plural(losses.length, 'value')}${left}; ${more}`),
   );
-  const byField = new Map<string, ProfileLoss[]>();
-  for (const loss of losses) {
-    const what = loss.field ?? (loss.version === undefined ? 'omitted functions' : 'omitted API versions');
-    byField.set(what, [...(byField.get(what) ?? []), loss]);
+  const byField = new Map<string, UnsupportedValue[]>();
+  for (const value of losses) {
+    const what = value.field ?? (value.version === undefined ? 'omitted functions' : 'omitted API versions');
+    byField.set(what, [...(byField.get(what) ?? []), value]);
   }
   for (const [what, group] of [...byField].sort(([, a], [, b]) => b.length - a.length)) {
-    const [{ group: name, kind, version, message }] = group as [ProfileLoss];
+    const [{ group: name, kind, version, message }] = group as [UnsupportedValue];
     const place = `${name}/${kind}${version === undefined ? '' : ` ${version}`}`;
     const sample = group.length === 1 ? '' : ', for example';
     await printLine(io, escapeControls(`  ${group.length} × ${what}${sample} in ${place}: ${message}`));

@@ -48,7 +48,7 @@ export function findLostRows(paths: DataPaths, { events }: { events: number }): 
  * Rejects with `unavailable` if a database has no rows of the registry in the data folder, or names files in a folder
  * that is missing.
  */
-export async function refuseLosses(
+export async function refuseLostFiles(
   paths: DataPaths,
   store: Pick<RegistryStore, 'lastEvent' | 'namesFile' | 'setting'>,
   { hasFolders }: { hasFolders: boolean },

@@ -1,6 +1,6 @@
 import { onlyProcess } from '../workers/processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
-import { refuseLosses } from './lost-database.js';
+import { refuseLostFiles } from './lost-database.js';
 import type { OpenedStore, OpenStoreOptions } from './opened-store.js';
 import type { RegistryStore } from './registry-store.js';
 import { type SearchThreads, searchThreads } from './search/search-threads.js';
@@ -19,7 +19,7 @@ export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'desc
 export async function openStore(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
   const opened = await openPlace(place, options);
   try {
-    await refuseLosses(options.paths, opened.store, { hasFolders: !options.sharedBlobs });
+    await refuseLostFiles(options.paths, opened.store, { hasFolders: !options.sharedBlobs });
     return opened;
   } catch (error) {
     await opened.store.close();

@@ -24,18 +24,18 @@ export function pinnedSigners(
   current: FunctionRecord | undefined,
   takedowns: readonly Takedown[],
 ): PinnedSigners {
-  const standing = (current?.releases ?? []).reduce<TakenDownSigner[]>(
+  const stored = (current?.releases ?? []).reduce<TakenDownSigner[]>(
     (all, release) => mergeSigners(all, releaseSigners(release)),
     [],
   );
   const tombstone = takedowns.find(({ signers = [] }) => signers.length > 0);
   const signers = takedowns.reduce<TakenDownSigner[]>(
     (all, { signers = [] }) => mergeSigners(all, signers),
-    standing,
+    stored,
   );
   const description =
-    standing.length > 0 || tombstone === undefined
-      ? `previous releases are signed by ${describeFirst(standing)}`
+    stored.length > 0 || tombstone === undefined
+      ? `previous releases are signed by ${describeFirst(stored)}`
       : `release ${tombstone.release}, which was taken down, was signed by ${describeFirst(tombstone.signers ?? [])}`;
   return { signers, description };
 }

@@ -16,7 +16,7 @@ import {
   catalogWriter,
   omitFunction,
   type ProfileDialect,
-  type ReportLoss,
+  type ReportUnsupported,
   reportConfigMap,
 } from './profile.js';
 
@@ -36,17 +36,17 @@ const SCHEMA_LICENSE = 'Apache 2.0';
 /** The runtimes of the schema. */
 const SUPPORTED: Partial<Record<RuntimeKind, true>> = { container: true, exec: true };
 
-function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
-  const versions = definition.versions.filter((version) => isSupported(version, lose));
-  if (versions.length === 0) return omitFunction(lose);
+function entries(definition: FunctionDefinition, report: ReportUnsupported): JsonObject[] {
+  const versions = definition.versions.filter((version) => isSupported(version, report));
+  if (versions.length === 0) return omitFunction(report);
   const entry = orderDefinition({ ...definition, versions });
   return [{ ...entry, versions: (entry.versions as JsonObject[]).map(restrictToSchema) }];
 }
 
-function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
+function isSupported(version: FunctionVersion, report: ReportUnsupported): boolean {
   const { name, license, runtime } = version;
   if (!permitsLicense(license, SPDX_LICENSE)) {
-    lose({
+    report({
       version: name,
       message: `omitted: the schema allows only the license "${SCHEMA_LICENSE}", not ${license}`,
     });
@@ -59,18 +59,18 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
       runtime.exec === undefined
         ? `omitted: the schema does not allow ${others[0] && RUNTIMES[others[0]].name}, its only runtime`
         : 'omitted: the schema requires sha256 for executables';
-    lose({ version: name, message });
+    report({ version: name, message });
     return false;
   }
   if (exec.length < (runtime.exec?.platforms.length ?? 0)) {
-    lose({
+    report({
       version: name,
       field: 'runtime.exec.platforms',
       message: 'executables without sha256 are omitted: the schema requires it',
     });
   }
   if (license !== SPDX_LICENSE) {
-    lose({
+    report({
       version: name,
       field: 'license',
       message: `"${SCHEMA_LICENSE}" replaces ${license}: the schema allows no other license`,
@@ -78,9 +78,9 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   }
   for (const kind of others) {
     const message = `the schema does not support ${RUNTIMES[kind].name}`;
-    lose({ version: name, field: `runtime.${kind}`, message });
+    report({ version: name, field: `runtime.${kind}`, message });
   }
-  reportConfigMap(version, lose);
+  reportConfigMap(version, report);
   return true;
 }
 

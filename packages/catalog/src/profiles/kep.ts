@@ -1,6 +1,6 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '@krmhub/schema';
 import { orderDefinition } from '../render/render.js';
-import { catalogWriter, type ProfileDialect, type ReportLoss, reportConfigMap } from './profile.js';
+import { catalogWriter, type ProfileDialect, type ReportUnsupported, reportConfigMap } from './profile.js';
 
 /**
  * The profile for most examples of KEP-2906 (Proposal; stories 1, 5, 6, and 7): `runtime` is next to `versions`. API
@@ -12,8 +12,8 @@ export const kep: ProfileDialect = {
   writer: catalogWriter('catalog.yaml', entries),
 };
 
-function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
-  for (const version of definition.versions) reportConfigMap(version, lose);
+function entries(definition: FunctionDefinition, report: ReportUnsupported): JsonObject[] {
+  for (const version of definition.versions) reportConfigMap(version, report);
   const byRuntime = new Map<string, FunctionVersion[]>();
   for (const version of definition.versions) {
     const runtime = JSON.stringify(firstRuntime({ ...definition, versions: [version] }));

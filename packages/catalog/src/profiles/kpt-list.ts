@@ -8,7 +8,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { isWritable } from '../render/to-yaml.js';
 import { parsePinnedImage } from './image.js';
-import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
+import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
 
 /**
  * The profile for the `catalog.json` of kpt function catalogs (krm-functions/catalog): name, digest, description, and
@@ -36,13 +36,13 @@ export const kptList: ProfileDialect = {
     let empty = true;
     return {
       entry(definition) {
-        const { items, losses } = translateDefinition(definition, images);
+        const { items, unsupported } = translateDefinition(definition, images);
         const texts = items.map((item) => {
           const before = empty ? `${start}\n` : ',\n';
           empty = false;
           return before + yamlSafeJson(item);
         });
-        return { text: texts.join(''), written: items.length > 0, losses };
+        return { text: texts.join(''), written: items.length > 0, unsupported };
       },
       end: () => (empty ? `${start}]}\n` : '\n]}\n'),
     };
@@ -51,13 +51,13 @@ export const kptList: ProfileDialect = {
 
 const TYPES = ['mutator', 'validator', 'generator'];
 
-function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
+function images(definition: FunctionDefinition, report: ReportUnsupported): JsonObject[] {
   const { description } = definition;
   const types = TYPES.filter((type) => definition.tags?.some((tag) => tag.toLowerCase() === type));
   const [type] = types;
   const listed = new Map<string, JsonObject>();
   for (const version of definition.versions) {
-    const item = listItem(version, lose);
+    const item = listItem(version, report);
     if (item === undefined) continue;
     const { image, documentation, digest } = item;
     const key = `${image} ${digest ?? ''}`;
@@ -69,10 +69,10 @@ function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] 
       ...defined({ digest, type: types.length === 1 ? type! : undefined }),
     });
   }
-  if (listed.size === 0) return omitFunction(lose);
+  if (listed.size === 0) return omitFunction(report);
   if (types.length !== 1) {
     const reason = types.length === 0 ? `no tag of ${TYPES.join(', ')}` : `the tags ${types.join(' and ')}`;
-    lose({
+    report({
       field: 'tags',
       message: `the list requires one type per function, and this function has ${reason}`,
     });
@@ -82,7 +82,7 @@ function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] 
 
 function listItem(
   { name, runtime, usage }: FunctionVersion,
-  lose: ReportLoss,
+  report: ReportUnsupported,
 ): { image: string; documentation: string; digest?: string } | undefined {
   const { container } = runtime;
   const others = RUNTIME_KINDS.filter((kind) => kind !== 'container' && runtime[kind] !== undefined);
@@ -92,11 +92,11 @@ function listItem(
       container === undefined
         ? `its only runtime is ${others[0] && RUNTIMES[others[0]].name}`
         : `${container.image} is not an image reference`;
-    lose({ version: name, message: `omitted: the list contains only images, and ${reason}` });
+    report({ version: name, message: `omitted: the list contains only images, and ${reason}` });
     return undefined;
   }
   const loseField = (field: string, message: string) =>
-    lose({ version: name, field: `runtime.${field}`, message });
+    report({ version: name, field: `runtime.${field}`, message });
   const { host, repository, tag, digest } = reference;
   const path = host === undefined ? repository : `${host}/${repository}`;
   if (digest === undefined)

@@ -7,7 +7,7 @@ import {
   catalogWriter,
   omitFunction,
   type ProfileDialect,
-  type ReportLoss,
+  type ReportUnsupported,
   reportConfigMap,
 } from './profile.js';
 
@@ -21,9 +21,9 @@ export const kustomizePrototype: ProfileDialect = {
   writer: catalogWriter('catalog.yaml', entries),
 };
 
-function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
-  const versions = definition.versions.filter((version) => isSupported(version, lose));
-  if (versions.length === 0) return omitFunction(lose);
+function entries(definition: FunctionDefinition, report: ReportUnsupported): JsonObject[] {
+  const versions = definition.versions.filter((version) => isSupported(version, report));
+  if (versions.length === 0) return omitFunction(report);
   const entry = orderDefinition({ ...definition, versions });
   const written = entry.versions as JsonObject[];
   return [
@@ -31,15 +31,15 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
   ];
 }
 
-function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
+function isSupported(version: FunctionVersion, report: ReportUnsupported): boolean {
   const { container } = version.runtime;
   const others = unsupportedRuntimes(version, 'kustomize');
   if (container === undefined) {
-    lose({ version: version.name, message: `omitted: ${others[0]?.message}` });
+    report({ version: version.name, message: `omitted: ${others[0]?.message}` });
     return false;
   }
   const loseRuntime = (field: string, message: string) =>
-    lose({ version: version.name, field: `runtime.${field}`, message });
+    report({ version: version.name, field: `runtime.${field}`, message });
   for (const { kind, message } of others) loseRuntime(kind, message);
   if (container.requireStorageMount === true) {
     loseRuntime(
@@ -47,7 +47,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
       'the prototype has mounts with paths, but no field for a required mount',
     );
   }
-  reportConfigMap(version, lose);
+  reportConfigMap(version, report);
   return true;
 }
 

@@ -2,7 +2,7 @@ import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
 import { toYaml } from '../render/to-yaml.js';
 import { unsupportedRuntimes } from '../runtimes/runtimes.js';
 import { type ParsedImage, parsePinnedImage } from './image.js';
-import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
+import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
 
 /**
  * The profile for Porch: objects that register images as functions, one per image repository, with the tags of the API
@@ -38,15 +38,15 @@ export const porch: ProfileDialect = {
       entry(definition) {
         if (definition.group !== group) taken.clear();
         group = definition.group;
-        const { items, losses } = translateDefinition(definition, (one, lose) =>
-          functionConfigs(one, taken, lose),
+        const { items, unsupported } = translateDefinition(definition, (one, report) =>
+          functionConfigs(one, taken, report),
         );
         const texts = items.map((item) => {
           const separator = first ? '' : '---\n';
           first = false;
           return separator + toYaml(item);
         });
-        return { text: texts.join(''), written: items.length > 0, losses };
+        return { text: texts.join(''), written: items.length > 0, unsupported };
       },
       end: () => '',
     };
@@ -58,7 +58,11 @@ const NAMESPACE = 'porch-fn-system';
 /** Maximum length of the name of an object in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
 
-function functionConfigs(definition: FunctionDefinition, taken: Set<string>, lose: ReportLoss): JsonObject[] {
+function functionConfigs(
+  definition: FunctionDefinition,
+  taken: Set<string>,
+  report: ReportUnsupported,
+): JsonObject[] {
   const repositories = new Map<string, { image: ParsedImage; tags: Set<string> }>();
   for (const { name, runtime } of definition.versions) {
     const { container } = runtime;
@@ -69,11 +73,11 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
         container === undefined
           ? others[0]?.message
           : `Porch requires an image tag, and ${container.image} has none`;
-      lose({ version: name, message: `omitted: ${reason}` });
+      report({ version: name, message: `omitted: ${reason}` });
       continue;
     }
     const loseField = (field: string, message: string) =>
-      lose({ version: name, field: `runtime.${field}`, message });
+      report({ version: name, field: `runtime.${field}`, message });
     if (image.digest !== undefined) {
       loseField('container.sha256', `Porch supports only image tags: :${image.tag} is not pinned by digest`);
     }
@@ -89,12 +93,12 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
     known.tags.add(image.tag);
     repositories.set(key, known);
   }
-  if (repositories.size === 0) return omitFunction(lose);
+  if (repositories.size === 0) return omitFunction(report);
   const written = [...repositories.values()].flatMap(({ image, tags }) => {
     const name = uniqueName(definition, taken);
     if (name.length > MAX_NAME_LENGTH) {
       const listed = [...tags].join(', ');
-      lose({
+      report({
         field: 'versions',
         message: `the object name for ${fullRepository(image)} (${listed}) is too long`,
       });
@@ -108,7 +112,7 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
       spec: { ...splitImage(image), podExecutor: { tags: [...tags] } },
     };
   });
-  return written.length === 0 ? omitFunction(lose) : written;
+  return written.length === 0 ? omitFunction(report) : written;
 }
 
 /** Returns unique object names in lower case. Kinds in a catalog file can differ only in case. */

@@ -1,4 +1,4 @@
-import type { FunctionDefinition, JsonObject, ProfileLoss, UnsupportedField } from '@krmhub/schema';
+import type { FunctionDefinition, JsonObject, UnsupportedField, UnsupportedValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render/render.js';
 import { toYamlItem } from '../render/to-yaml.js';
@@ -23,14 +23,14 @@ export interface ProfileEntry {
   text: string;
   /** Whether the document contains the function. */
   written: boolean;
-  losses: ProfileLoss[];
+  unsupported: UnsupportedValue[];
 }
 
 /** Reports an unsupported field of the current definition. */
-export type ReportLoss = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
+export type ReportUnsupported = (value: Omit<UnsupportedValue, 'group' | 'kind'>) => void;
 
 /** Converts a definition to items. Without items, it reports an omitted function. */
-export type Translate = (definition: FunctionDefinition, lose: ReportLoss) => JsonObject[];
+export type Translate = (definition: FunctionDefinition, report: ReportUnsupported) => JsonObject[];
 
 /** Creates a profile that is a KEP catalog with different entries. */
 export function catalogWriter(
@@ -41,9 +41,9 @@ export function catalogWriter(
     const pieces = catalogPieces(form, header);
     return {
       entry(definition) {
-        const { items, losses } = translateDefinition(definition, translate);
+        const { items, unsupported } = translateDefinition(definition, translate);
         const texts = items.map((item) => pieces.entry({ yaml: toYamlItem(item, ENTRY_INDENT), json: '' }));
-        return { text: texts.join(''), written: items.length > 0, losses };
+        return { text: texts.join(''), written: items.length > 0, unsupported };
       },
       end: () => pieces.end(),
     };
@@ -53,33 +53,33 @@ export function catalogWriter(
 export function translateDefinition(
   definition: FunctionDefinition,
   translate: Translate,
-): { items: JsonObject[]; losses: ProfileLoss[] } {
+): { items: JsonObject[]; unsupported: UnsupportedValue[] } {
   const { group, names } = definition;
-  const losses: ProfileLoss[] = [];
+  const unsupported: UnsupportedValue[] = [];
   const items = translate(definition, ({ version, field, message }) => {
-    losses.push({
+    unsupported.push({
       group,
       kind: names.kind,
       ...defined({ version, field }),
       message,
     });
   });
-  return { items, losses };
+  return { items, unsupported };
 }
 
 /** Reports that a function is omitted, after a reason for each API version. */
-export function omitFunction(lose: ReportLoss): [] {
-  lose({ message: 'omitted: the profile supports none of its API versions' });
+export function omitFunction(report: ReportUnsupported): [] {
+  report({ message: 'omitted: the profile supports none of its API versions' });
   return [];
 }
 
 /** KEP-2985 defines it, but KEP-2906 does not. */
 export function reportConfigMap(
   { name, configMap }: { name: string; configMap?: boolean },
-  lose: ReportLoss,
+  report: ReportUnsupported,
 ): void {
   if (configMap !== true) return;
-  lose({
+  report({
     version: name,
     field: 'configMap',
     message: 'KEP-2906 does not define ConfigMap support',

@@ -352,8 +352,8 @@ describe('the streamed report', () => {
     const pieces = profileReportPieces({ catalog: 'c', snapshot: sha256('s'), profile: 'kep' }, []);
     const loss = { group: 'example.com', kind: 'K', message: 'one' };
     const text =
-      pieces.losses([]) +
-      pieces.losses([loss, loss]) +
+      pieces.values([]) +
+      pieces.values([loss, loss]) +
       pieces.end({ digest: sha256('d'), functions: 1, omitted: 0 });
     expect(text.split('\n')).toHaveLength(7);
     expect(JSON.parse(text)).toMatchObject({ snapshot: sha256('s'), losses: [loss, loss], functions: 1 });

@@ -33,14 +33,14 @@ export function renderProfile(
   header: CatalogHeader,
   definitions: Iterable<FunctionDefinition>,
 ): { text: string; report: ProfileReport } {
-  const { unsupportedFields: unsaid, writer } = PROFILE_DIALECTS[profile];
+  const { unsupportedFields, writer } = PROFILE_DIALECTS[profile];
   const document = writer(header);
-  const reports = profileReportPieces({ catalog: header.name, profile }, unsaid);
+  const reports = profileReportPieces({ catalog: header.name, profile }, unsupportedFields);
   let [text, report, functions, omitted] = ['', '', 0, 0];
   for (const definition of definitions) {
-    const { text: piece, written, losses } = document.entry(definition);
+    const { text: piece, written, unsupported } = document.entry(definition);
     text += piece;
-    report += reports.losses(losses);
+    report += reports.values(unsupported);
     if (written) functions += 1;
     else omitted += 1;
   }

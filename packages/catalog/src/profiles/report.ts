@@ -1,4 +1,4 @@
-import type { Digest, Profile, ProfileLoss, ProfileReport, UnsupportedField } from '@krmhub/schema';
+import type { Digest, Profile, ProfileReport, UnsupportedField, UnsupportedValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
@@ -8,9 +8,9 @@ import { RECIPE_API_VERSION } from '../recipe/recipe.js';
  */
 export function profileReportPieces(
   head: { catalog: string; snapshot?: Digest; profile: Profile },
-  unsaid: readonly UnsupportedField[],
+  fields: readonly UnsupportedField[],
 ): {
-  losses(losses: readonly ProfileLoss[]): string;
+  values(values: readonly UnsupportedValue[]): string;
   end(result: { digest: Digest; functions: number; omitted: number }): string;
 } {
   const { catalog, snapshot, profile } = head;
@@ -20,17 +20,17 @@ export function profileReportPieces(
     catalog,
     ...defined({ snapshot }),
     profile,
-    unsaid: [...unsaid],
+    unsaid: [...fields],
   };
   const start = `${JSON.stringify(first).slice(0, -1)},\n"losses":[`;
   let empty = true;
   return {
-    losses(losses) {
-      return losses
-        .map((loss) => {
+    values(values) {
+      return values
+        .map((value) => {
           const before = empty ? `${start}\n` : ',\n';
           empty = false;
-          return before + JSON.stringify(loss);
+          return before + JSON.stringify(value);
         })
         .join('');
     },

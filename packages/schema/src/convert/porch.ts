@@ -38,7 +38,7 @@ export function convertPorch(document: YamlDocument, options: ConversionOptions)
   const [first] = images;
   const group = first && (options.group ?? readGroup(document, first, report));
   if (first === undefined || group === undefined) return [{ diagnostics }];
-  reportLosses(spec, report);
+  reportUnsupported(spec, report);
   const publisher = options.defaults?.publisher ?? first.owner;
   if (options.defaults?.publisher === undefined)
     within.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from the image`, [
@@ -117,7 +117,7 @@ function readGroup(document: YamlDocument, image: Image, report: ConversionRepor
   return group;
 }
 
-function reportLosses(spec: JsonObject, report: ConversionReport): void {
+function reportUnsupported(spec: JsonObject, report: ConversionReport): void {
   for (const name of Object.keys(spec)) {
     if (!KNOWN_FIELDS.has(name))
       report.add('convert/dropped-field', `${shorten(name)} is omitted`, ['spec', name]);

@@ -14,7 +14,7 @@ export const PROFILE_SUMMARIES: Record<Profile, string> = {
 };
 
 /** A field of one function that a profile does not support. */
-export interface ProfileLoss {
+export interface UnsupportedValue {
   group: string;
   kind: string;
   /** API version of the functionConfig. Absent if it applies to the whole function. */
@@ -44,7 +44,7 @@ export interface ProfileReport {
   profile: Profile;
   unsaid: UnsupportedField[];
   /** Sorted by function, in catalog order. */
-  losses: ProfileLoss[];
+  losses: UnsupportedValue[];
   /** Digest of the bytes of the profile. */
   digest: Digest;
   /** Number of functions with at least one API version in the profile. */

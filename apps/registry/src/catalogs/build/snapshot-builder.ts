@@ -74,7 +74,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   #searchDue: number | undefined;
   #woken = true;
   /** Whether a caller has waited for a snapshot since the last pass began, and the last large build. */
-  #hurried = { pass: false, large: false };
+  #urgent = { pass: false, large: false };
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
   readonly #rests = new Set<() => void>();
@@ -95,8 +95,8 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   /** Wakes it, and ends a rest. */
-  hurry(): void {
-    this.#hurried = { pass: true, large: true };
+  wakeUrgently(): void {
+    this.#urgent = { pass: true, large: true };
     this.wake();
     this.#endRests();
   }
@@ -104,7 +104,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   async waitFor({ event, milliseconds, catalogs }: WaitForBuild): Promise<boolean> {
     if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
-    this.hurry();
+    this.wakeUrgently();
     return this.#progress.waitFor(event, milliseconds ?? SERVER_LIMITS.waitMilliseconds, catalogs);
   }
 
@@ -172,7 +172,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       if (!this.#woken) await this.#sleep();
       if (this.#stopping) return;
       this.#woken = false;
-      this.#hurried.pass = false;
+      this.#urgent.pass = false;
       const started = performance.now();
       try {
         await this.#pass();
@@ -191,7 +191,7 @@ export class SnapshotBuilder implements CatalogBuilder {
    * snapshot.
    */
   async #rest(after: 'pass' | 'large', busyMilliseconds: number): Promise<void> {
-    if (this.#hurried[after] || this.#stopping) return;
+    if (this.#urgent[after] || this.#stopping) return;
     const { buildRestFactor, maxBuildRestMilliseconds } = SERVER_LIMITS;
     await new Promise<void>((resolve) => {
       const end = () => {
@@ -298,7 +298,7 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #buildAllLarge(): Promise<void> {
     for (const [name, through] of this.#large) {
-      this.#hurried.large = false;
+      this.#urgent.large = false;
       const started = performance.now();
       if (!this.#stopping) await this.#build(name);
       this.#large.delete(name);

@@ -42,7 +42,7 @@ export const WRITE_PROFILE: Derivation<{ snapshot: ProfiledSnapshot; profile: Pr
         if (entry.written) functions += 1;
         else omitted += 1;
         await text.write(entry.text);
-        await report.write(reports.losses(entry.losses));
+        await report.write(reports.values(entry.unsupported));
         const isLarge = json.length > SERVER_LIMITS.maxPlannedInlineBytes;
         if (isLarge || (functions + omitted) % SERVER_LIMITS.profileBatch === 0) await setImmediate();
       }

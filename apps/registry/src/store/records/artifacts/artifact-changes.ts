@@ -27,8 +27,8 @@ const known = text<{ what: 'blob' | 'manifest' | 'taken' | 'last'; digest: OciDi
 );
 
 export interface AddedArtifact extends Artifact, Omit<Change, 'quota'> {
-  /** An artifact of something that exists: its content is not checked for takedowns. */
-  standing?: boolean;
+  /** An artifact of a release or snapshot that is served: its content is not checked for takedowns. */
+  isServed?: boolean;
 }
 
 /** Returns the changes that store artifacts of one repository, for `together`. There is no quota. */
@@ -53,9 +53,9 @@ export function* artifactChanges(artifacts: readonly AddedArtifact[]): Work<Stat
     has.blobs.add(digest);
     changes.push(...putBlob(repository, blob, { at, isKnown }));
   }
-  for (const { manifest, tags, needed = [], standing = false, at, by } of artifacts) {
+  for (const { manifest, tags, needed = [], isServed = false, at, by } of artifacts) {
     const { digest, references, subject } = manifest;
-    const taken = standing ? undefined : references.find((one) => has.taken.has(one));
+    const taken = isServed ? undefined : references.find((one) => has.taken.has(one));
     if (taken !== undefined) yield* refuseTakenDown(taken);
     // Nearly all artifacts refer to `{}`, which needs no row.
     const isKnown = (one: OciDigest) => one === EMPTY_DIGEST || has.blobs.has(one) || has.manifests.has(one);

@@ -87,11 +87,11 @@ const deleteBlob = change((db) => db.delete(repositoryBlobs).where(isBlob));
 export function* putManifest(
   name: string,
   manifest: ManifestRecord,
-  options: Change & { tag?: string; needed: readonly OciDigest[]; standing?: boolean },
+  options: Change & { tag?: string; needed: readonly OciDigest[]; isServed?: boolean },
 ): Work<void> {
-  const { tag, needed, standing = false, ...change } = options;
+  const { tag, needed, isServed = false, ...change } = options;
   const { at, by } = change;
-  if (!standing) for (const file of [manifest.digest, ...manifest.references]) yield* refuseTakenDown(file);
+  if (!isServed) for (const file of [manifest.digest, ...manifest.references]) yield* refuseTakenDown(file);
   const unknown: OciDigest[] = [];
   for (const one of needed) {
     // Nearly all artifacts refer to `{}`, which needs no row.

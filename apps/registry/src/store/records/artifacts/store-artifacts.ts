@@ -26,7 +26,7 @@ export function missingArtifacts({
       }),
     putArtifact: (artifact, { at, by }) =>
       write(function* () {
-        yield* together(yield* artifactChanges([{ ...artifact, at, by, standing: true }]));
+        yield* together(yield* artifactChanges([{ ...artifact, at, by, isServed: true }]));
       }),
   };
 }

@@ -40,7 +40,7 @@ const bundleBlob = text<{ digest: Digest }>(
 const naming = text<{ manifest: number }>(
   'SELECT manifest FROM oci_reference WHERE repository = :repository AND digest = :digest',
 );
-const standing = query((db) =>
+const servedSnapshot = query((db) =>
   db
     .select({ serial: snapshots.serial })
     .from(snapshots)
@@ -84,7 +84,7 @@ export function signatureArtifacts(
   { signedAt }: SnapshotSignature,
   artifact: Artifact | undefined,
 ): AddedArtifact[] {
-  return artifact === undefined ? [] : [{ ...artifact, at: signedAt, by: 'krmhub', standing: true }];
+  return artifact === undefined ? [] : [{ ...artifact, at: signedAt, by: 'krmhub', isServed: true }];
 }
 
 const keys = text<{ key: Digest }>('SELECT DISTINCT key FROM snapshot_signature');
@@ -107,7 +107,7 @@ export function signatureRows({
     renewSignature: (signature, artifact) =>
       write(function* () {
         const { catalog, serial } = signature;
-        if ((yield* standing.first({ catalog, serial })) === undefined) return false;
+        if ((yield* servedSnapshot.first({ catalog, serial })) === undefined) return false;
         yield* putSignature(signature, artifact);
         return true;
       }),
