@@ -16,6 +16,7 @@ const STARTS = [
     plugin: [
       'apps/cli/dist/plugin.js',
       'apps/cli/dist/kustomize/plugins/plugin-takedown.js',
+      'apps/cli/dist/run/prepare-entry.js',
       'apps/cli/dist/resolve/open/standing-catalogs.js',
       'apps/cli/dist/lock/config-check.js',
       'packages/schema/dist/config-fields/check-config.js',
@@ -31,7 +32,7 @@ const STARTS = [
     build: [
       'apps/cli/dist/commands/build.js',
       'apps/cli/dist/kustomize/run/build-kustomization.js',
-      'apps/cli/dist/run/local-runner.js',
+      'apps/cli/dist/run/prepare-entry.js',
       'apps/cli/dist/resolve/open/standing-catalogs.js',
     ],
     packages: [

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DEFAULT_RUN_LIMITS } from '@krmhub/functions';
-import { runStarlark } from '@krmhub/functions/starlark/run-starlark';
+import { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { spawnSync } from '../processes.js';
@@ -95,10 +95,14 @@ const renamed = (script: string) =>
 
 describe.skipIf(why !== undefined)(title('scripts for kpt, and starlark-go'), () => {
   let folder: string;
+  const session = new StarlarkSession();
   beforeAll(() => {
     folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'krmhub-starlark-')));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => {
+    session.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   /** Returns the items, or the message of the error. */
   function oracle(script: string): unknown {
@@ -123,7 +127,7 @@ ${KRMFN}`;
   async function ours(script: string): Promise<unknown> {
     const task = { name: 'main.star', script: Buffer.from(script) };
     const input = Buffer.from(JSON.stringify(INPUT));
-    const { exitCode, output, results } = await runStarlark(task, input, DEFAULT_RUN_LIMITS);
+    const { exitCode, output, results } = await session.run(task, input, DEFAULT_RUN_LIMITS);
     if (exitCode !== 0) return failure(results[0]!.message);
     return (parse(Buffer.from(output).toString()) as { items: unknown }).items;
   }

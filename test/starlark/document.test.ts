@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DEFAULT_RUN_LIMITS } from '@krmhub/functions';
 import { MODULE_FILES } from '@krmhub/functions/starlark/module-files';
-import { runStarlark } from '@krmhub/functions/starlark/run-starlark';
-import { describe, expect, it } from 'vitest';
+import { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
+import { afterAll, describe, expect, it } from 'vitest';
 
 /** The examples of docs/starlark.md: what each prints follows it. */
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/starlark.md'), 'utf8');
 const EXAMPLE = /^```python\n([\s\S]*?)^```\n\n```text\n([\s\S]*?)^```$/gm;
 const examples = [...page.matchAll(EXAMPLE)].map(([, script, output]) => [script!, output!] as const);
 const INPUT = Buffer.from('apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n');
+
+const session = new StarlarkSession();
+afterAll(() => session.close());
 
 describe('the examples of docs/starlark.md', () => {
   it('are there for every module', () => {
@@ -24,7 +27,7 @@ describe('the examples of docs/starlark.md', () => {
 
   it.each(examples)('%s', async (script, output) => {
     const task = { name: 'example.star', script: Buffer.from(script) };
-    const { exitCode, stderr } = await runStarlark(task, INPUT, DEFAULT_RUN_LIMITS);
+    const { exitCode, stderr } = await session.run(task, INPUT, DEFAULT_RUN_LIMITS);
     expect([exitCode, Buffer.from(stderr).toString().trim()]).toEqual([0, output.trim()]);
   });
 });

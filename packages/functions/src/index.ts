@@ -2,7 +2,7 @@
  * Runs KRM functions in containers, as executables, or as Starlark scripts, within limits.
  *
  * A command imports only what it needs, because loading takes time: this entry for containers and executables, `fn.ts`
- * for packages and chains, `plan/index.ts` for plans, or single modules such as `starlark/run-starlark.ts`.
+ * for packages and chains, `plan/index.ts` for plans, or single modules such as `starlark/starlark-session.ts`.
  *
  * @module
  */
@@ -22,7 +22,6 @@ export {
   type ContainerCommand,
   runContainer,
   runContainerCommand,
-  runNamedImage,
 } from './containers/run-container.js';
 export {
   type ExecutableSource,
@@ -43,3 +42,4 @@ export type { RunResult } from './output/run-result.js';
 export { findProgram } from './process/find-program.js';
 export type { Environment } from './process/run-program.js';
 export { findSandbox, type Sandbox, type SandboxSearch } from './sandbox/bubblewrap.js';
+export type { StarlarkRun } from './starlark/starlark-session.js';

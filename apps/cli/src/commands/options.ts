@@ -19,7 +19,7 @@ import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { absoluteMount } from '../run/mounts.js';
-import type { RunPermissions } from '../run/runner.js';
+import type { RunPermissions } from '../run/permissions.js';
 
 /** Options and arguments that several commands share. */
 

@@ -1,18 +1,15 @@
 import { type PinnedRuntime, pinnedPrograms, pinRuntime } from '@krmhub/catalog';
-import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
+import type { RunResult } from '@krmhub/functions';
 import { fullImage } from '@krmhub/functions/plan';
-import { defined } from '@krmhub/schema/defined';
 import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
-import { commandLineFunction, execFunction } from '../fn/exec-function.js';
-import { imageFunction } from '../fn/image-function.js';
-import { childEnvironment } from '../io/child-environment.js';
+import { commandLineFunction } from '../fn/exec-function.js';
 import type { Io } from '../io/io.js';
-import { openRunner } from '../run/open-runner.js';
-import { containerAccess } from '../run/permissions.js';
+import { containerAccess, type RunPermissions } from '../run/permissions.js';
 import { executableFor, hostPlatform } from '../run/platform.js';
-import type { RunPermissions } from '../run/runner.js';
+import type { Run } from '../run/prepared-function.js';
+import { Runner } from '../run/runner.js';
 import type { AuthoredFunction } from './read-function.js';
 
 /** What runs as the function. */
@@ -36,8 +33,6 @@ export interface OpenedFunction {
   close(): Promise<void>;
 }
 
-const nothing = async () => undefined;
-
 /**
  * Opens the runtime of one API version, or the program that the user named instead. Throws `untrusted` for what the
  * user does not allow, with the option.
@@ -51,14 +46,17 @@ export async function openFunction(
   signal: AbortSignal,
 ): Promise<OpenedFunction> {
   const version = definition.versions[at]!;
-  const { timeoutSeconds, engine: wanted } = permissions;
-  const limits = {
-    ...DEFAULT_RUN_LIMITS,
-    ...defined({ timeout: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000 }),
-  };
+  const runner = new Runner(io, permissions, { signal });
+  const opened = (name: string, run: Run, more: Partial<OpenedFunction> = {}): OpenedFunction => ({
+    name,
+    isConfined: false,
+    ...more,
+    run: (input) => run(input, { signal }),
+    close: () => runner.close(),
+  });
   if (exec !== undefined) {
-    const { run, name } = execFunction(io, commandLineFunction(io, exec), limits);
-    return { name, isConfined: false, run: (input) => run(input, { signal }), close: nothing };
+    const named = commandLineFunction(io, exec);
+    return opened(named.name, runner.exec(named));
   }
   const kind =
     image === undefined
@@ -75,48 +73,19 @@ export async function openFunction(
       },
       permissions,
     );
-  const isConfined = ({ network, mounts }: ReturnType<typeof access>) => !network && mounts.length === 0;
+  const isConfined = ({ network, mounts }: Omit<ReturnType<typeof access>, 'notes'>) =>
+    !network && mounts.length === 0;
   const unpinned = image ?? (kind === 'container' ? unpinnedImage(version.runtime) : undefined);
   if (unpinned !== undefined) {
     const { network, mounts } = access();
-    const opened = imageFunction(
-      io,
-      {
-        name: fullImage(unpinned),
-        image: fullImage(unpinned),
-        network,
-        mounts,
-        pull: 'missing',
-        asCurrentUser: false,
-        env: [],
-      },
-      {
-        engine: () =>
-          findEngine({
-            env: childEnvironment(io),
-            signal,
-            ...defined({ engine: wanted }),
-          }),
-        limits,
-      },
-    );
-    return {
-      name: opened.name,
-      isConfined: isConfined({ network, mounts, notes: [] }),
-      run: (input) => opened.run(input, { signal }),
-      close: nothing,
-    };
+    const name = fullImage(unpinned);
+    return opened(name, runner.image({ image: name, network, mounts }), {
+      isConfined: isConfined({ network, mounts }),
+    });
   }
   const script = scripts.find(({ path }) => path[2] === at && path[4] === kind);
   if (script !== undefined) {
-    const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
-    const task = { name: script.name, script: script.bytes };
-    return {
-      name: script.name,
-      isConfined: false,
-      run: (input) => runStarlark(task, input, limits, signal),
-      close: nothing,
-    };
+    return opened(script.name, runner.source({ name: script.name, script: script.bytes }));
   }
   const plan = pinRuntime(version.runtime, { runtime: kind });
   if (plan.type !== 'pinned') {
@@ -125,15 +94,12 @@ export async function openFunction(
       hint: 'To test a program of this machine, use --exec COMMAND or --image IMAGE.',
     });
   }
-  const runner = await openRunner(io, permissions, { signal });
-  const prepared = await runner.prepare({ apiVersion, kind: type, runtime: plan.runtime });
-  return {
-    name: `${apiVersion} ${type}`,
+  const name = `${apiVersion} ${type}`;
+  const prepared = await runner.entry({ apiVersion, kind: type, runtime: plan.runtime });
+  return opened(name, prepared.run, {
     isConfined: plan.runtime.type === 'container' && isConfined(access()),
-    runtime: testedResource(version.name, `${apiVersion} ${type}`, plan.runtime),
-    run: (input) => prepared.run(input, { signal }),
-    close: () => runner.close(),
-  };
+    runtime: testedResource(version.name, name, plan.runtime),
+  });
 }
 
 /** What runs: the image, the executable of this machine's platform, or the script. */

@@ -19,7 +19,7 @@ import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
-import type { RunPermissions } from '../run/runner.js';
+import type { RunPermissions } from '../run/permissions.js';
 import type { AttestOptions, ReportSigner } from './attest.js';
 import { checkExample } from './check-example.js';
 import { type OpenedFunction, openFunction, type TestedProgram } from './open-function.js';

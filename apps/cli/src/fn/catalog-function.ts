@@ -1,6 +1,6 @@
 import { defined } from '@krmhub/schema/defined';
 import type { Resolution } from '../resolve/resolution.js';
-import type { PreparedFunction } from '../run/runner.js';
+import type { PreparedFunction } from '../run/prepared-function.js';
 import type { Runnable } from './runnable.js';
 
 /** A function of a catalog. */

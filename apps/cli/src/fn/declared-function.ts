@@ -4,7 +4,7 @@ import { byType } from '@krmhub/schema/definition';
 import { shellWord } from '@krmhub/schema/text';
 import { absoluteMount } from '../run/mounts.js';
 import { MissingPermission } from '../run/permissions.js';
-import { requirePackageExec } from './exec-function.js';
+import { execFunction, requirePackageExec } from './exec-function.js';
 import type { FnSession } from './fn-session.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
@@ -55,7 +55,8 @@ export async function declaredFunction(
       ),
     exec({ path, args }) {
       requirePackageExec(settings, `${where}: ${path}`);
-      return functions.exec({ words: [path, ...args], name: [path, ...args].join(' '), folder });
+      const words = [path, ...args] as const;
+      return functions.exec(execFunction(words, words.join(' '), folder));
     },
     starlark: (script) => functions.script(script, script.name ?? inlineProgram(script), own),
   });

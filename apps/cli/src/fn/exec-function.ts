@@ -1,44 +1,26 @@
-import path from 'node:path';
-import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
-import { runInPlace } from '@krmhub/functions/executables/run-in-place';
-import type { RunLimits } from '@krmhub/functions/limits';
+import type { WorkingFolder } from '@krmhub/consume/ports';
 import { splitCommandLine } from '@krmhub/functions/plan';
-import { findProgram } from '@krmhub/functions/process/find-program';
-import { KrmhubError } from '@krmhub/schema/error';
-import { childEnvironment } from '../io/child-environment.js';
 import { MissingPermission } from '../run/permissions.js';
-import type { Runnable } from './runnable.js';
+import type { NamedProgram } from '../run/runner.js';
 import type { FnSettings } from './settings.js';
 
 /** An executable that the user or a package names. */
-export interface ExecFunction {
-  /** Program and arguments. */
-  words: readonly [string, ...string[]];
+export interface ExecFunction extends NamedProgram {
   /** As it is printed. */
   name: string;
-  /** Working directory; a path of the program is relative to it. */
-  folder: string;
 }
 
 /** Returns the executable of a command line, as kpt runs it: in the current folder. */
-export function commandLineFunction(io: WorkingFolder, line: string): ExecFunction {
-  return { words: splitCommandLine(line), name: line, folder: io.cwd };
+export function commandLineFunction({ cwd }: WorkingFolder, line: string): ExecFunction {
+  return execFunction(splitCommandLine(line), line, cwd);
 }
 
-/** Returns a function that is an executable of this machine. It gets the environment of the user, as in kpt. */
-export function execFunction(
-  io: Environment,
-  { words: [program, ...args], name, folder }: ExecFunction,
-  limits: RunLimits,
-): Runnable {
-  return {
-    name,
-    recorded: { exec: name },
-    run: async (input, { signal }) => {
-      const file = await findExecutable(io, program, folder);
-      return runInPlace({ file, args, cwd: folder, env: childEnvironment(io) }, input, limits, signal);
-    },
-  };
+/** Returns an executable with the message of kpt for one that is missing. */
+export function execFunction(words: NamedProgram['words'], name: string, folder: string): ExecFunction {
+  const [program] = words;
+  const message = `exec: "${program}": executable file not found in $PATH`;
+  const hint = `For a file in ${folder}, use a path with a slash: ./${program}`;
+  return { words, name, folder, missing: { message, hint } };
 }
 
 /**
@@ -58,13 +40,4 @@ export function requirePackageExec(
       hint: `A program of the package runs with your permissions.${other} If you trust the package, add --allow-package-exec.`,
     },
   );
-}
-
-async function findExecutable({ env }: Environment, name: string, folder: string): Promise<string> {
-  if (name.includes('/')) return path.resolve(folder, name);
-  const found = await findProgram(name, env);
-  if (found !== undefined) return found;
-  throw new KrmhubError('not-found', `exec: "${name}": executable file not found in $PATH`, {
-    hint: `For a file in ${folder}, use a path with a slash: ./${name}`,
-  });
 }

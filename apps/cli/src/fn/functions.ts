@@ -1,26 +1,22 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { Environment } from '@krmhub/consume/ports';
-import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
-import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
+import { ENGINE_NAMES, type EngineName } from '@krmhub/functions/containers/container-run';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
-import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository } from '@krmhub/schema/image-reference';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
-import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
 import { type LockCommandOptions, lockCommand } from '../lock/lock-file.js';
 import { imageAt, imageWithTag, requiredDigest } from '../resolve/images/named-image.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
-import type { PreparedFunction, Runner } from '../run/runner.js';
+import { Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
-import { commandLineFunction, type ExecFunction, execFunction } from './exec-function.js';
-import { imageFunction } from './image-function.js';
+import { commandLineFunction, type ExecFunction } from './exec-function.js';
 import type { Progress } from './progress.js';
 import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
@@ -55,16 +51,12 @@ export class Functions {
   readonly #io: Io;
   readonly #settings: FnSettings;
   readonly #progress: Progress;
-  readonly #signal: AbortSignal;
+  readonly #runner: Runner;
   /** Folder of the package, which can have a lock file. */
   readonly #folder: string;
-  #engine: Promise<Engine> | undefined;
   #lock: Promise<LockedFunctions | undefined> | undefined;
   #resolver: Promise<Resolver> | undefined;
-  #runner: Promise<Runner> | undefined;
   #kinds: Promise<ListedKind[]> | undefined;
-  #scripts: StarlarkSession | undefined;
-  readonly #prepared = new Map<string, Promise<PreparedFunction>>();
   readonly #warned = new Set<string>();
 
   constructor(io: Io, settings: FnSettings, folder: string, progress: Progress, signal: AbortSignal) {
@@ -72,7 +64,13 @@ export class Functions {
     this.#settings = settings;
     this.#folder = folder;
     this.#progress = progress;
-    this.#signal = signal;
+    this.#runner = new Runner(io, settings.permissions, {
+      offline: settings.resolution.offline,
+      signal,
+      acceptDocuments: 'all',
+      measuresMemory: settings.hasStats,
+      preferredEngine: () => kptEngine(io),
+    });
   }
 
   /**
@@ -99,15 +97,11 @@ export class Functions {
     }
     const image = digest === undefined ? name : imageAt(named.text, digest.digest);
     if (digest !== undefined) await this.#requireStanding(image, digest.digest, catalogs);
-    return imageFunction(
-      this.#io,
-      { ...images, network, mounts, name, image, ...more },
-      {
-        engine: () => this.#findEngine(),
-        limits: this.#limits,
-        onExact: (exact) => this.#progress.print(`  Image: ${escapeControls(exact)}`),
-      },
-    );
+    const onExact = (exact: string) => {
+      if (exact !== name) this.#progress.print(`  Image: ${escapeControls(exact)}`);
+    };
+    const run = this.#runner.image({ ...images, network, mounts, ...more, image, onExact });
+    return { name, recorded: { image: name }, run };
   }
 
   /** Throws `gone` for an image of which a known registry took down all releases. */
@@ -149,22 +143,12 @@ export class Functions {
   /** An executable that the user named, or that a package names and the user allowed. */
   exec(fn: string | ExecFunction): Runnable {
     const named = typeof fn === 'string' ? commandLineFunction(this.#io, fn) : fn;
-    return execFunction(this.#io, named, this.#limits);
+    return { name: named.name, recorded: { exec: named.name }, run: this.#runner.exec(named) };
   }
 
   /** A script that a functionConfig declares, relative to its folder. */
   script(runtime: InlineScript, name: string, folder: string): Runnable {
-    return {
-      name,
-      recorded: { function: name },
-      run: async (input, { signal }) => {
-        const { inlineScript } = await import('../run/inline-script.js');
-        const { StarlarkSession } = await import('@krmhub/functions/starlark/starlark-session');
-        const script = await inlineScript(this.#io, runtime, folder);
-        this.#scripts ??= new StarlarkSession();
-        return this.#scripts.run(script, input, this.#limits, signal);
-      },
-    };
+    return { name, recorded: { function: name }, run: this.#runner.script(runtime, folder) };
   }
 
   /**
@@ -183,11 +167,7 @@ export class Functions {
     const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked });
     for (const warning of resolution.warnings) this.#warn(`${apiVersion} ${kind}: ${warning}`);
     if (written !== undefined) await this.#checkConfig(resolution, written);
-    const runner = await this.#openRunner();
-    const key = JSON.stringify([apiVersion, kind, resolution.catalog?.reference, resolution.runtime]);
-    const preparing = this.#prepared.get(key) ?? runner.prepare(resolution);
-    this.#prepared.set(key, preparing);
-    const prepared = await preparing;
+    const prepared = await this.#runner.entry(resolution);
     for (const note of prepared.notes) this.#warn(`${apiVersion} ${kind}: ${note}`);
     return catalogFunction(resolution, prepared, {
       folder,
@@ -211,26 +191,8 @@ export class Functions {
   }
 
   async close(): Promise<void> {
-    this.#scripts?.close();
-    await (await this.#runner?.catch(() => undefined))?.close();
+    await this.#runner.close();
     await (await this.#resolver?.catch(() => undefined))?.close();
-  }
-
-  get #limits(): RunLimits {
-    const { permissions, hasStats } = this.#settings;
-    const { timeoutSeconds } = permissions;
-    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: true, measuresMemory: hasStats };
-    return timeoutSeconds === undefined ? limits : { ...limits, timeout: timeoutSeconds * 1_000 };
-  }
-
-  #findEngine(): Promise<Engine> {
-    const engine = this.#settings.permissions.engine ?? kptEngine(this.#io);
-    const env = childEnvironment(this.#io);
-    const search = { env, signal: this.#signal, ...defined({ engine }) };
-    this.#engine ??= import('@krmhub/functions/containers/find-engine').then(({ findEngine }) =>
-      findEngine(search),
-    );
-    return this.#engine;
   }
 
   #openLock(): Promise<LockedFunctions | undefined> {
@@ -257,19 +219,6 @@ export class Functions {
     };
     this.#resolver ??= open();
     return this.#resolver;
-  }
-
-  #openRunner(): Promise<Runner> {
-    const { permissions, resolution, hasStats } = this.#settings;
-    this.#runner ??= import('../run/open-runner.js').then(({ openRunner }) =>
-      openRunner(this.#io, permissions, {
-        offline: resolution.offline,
-        signal: this.#signal,
-        acceptDocuments: true,
-        measuresMemory: hasStats,
-      }),
-    );
-    return this.#runner;
   }
 
   async #checkConfig(

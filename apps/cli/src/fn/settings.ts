@@ -1,6 +1,6 @@
 import type { PullPolicy } from '@krmhub/functions';
 import type { ResolverOptions } from '../resolve/resolution.js';
-import type { RunPermissions } from '../run/runner.js';
+import type { RunPermissions } from '../run/permissions.js';
 
 /** Where the output of functions goes. `report`: into the package, with a report on stdout. */
 export type OutputTarget =

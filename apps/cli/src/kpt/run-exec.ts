@@ -12,7 +12,7 @@ import {
   refuseTakenDown,
   withTakedowns,
 } from '../resolve/release/takedowns.js';
-import { openRunner } from '../run/open-runner.js';
+import { Runner } from '../run/runner.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
 const MAX_INPUT_BYTES = 134_217_728;
@@ -31,9 +31,9 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   }
   const signal = watchCaller(io, 'the function');
   await requireNotTakenDown(io, script === undefined ? platforms : [script]);
-  const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
+  const runner = new Runner(io, { allowExec: true, network: false, mounts: [] });
   try {
-    const prepared = await runner.prepare(
+    const prepared = await runner.entry(
       script === undefined
         ? { apiVersion: 'the executable', kind: platforms[0]!.bin, runtime: { type: 'exec', platforms } }
         : { apiVersion: 'the script', kind: script.reference, runtime: script },

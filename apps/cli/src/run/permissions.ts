@@ -1,5 +1,19 @@
+import type { EngineName } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { RunPermissions } from './runner.js';
+
+/** What the user allows functions to do on this machine. */
+export interface RunPermissions {
+  /** Run executables. */
+  allowExec: boolean;
+  /** Network access, for functions whose catalog declares it. */
+  network: boolean;
+  /** Mounts as in kustomize, for functions whose catalog declares them: `type=bind,source=/folder,target=/folder`. */
+  mounts: readonly string[];
+  /** Default: the first that runs. */
+  engine?: EngineName;
+  /** Default: 300. */
+  timeoutSeconds?: number;
+}
 
 /** The user did not allow what a function needs, and which options would. */
 export class MissingPermission extends KrmhubError {

@@ -5,7 +5,7 @@ import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { cacheFolder } from '../resolve/cache/cache.js';
-import type { InstalledExecutable } from './runner.js';
+import type { InstalledExecutable } from './prepared-function.js';
 
 /**
  * Unpacked executables in the cache, each in a private folder named by its digest, for plugins. `runExecutable`

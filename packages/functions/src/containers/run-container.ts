@@ -12,7 +12,7 @@ import { finishRun } from '../output/finish-run.js';
 import type { RunResult } from '../output/run-result.js';
 import { watchCleanup } from '../process/parent-watch.js';
 import { runProgram } from '../process/run-program.js';
-import { containerArguments, type NamedImageRun, namedImageArguments } from './container-arguments.js';
+import { containerArguments } from './container-arguments.js';
 import { type ContainerRun, type Engine, engineCommand } from './container-run.js';
 import { engineFailure } from './engine-failure.js';
 
@@ -43,21 +43,7 @@ export async function runContainer(
   return runContainerCommand(run, container, input, limits, signal);
 }
 
-/**
- * Runs an image that the user named, as `runContainer`, but it need not have a digest. The engine downloads it as
- * `pull` says.
- */
-export async function runNamedImage(
-  run: NamedImageRun,
-  input: Uint8Array,
-  limits: RunLimits,
-  signal?: AbortSignal,
-): Promise<RunResult> {
-  const container = { image: run.image, argumentsFor: (name: string) => namedImageArguments(run, name) };
-  return runContainerCommand(run, container, input, limits, signal);
-}
-
-/** A container of which another program has chosen the arguments. */
+/** A container whose arguments the caller has chosen. */
 export interface ContainerCommand {
   /** For messages. */
   image: string;
@@ -66,8 +52,7 @@ export interface ContainerCommand {
 }
 
 /**
- * Runs a container with arguments that are not ours, such as those of kustomize for an image that the user allowed
- * without a digest. The limits and the removal are those of `runContainer`, and so are the errors.
+ * Runs a container with the arguments of the caller, for an image that the user allowed without a digest. The limits and the removal are those of `runContainer`, and so are the errors.
  */
 export async function runContainerCommand(
   engine: Engine,

@@ -17,8 +17,8 @@ import { type OutputFormat, printLine } from '../../io/print.js';
 import { openLock } from '../../lock/open-lock.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { ListedKind, Resolver, ResolverOptions } from '../../resolve/resolution.js';
-import { openRunner } from '../../run/open-runner.js';
-import type { Runner, RunPermissions } from '../../run/runner.js';
+import type { RunPermissions } from '../../run/permissions.js';
+import { Runner } from '../../run/runner.js';
 import { findPlugin, type InstalledPlugin, requireOwn, writePlugin } from './installed-plugins.js';
 import { findPluginFolder, formatPlugin, type PluginName, pluginFile } from './plugin-folder.js';
 import {
@@ -66,7 +66,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
     ...source,
     ...defined({ lock }),
   });
-  const runner = await openRunner(io, permissions, { offline: search.offline });
+  const runner = new Runner(io, permissions, { offline: search.offline });
   try {
     const invalid: KrmhubError[] = [];
     const names = await namesToInstall(resolver, kinds, (error) => invalid.push(error)).finally(() =>

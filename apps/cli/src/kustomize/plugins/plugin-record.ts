@@ -7,7 +7,8 @@ import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { ResolvedCatalog } from '../../resolve/resolution.js';
-import type { InstalledExecutable, RunPermissions } from '../../run/runner.js';
+import type { RunPermissions } from '../../run/permissions.js';
+import type { InstalledExecutable } from '../../run/prepared-function.js';
 import type { PluginName } from './plugin-folder.js';
 
 /**

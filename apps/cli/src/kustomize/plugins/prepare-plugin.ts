@@ -11,7 +11,9 @@ import { printWarning } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
 import { checkedVersion } from '../../resolve/checked-version.js';
 import { isPinned, type Resolution, type ResolverOptions } from '../../resolve/resolution.js';
-import type { KnownTools, Runner, RunPermissions } from '../../run/runner.js';
+import type { RunPermissions } from '../../run/permissions.js';
+import type { KnownTools } from '../../run/prepared-function.js';
+import type { Runner } from '../../run/runner.js';
 import { formatPlugin, type PluginName } from './plugin-folder.js';
 import {
   isSameRuntime,
@@ -63,7 +65,7 @@ export async function preparePin(
 ): Promise<{ pin: PluginPin; tools: KnownTools }> {
   const { apiVersion, kind, catalog, runtime, release, definition, signedBy } = resolution;
   const name = formatPlugin({ apiVersion, kind });
-  const prepared = await runner.prepare(resolution);
+  const prepared = await runner.entry(resolution);
   if (catalog === undefined || !isPinned(runtime)) {
     throw new KrmhubError('unsupported', `cannot install ${name}: it is not from a catalog`);
   }

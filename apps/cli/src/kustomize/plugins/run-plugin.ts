@@ -12,7 +12,7 @@ import { type Io, writeData } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { readStdin } from '../../io/read-stdin.js';
 import { watchCaller } from '../../io/watch-caller.js';
-import { LocalRunner } from '../../run/local-runner.js';
+import { Runner } from '../../run/runner.js';
 import { formatPlugin, pluginName } from './plugin-folder.js';
 import { type PluginPin, type PluginRecord, readRecord } from './plugin-record.js';
 import { printMessages } from './print-messages.js';
@@ -62,11 +62,11 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
   const { engine, sandbox, permissions } = record;
   const signal = watchCaller(io, name);
-  const runner = new LocalRunner(io, permissions, {
+  const runner = new Runner(io, permissions, {
     tools: defined({ engine, sandbox }),
   });
   try {
-    const prepared = await runner.prepare({ ...record.function, ...pin });
+    const prepared = await runner.entry({ ...record.function, ...pin });
     const result = await prepared.run(resourceList(request), { folder: root, signal });
     if (result.exitCode === 0 && result.stderr.byteLength + result.results.length === 0) {
       await writeData(io.stdout, readResponse(result.output, request, name));

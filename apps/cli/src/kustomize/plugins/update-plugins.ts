@@ -7,8 +7,8 @@ import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
-import { openRunner } from '../../run/open-runner.js';
-import type { RunPermissions } from '../../run/runner.js';
+import type { RunPermissions } from '../../run/permissions.js';
+import { Runner } from '../../run/runner.js';
 import { describeUpdate } from './describe-update.js';
 import {
   type InstalledPlugin,
@@ -151,7 +151,7 @@ async function applyUpdate(io: Io, { plugin, resolution }: Update, options: Upda
   const { catalogs, official, runtime, function: name } = record;
   await requireOwn(file, name);
   const permissions = joinedPermissions(record.permissions, options.permissions);
-  const runner = await openRunner(io, permissions, { offline: options.offline === true });
+  const runner = new Runner(io, permissions, { offline: options.offline === true });
   try {
     const { pin, tools } = await preparePin(io, runner, resolution);
     const source = {

@@ -20,12 +20,11 @@ import { lockCommand } from '../../lock/lock-file.js';
 import { openLock } from '../../lock/open-lock.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { ResolverOptions } from '../../resolve/resolution.js';
-import { openRunner } from '../../run/open-runner.js';
-import type { RunPermissions } from '../../run/runner.js';
+import type { RunPermissions } from '../../run/permissions.js';
+import { Runner } from '../../run/runner.js';
 import { type BuildFolder, makeBuildFolder } from './build-folder.js';
 import { copiedLayers, editLayers } from './edit-layers.js';
 import { findKustomize } from './find-kustomize.js';
-import { inlineContext } from './inline-context.js';
 import { type KustomizeArguments, readKustomizeArguments } from './kustomize-arguments.js';
 import { planFunctions } from './plan-functions.js';
 import type { PlannedFunction } from './planned-function.js';
@@ -102,15 +101,15 @@ async function withFunctions(
 ): Promise<void> {
   const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
   const resolver = await openResolver(io, { ...resolution, ...defined({ lock }) });
-  const runner = await openRunner(io, permissions, {
+  const runner = new Runner(io, permissions, {
+    acceptDocuments: 'named',
     offline: resolution.offline,
     temporaryFolder: folder.temporary,
     signal,
   });
   try {
-    const inline = inlineContext(io, permissions, copy, signal);
     const planning = planFunctions(io, layer, {
-      ...inline,
+      mapPaths: (text) => copy.mapPaths(text),
       resolver,
       runner,
       args,

@@ -12,7 +12,6 @@ import { displayListed } from '../../lock/display-path.js';
 import { imageAt, requiredDigest } from '../../resolve/images/named-image.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import { planAll } from '../../run/permissions.js';
-import type { PreparedFunction, Runner } from '../../run/runner.js';
 import { requireInlineAllowed } from './inline-runtimes.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';
 import {
@@ -26,7 +25,6 @@ import { type InlineContext, inlineRun } from './run-inline.js';
 
 export interface PlanContext extends InlineContext {
   resolver: Resolver;
-  runner: Runner;
   args: KustomizeArguments;
   lock: LockedFunctions | undefined;
   requireDigest: boolean;
@@ -45,7 +43,6 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   const [flag] = context.args.containerFlags;
   if (flag !== undefined && inline.length < listed.length)
     await printWarning(io, `${flag} after -- applies only to functions with their own image`);
-  const prepared = new Map<string, PreparedFunction>();
   const warned = new Set<string>();
   return planAll(listed.entries(), async ([index, one]) => {
     context.signal.throwIfAborted();
@@ -54,7 +51,7 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
       requireInlineAllowed(placeText(place), one.request.inline, context.args);
     }
     const plan = one.request.inline === undefined ? planResolved : planInline;
-    return inContext(place, () => plan(io, { listed: one, place, index, prepared, warned }, context));
+    return inContext(place, () => plan(io, { listed: one, place, index, warned }, context));
   });
 }
 
@@ -62,8 +59,7 @@ interface Planning {
   listed: ListedFunction;
   place: ConfigPlace;
   index: number;
-  /** By what is the same for functions that run the same. */
-  prepared: Map<string, PreparedFunction>;
+  /** What was said, with the catalog that said it. */
   warned: Set<string>;
 }
 
@@ -93,18 +89,16 @@ function pinned(runtime: InlineRuntime, { lock, requireDigest, lockCommand }: Pl
 }
 
 async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
-  const { listed, place, index, prepared, warned } = planning;
+  const { listed, place, index, warned } = planning;
   const resolution = await context.resolver.resolve(listed.request);
   const unchecked = await checkListed(io, listed, resolution);
   if (unchecked !== undefined) await printWarning(io, escapeControls(unchecked));
-  const key = resolutionKey(resolution);
   for (const warning of resolution.warnings) {
-    const known = `${key} ${warning}`;
+    const known = `${resolutionKey(resolution)} ${warning}`;
     if (!warned.has(known)) await printWarning(io, escapeControls(aboutText(place, warning)));
     warned.add(known);
   }
-  const ready = prepared.get(key) ?? (await context.runner.prepare(resolution));
-  prepared.set(key, ready);
+  const ready = await context.runner.entry(resolution);
   const annotation = ready.annotation();
   const container = 'container' in annotation ? annotation.container : undefined;
   const image =

@@ -5,8 +5,8 @@ import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { FunctionFailure } from '../output/function-failure.js';
 import { builtEntry } from '../process/built-entry.js';
 import { processesWith } from '../testing/runtime-contract.js';
-import { runStarlark } from './run-starlark.js';
 import { writeTask } from './script-task.js';
+import { StarlarkSession } from './starlark-session.js';
 
 const INPUT = `apiVersion: config.kubernetes.io/v1
 kind: ResourceList
@@ -29,7 +29,9 @@ async function run(
   const limits = { ...DEFAULT_RUN_LIMITS, timeout };
   const bytes = Buffer.from(script);
   const task = { name: 'main.star', script: bytes, ...(megabytes === undefined ? {} : { megabytes }) };
-  const result = await runStarlark(task, Buffer.from(input), limits, signal);
+  const session = new StarlarkSession();
+  const running = session.run(task, Buffer.from(input), limits, signal);
+  const result = await running.finally(() => session.close());
   const text = (piece: Uint8Array) => Buffer.from(piece).toString();
   return { ...result, output: text(result.output), stderr: text(result.stderr) };
 }

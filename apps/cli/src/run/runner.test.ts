@@ -20,9 +20,10 @@ import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
-import { openRunner } from './open-runner.js';
+import type { RunPermissions } from './permissions.js';
 import { hostPlatform } from './platform.js';
-import type { RunnerOptions, RunPermissions } from './runner.js';
+import type { RunnerOptions } from './prepared-function.js';
+import { Runner } from './runner.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'krmhub-runner-'));
 const served = new Map<string, { body: Uint8Array; type?: string } | { location: string }>();
@@ -71,7 +72,7 @@ function open(permissions: RunPermissions = EXEC, options: RunnerOptions = {}) {
       KRMHUB_TOKEN: 'a secret',
     },
   });
-  return openRunner(io, permissions, options);
+  return new Runner(io, permissions, options);
 }
 
 function executable(uri: string, digest: Digest, platform = hostPlatform()): PinnedRuntime {
@@ -103,8 +104,8 @@ const left = () => readdirSync(path.join(cwd, 'tmp'));
 describe('an executable', () => {
   it('is fetched once, and runs without the secrets of the user', async () => {
     const runtime = serve('/fn', SCRIPT);
-    const runner = await open();
-    const prepared = await runner.prepare(named(runtime));
+    const runner = open();
+    const prepared = await runner.entry(named(runtime));
     const { output, stderr, exitCode } = await prepared.run(INPUT, { folder: root });
     expect([exitCode, Buffer.from(output).toString()]).toEqual([0, INPUT.toString()]);
     expect(Buffer.from(stderr).toString()).toMatch(new RegExp(`in ${root}\\n`));
@@ -113,8 +114,8 @@ describe('an executable', () => {
     expect('exec' in annotation && readFileSync(annotation.exec.path).equals(SCRIPT)).toBe(true);
     await runner.close();
     expect(left()).toEqual([]);
-    const offline = await open(EXEC, { offline: true });
-    expect((await (await offline.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    const offline = open(EXEC, { offline: true });
+    expect((await (await offline.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await offline.close();
     expect(asked).toEqual(['/fn']);
   });
@@ -127,10 +128,10 @@ describe('an executable', () => {
     writeFileSync(path.join(data, 'admin.token'), 'secret');
     const folders = { TMPDIR: temporary, KRMHUB_DATA: data };
     const env = { KRMHUB_CACHE: path.join(cwd, 'cache'), ...folders, PATH: process.env.PATH ?? '' };
-    const runner = await openRunner(testIo({ cwd, env }), EXEC);
+    const runner = new Runner(testIo({ cwd, env }), EXEC);
     const list = `echo $(cat ${temporary}/key ${data}/admin.token 2>/dev/null)`;
     const script = Buffer.from(`#!/bin/sh\ncat >/dev/null\n${list} >&2\nexit 1\n`);
-    const prepared = await runner.prepare(named(serve('/list', script)));
+    const prepared = await runner.entry(named(serve('/list', script)));
     const { stderr } = await prepared.run(INPUT);
     await runner.close();
     for (const folder of [temporary, data]) rmSync(folder, { recursive: true });
@@ -141,8 +142,8 @@ describe('an executable', () => {
     mkdirSync(path.join(cwd, 'bin'));
     writeFileSync(path.join(cwd, 'bin/fn'), SCRIPT, { mode: 0o755 });
     execFileSync('tar', ['-czf', 'fn.tar.gz', 'bin/fn'], { cwd });
-    const runner = await open();
-    const prepared = await runner.prepare(
+    const runner = open();
+    const prepared = await runner.entry(
       named(serve('/fn.tar.gz', readFileSync(path.join(cwd, 'fn.tar.gz')))),
     );
     expect((await prepared.run(INPUT)).exitCode).toBe(0);
@@ -151,8 +152,8 @@ describe('an executable', () => {
   });
 
   it('is refused without permission, before anything is fetched', async () => {
-    const runner = await open({ ...EXEC, allowExec: false });
-    const error = await failure(runner.prepare(named(serve('/fn', SCRIPT))));
+    const runner = open({ ...EXEC, allowExec: false });
+    const error = await failure(runner.entry(named(serve('/fn', SCRIPT))));
     expect(error).toMatchObject({ code: 'untrusted', hint: expect.stringContaining('--allow-exec') });
     expect(asked).toEqual([]);
   });
@@ -160,8 +161,8 @@ describe('an executable', () => {
   it('is refused with other bytes, and not stored', async () => {
     const runtime = serve('/fn', SCRIPT);
     served.set('/fn', { body: Buffer.from('#!/bin/sh\ntouch hacked\n') });
-    const runner = await open();
-    const error = await failure(runner.prepare(named(runtime)));
+    const runner = open();
+    const error = await failure(runner.entry(named(runtime)));
     expect(error.code).toBe('digest-mismatch');
     expect(error.message).toContain(
       `cannot run example.com/v1 Logger: ${origin}/fn does not match the digest in its catalog`,
@@ -175,20 +176,20 @@ describe('an executable', () => {
 
   it('is fetched again if the cache was changed', async () => {
     const runtime = serve('/fn', SCRIPT);
-    const first = await open();
-    await first.prepare(named(runtime));
+    const first = open();
+    await first.entry(named(runtime));
     await first.close();
     const blob = path.join(cwd, 'cache/blobs/sha256', sha256(SCRIPT).slice('sha256:'.length));
     writeFileSync(blob, '#!/bin/sh\ntouch hacked\n');
-    const second = await open();
-    expect((await (await second.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    const second = open();
+    expect((await (await second.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await second.close();
     expect(asked).toEqual(['/fn', '/fn']);
   });
 
   it('names the platforms that there are', async () => {
     const runtime = executable(`${origin}/fn`, sha256(SCRIPT), 'darwin/arm64');
-    const error = await failure((await open()).prepare(named(runtime)));
+    const error = await failure(open().entry(named(runtime)));
     expect(error).toMatchObject({
       code: 'unsupported',
       hint: expect.stringContaining('--runtime container'),
@@ -206,12 +207,12 @@ describe('an executable', () => {
     served.set(`/v2/team/fn/manifests/${digest}`, { body: manifest, type: MEDIA_TYPES.image });
     served.set(`/v2/team/fn/blobs/${layer.digest}`, { body: SCRIPT });
     const runtime = executable(`oci://${new URL(origin).host}/team/fn@${digest}`, digest);
-    const runner = await open();
-    expect((await (await runner.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    const runner = open();
+    expect((await (await runner.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await runner.close();
     const before = asked.length;
-    const offline = await open(EXEC, { offline: true });
-    expect((await (await offline.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    const offline = open(EXEC, { offline: true });
+    expect((await (await offline.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await offline.close();
     expect(asked).toHaveLength(before);
   });
@@ -221,10 +222,10 @@ describe('an executable', () => {
     writeFileSync(path.join(cwd, 'team/fn.sh'), SCRIPT);
     const runtime = executable('file:fn.sh', sha256(SCRIPT));
     const of = (reference: string) => named(runtime, { catalog: { reference, trustedBy: '--catalog' } });
-    const runner = await open();
-    const error = await failure(runner.prepare(of('https://krm.example.com/catalogs/default')));
+    const runner = open();
+    const error = await failure(runner.entry(of('https://krm.example.com/catalogs/default')));
     expect(error.message).toContain('a catalog from another machine refers to the file fn.sh');
-    expect((await (await runner.prepare(of('team/catalog.yaml'))).run(INPUT)).exitCode).toBe(0);
+    expect((await (await runner.entry(of('team/catalog.yaml'))).run(INPUT)).exitCode).toBe(0);
     await runner.close();
   });
 
@@ -240,22 +241,22 @@ describe('an executable', () => {
     ['an offline run', () => executable(`${origin}/fn`, sha256('x')), 'is not in the cache', true],
   ])('is refused for %s', async (_, runtime, message, offline = false) => {
     served.set('/loop', { location: '/loop' });
-    const runner = await open(EXEC, { offline });
-    expect((await failure(runner.prepare(named(runtime())))).message).toContain(message);
+    const runner = open(EXEC, { offline });
+    expect((await failure(runner.entry(named(runtime())))).message).toContain(message);
     await runner.close();
     expect(left()).toEqual([]);
   });
 
   it('runs from the store of plugins, unless it was changed there', async () => {
     const runtime = serve('/fn', SCRIPT);
-    const runner = await open();
-    const prepared = await runner.prepare(named(runtime));
+    const runner = open();
+    const prepared = await runner.entry(named(runtime));
     await prepared.store();
     await runner.close();
     rmSync(path.join(cwd, 'cache/blobs'), { recursive: true });
     const { executable } = prepared;
-    const later = await open(EXEC, { offline: true });
-    const stored = await later.prepare(named(runtime, { executable }));
+    const later = open(EXEC, { offline: true });
+    const stored = await later.entry(named(runtime, { executable }));
     expect((await stored.run(INPUT)).exitCode).toBe(0);
     const annotation = stored.annotation();
     const file = 'exec' in annotation ? annotation.exec.path : '';
@@ -282,8 +283,8 @@ describe('a container', () => {
     ['mounts', container(false, true), { network: true }, 'mounts', '--mount type=bind'],
     ['both', container(true, true), {}, 'network access and mounts', '--network --mount'],
   ])('that needs %s is refused until the user allows it', async (_, runtime, allowed, what, flag) => {
-    const runner = await open({ ...EXEC, ...allowed });
-    const error = await failure(runner.prepare(named(runtime)));
+    const runner = open({ ...EXEC, ...allowed });
+    const error = await failure(runner.entry(named(runtime)));
     expect(error).toMatchObject({ code: 'untrusted', hint: expect.stringContaining(flag) });
     expect(error.message).toBe(
       `cannot run example.com/v1 Logger: it requires ${what}, and you did not allow it`,
@@ -303,12 +304,12 @@ describe('a container', () => {
     const arguments_ = () => readFileSync(path.join(cwd, 'asked'), 'utf8').trim().split('\n');
 
     it('gets what is declared and allowed, and says what is not declared', async () => {
-      const runner = await open({ ...EXEC, network: true, mounts: [mount] }, { tools: { engine: engine() } });
-      const all = await runner.prepare(named(container(true, true)));
+      const runner = open({ ...EXEC, network: true, mounts: [mount] }, { tools: { engine: engine() } });
+      const all = await runner.entry(named(container(true, true)));
       expect(all.notes).toEqual([]);
       expect(all.annotation()).toEqual({ container: { image, network: true } });
       await all.run(INPUT);
-      const none = await runner.prepare(named(container(false, false)));
+      const none = await runner.entry(named(container(false, false)));
       expect(none.annotation()).toEqual({ container: { image } });
       expect(none.notes).toEqual([
         expect.stringContaining('does not have requireNetwork'),
@@ -326,13 +327,13 @@ describe('a container', () => {
     it('is pulled before it runs', async () => {
       const { program } = engine();
       const io = testIo({ cwd, env: { PATH: `${cwd}:/usr/bin:/bin` } });
-      const runner = await openRunner(io, EXEC);
-      const prepared = await runner.prepare(named(container(false, false)));
+      const runner = new Runner(io, EXEC);
+      const prepared = await runner.entry(named(container(false, false)));
       expect(prepared.tools).toEqual({ engine: { engine: 'docker', program } });
       expect(arguments_().map((line) => line.split(' ')[0])).toEqual(['version', 'image', 'pull']);
       expect(arguments_().at(-1)).toContain(image);
-      const offline = await openRunner(io, EXEC, { offline: true });
-      expect((await failure(offline.prepare(named(container(false, false))))).message).toContain(
+      const offline = new Runner(io, EXEC, { offline: true });
+      expect((await failure(offline.entry(named(container(false, false))))).message).toContain(
         `docker does not have the image ${image}`,
       );
     });
@@ -340,8 +341,8 @@ describe('a container', () => {
 
   it('needs an engine', async () => {
     const io = testIo({ cwd, env: { PATH: cwd } });
-    const runner = await openRunner(io, EXEC);
-    expect((await failure(runner.prepare(named(container(false, false))))).code).toBe('unavailable');
+    const runner = new Runner(io, EXEC);
+    expect((await failure(runner.entry(named(container(false, false))))).code).toBe('unavailable');
   });
 });
 
@@ -356,22 +357,22 @@ describe('a Starlark script', () => {
   it('is fetched once, verified, and runs without permissions', async () => {
     served.set('/fn.star', { body: SOURCE });
     const runtime = script(`${origin}/fn.star`, sha256(SOURCE));
-    const runner = await open({ ...EXEC, allowExec: false });
-    const prepared = await runner.prepare(named(runtime));
+    const runner = open({ ...EXEC, allowExec: false });
+    const prepared = await runner.entry(named(runtime));
     const { output, stderr, exitCode } = await prepared.run(INPUT);
     expect([exitCode, Buffer.from(stderr).toString()]).toEqual([0, 'ran\n']);
     expect(Buffer.from(output).toString()).toBe(INPUT.toString().replace('items: []', 'items:\n- kind: A'));
     await runner.close();
-    const offline = await open(EXEC, { offline: true });
-    expect((await (await offline.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    const offline = open(EXEC, { offline: true });
+    expect((await (await offline.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
     await offline.close();
     expect(asked).toEqual(['/fn.star']);
   });
 
   it('is refused with other bytes, and not stored', async () => {
     served.set('/fn.star', { body: Buffer.from('print("evil")\n') });
-    const runner = await open();
-    const error = await failure(runner.prepare(named(script(`${origin}/fn.star`, sha256(SOURCE)))));
+    const runner = open();
+    const error = await failure(runner.entry(named(script(`${origin}/fn.star`, sha256(SOURCE)))));
     expect([error.code, error.message]).toEqual([
       'digest-mismatch',
       expect.stringContaining('does not match the digest in its catalog'),
@@ -396,23 +397,23 @@ describe('a Starlark script', () => {
       served.set(`/v2/team/${type}/blobs/${digest}`, { body: SOURCE });
       return [`oci://${new URL(origin).host}/team/${type}@${named}`, named as Digest] as const;
     });
-    const runner = await open();
+    const runner = open();
     const [good, bad] = references;
-    const prepared = await runner.prepare(named(script(...good!)));
+    const prepared = await runner.entry(named(script(...good!)));
     expect((await prepared.run(INPUT)).exitCode).toBe(0);
-    const error = await failure(runner.prepare(named(script(...bad!))));
+    const error = await failure(runner.entry(named(script(...bad!))));
     expect(error.message).toContain('is not a Starlark script: it is an artifact of the type exec');
     await runner.close();
-    const offline = await open(EXEC, { offline: true });
-    expect((await (await offline.prepare(named(script(...good!)))).run(INPUT)).exitCode).toBe(0);
+    const offline = open(EXEC, { offline: true });
+    expect((await (await offline.entry(named(script(...good!)))).run(INPUT)).exitCode).toBe(0);
     await offline.close();
   });
 });
 
 it('does not run what a configuration names itself', async () => {
-  const runner = await open();
+  const runner = open();
   const inline = await failure(
-    runner.prepare({
+    runner.entry({
       apiVersion: 'v1',
       kind: 'A',
       runtime: { type: 'exec', path: './fn', args: [], envs: [] },
