@@ -1,22 +1,16 @@
 import {
   compareDiagnostics,
   type Diagnostic,
-  type Digest,
   hasErrors,
-  isDigest,
-  type JsonObject,
-  type JsonValue,
   KIND_PATTERN,
-  type Path,
   RUNTIME_KINDS,
   readYaml,
-  type YamlDocument,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseImageReference } from '@krmhub/schema/image-reference';
-import { FieldReader, isMapping } from '../policy/document-fields.js';
-import { readImagePlatforms } from '../runtimes/lock-fields.js';
-import { LOCK_CODES } from './codes.js';
+import { type Field, FieldReader, isMapping } from '../fields/field.js';
+import { readDigest, readImagePlatforms } from '../runtimes/lock-fields.js';
+import { LOCK_CODES, type LockCode } from './codes.js';
 import {
   LOCK_API_VERSION,
   LOCK_KIND,
@@ -26,7 +20,9 @@ import {
   type LockedFunction,
   type LockedImage,
 } from './lock.js';
-import { type LockFields, readRuntime } from './read-runtime.js';
+import { readRuntime } from './read-runtime.js';
+
+type LockField = Field<LockCode>;
 
 /** Characters in a reference that could falsify a message or a table. */
 const CONTROL = /\p{C}/u;
@@ -49,196 +45,158 @@ export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagno
     const message = `expected one document, found ${documents.length}`;
     return { diagnostics: [wholeFile('lock/document', file, message)] };
   }
-  const fields: LockFields = new FieldReader(document, file, {
-    prefix: 'lock',
-    codes: LOCK_CODES,
-    maxTextLength: LOCK_LIMITS.maxTextLength,
-  });
-  const lock = readDocument(document, fields);
-  const all = [...diagnostics, ...fields.diagnostics].sort(compareDiagnostics);
+  const reader = new FieldReader(document, file, 'lock', LOCK_CODES, LOCK_LIMITS.maxTextLength);
+  const lock = readDocument(reader.root);
+  const all = [...diagnostics, ...reader.diagnostics].sort(compareDiagnostics);
   return lock === undefined || hasErrors(all) ? { diagnostics: all } : { lock, diagnostics: all };
 }
 
-function readDocument({ value }: YamlDocument, fields: LockFields): Lock | undefined {
+function readDocument(document: LockField): Lock | undefined {
+  const { value } = document;
   if (isMapping(value) && (value.apiVersion !== LOCK_API_VERSION || value.kind !== LOCK_KIND)) {
     const at = value.kind === LOCK_KIND ? 'apiVersion' : 'kind';
-    fields.report('lock/document', [at], `not a ${LOCK_KIND} of \`${LOCK_API_VERSION}\``);
+    document.reader.report('lock/document', [at], `not a ${LOCK_KIND} of \`${LOCK_API_VERSION}\``);
     return undefined;
   }
   const required = ['apiVersion', 'kind', 'catalogs', 'functions'];
-  const root = fields.mapping(value, [], { required, optional: ['images'] });
-  if (root?.catalogs === undefined || root.functions === undefined) return undefined;
-  const catalogs = readList(root.catalogs, ['catalogs'], LOCK_LIMITS.maxCatalogs, fields, readCatalog);
-  reportDuplicates(catalogs, ({ reference }) => reference, 'catalogs', fields);
-  const functions = readList(root.functions, ['functions'], LOCK_LIMITS.maxFunctions, fields, readFunction);
-  const name = ({ catalog, apiVersion, kind }: LockedFunction) => `${apiVersion} ${kind} of ${catalog}`;
-  reportDuplicates(functions, name, 'functions', fields);
-  const known = new Set(catalogs.map((item) => item?.reference));
-  for (const [index, locked] of functions.entries()) {
-    if (locked === undefined) continue;
-    const named: [string, Path][] = [
-      [locked.catalog, ['functions', index, 'catalog']],
-      ...(locked.notIn ?? []).map((one, at): [string, Path] => [one, ['functions', index, 'notIn', at]]),
-    ];
-    for (const [reference, at] of named) {
-      if (!known.has(reference)) fields.report('lock/reference', at, `"${reference}" is not in \`catalogs\``);
+  const root = document.mapping({ required, optional: ['images'] });
+  if (root?.get('catalogs') === undefined || root.get('functions') === undefined) return undefined;
+  const catalogs = readList(root.get('catalogs'), LOCK_LIMITS.maxCatalogs, readCatalog);
+  reportDuplicates(catalogs, ({ reference }) => reference);
+  const functions = readList(root.get('functions'), LOCK_LIMITS.maxFunctions, readFunction);
+  reportDuplicates(functions, ({ catalog, apiVersion, kind }) => `${apiVersion} ${kind} of ${catalog}`);
+  const known = new Set(catalogs.map(({ item }) => item?.reference));
+  for (const { field, item } of functions) {
+    if (item === undefined) continue;
+    const notIn = (item.notIn ?? []).map((one, index) => [one, 'notIn', index] as const);
+    for (const [reference, ...at] of [[item.catalog, 'catalog'] as const, ...notIn]) {
+      if (known.has(reference)) continue;
+      const message = `"${reference}" is not in \`catalogs\``;
+      field.reader.report('lock/reference', [...field.at, ...at], message);
     }
   }
-  const images =
-    root.images === undefined
-      ? []
-      : readList(root.images, ['images'], LOCK_LIMITS.maxImages, fields, readImage);
-  reportDuplicates(images, ({ image }) => image, 'images', fields);
+  const images = readList(root.get('images'), LOCK_LIMITS.maxImages, readImage);
+  reportDuplicates(images, ({ image }) => image);
   return {
-    catalogs: catalogs.flatMap((one) => one ?? []),
-    functions: functions.flatMap((one) => one ?? []),
-    ...defined({ images: images.length === 0 ? undefined : images.flatMap((one) => one ?? []) }),
+    catalogs: readItems(catalogs),
+    functions: readItems(functions),
+    ...defined({ images: images.length === 0 ? undefined : readItems(images) }),
   };
 }
 
-/** Keeps the index of each item; undefined where an error is reported. */
-function readList<Item>(
-  value: JsonValue,
-  at: Path,
-  limit: number,
-  fields: LockFields,
-  read: (value: JsonValue, at: Path, fields: LockFields) => Item | undefined,
-): (Item | undefined)[] {
-  return (fields.list(value, at, limit) ?? []).map((item, index) => read(item, [...at, index], fields));
+/** An item of a list; undefined where an error is reported. */
+interface ListItem<Item> {
+  field: LockField;
+  item: Item | undefined;
 }
 
-function reportDuplicates<Item>(
-  items: readonly (Item | undefined)[],
-  name: (item: Item) => string,
-  list: string,
-  fields: LockFields,
-): void {
+function readList<Item>(
+  field: LockField | undefined,
+  limit: number,
+  read: (field: LockField) => Item | undefined,
+): ListItem<Item>[] {
+  return (field?.list(limit) ?? []).map((item) => ({ field: item, item: read(item) }));
+}
+
+function readItems<Item>(items: readonly ListItem<Item>[]): Item[] {
+  return items.flatMap(({ item }) => item ?? []);
+}
+
+function reportDuplicates<Item>(items: readonly ListItem<Item>[], name: (item: Item) => string): void {
   const seen = new Set<string>();
-  for (const [index, item] of items.entries()) {
+  for (const { field, item } of items) {
     if (item === undefined) continue;
     const key = name(item);
-    if (seen.has(key)) fields.report('lock/duplicate', [list, index], `${key} appears twice`);
+    if (seen.has(key)) field.report('lock/duplicate', `${key} appears twice`);
     seen.add(key);
   }
 }
 
-function readCatalog(value: JsonValue, at: Path, fields: LockFields): LockedCatalog | undefined {
+function readCatalog(field: LockField): LockedCatalog | undefined {
   const optional = ['name', 'serial', 'digest', 'key'];
-  const item = fields.mapping(value, at, { required: ['reference'], optional });
-  if (item?.reference === undefined) return undefined;
-  const reference = readReference(item.reference, [...at, 'reference'], fields);
-  const name = optionalText(item, 'name', at, fields);
-  const serial = readSerial(item.serial, [...at, 'serial'], fields);
-  const digest = optionalDigest(item, 'digest', at, fields);
-  const key = optionalDigest(item, 'key', at, fields);
-  return reference === undefined ? undefined : present({ reference, name, serial, digest, key });
+  const item = field.mapping({ required: ['reference'], optional });
+  if (item?.get('reference') === undefined) return undefined;
+  const reference = readReference(item.get('reference'));
+  const name = item.get('name')?.text();
+  const serial = readSerial(item.get('serial'));
+  const digest = readDigest(item.get('digest'));
+  const key = readDigest(item.get('key'));
+  return reference === undefined ? undefined : { reference, ...defined({ name, serial, digest, key }) };
 }
 
-function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFunction | undefined {
+function readFunction(field: LockField): LockedFunction | undefined {
   const required = ['catalog', 'apiVersion', 'kind', 'definition'];
   const optional = ['serial', 'release', 'signedBy', 'notIn', ...RUNTIME_KINDS];
-  const item = fields.mapping(value, at, { required, optional });
+  const item = field.mapping({ required, optional });
   if (item === undefined) return undefined;
-  const catalog =
-    item.catalog === undefined ? undefined : readReference(item.catalog, [...at, 'catalog'], fields);
-  const apiVersion = readName(item, 'apiVersion', API_VERSION, at, fields);
-  const kind = readName(item, 'kind', KIND_PATTERN, at, fields);
-  const definition = optionalDigest(item, 'definition', at, fields);
-  const serial = readSerial(item.serial, [...at, 'serial'], fields);
-  const release = optionalText(item, 'release', at, fields);
-  const signedBy = optionalText(item, 'signedBy', at, fields);
-  const notIn =
-    item.notIn === undefined
-      ? undefined
-      : readList(item.notIn, [...at, 'notIn'], LOCK_LIMITS.maxCatalogs, fields, readReference);
-  const runtime = readRuntime(item, at, fields);
+  const catalog = readReference(item.get('catalog'));
+  const apiVersion = readName(item, 'apiVersion', API_VERSION);
+  const kind = readName(item, 'kind', KIND_PATTERN);
+  const definition = readDigest(item.get('definition'));
+  const serial = readSerial(item.get('serial'));
+  const release = item.get('release')?.text();
+  const signedBy = item.get('signedBy')?.text();
+  const before = item.get('notIn');
+  const notIn = before && readItems(readList(before, LOCK_LIMITS.maxCatalogs, readReference));
+  const runtime = readRuntime(item);
   if (catalog === undefined || apiVersion === undefined || kind === undefined) return undefined;
   if (definition === undefined || runtime === undefined) return undefined;
-  const before = notIn?.flatMap((one) => one ?? []);
-  return present({
+  return {
     catalog,
     apiVersion,
     kind,
-    serial,
-    release,
+    ...defined({ serial, release }),
     definition,
-    signedBy,
-    notIn: before,
+    ...defined({ signedBy, notIn }),
     runtime,
-  });
+  };
 }
 
-function readImage(value: JsonValue, at: Path, fields: LockFields): LockedImage | undefined {
-  const item = fields.mapping(value, at, { required: ['image', 'digest'], optional: ['tag', 'platforms'] });
+function readImage(field: LockField): LockedImage | undefined {
+  const item = field.mapping({ required: ['image', 'digest'], optional: ['tag', 'platforms'] });
   if (item === undefined) return undefined;
-  const image = optionalText(item, 'image', at, fields);
-  const tag = optionalText(item, 'tag', at, fields);
-  const digest = optionalDigest(item, 'digest', at, fields);
-  const platforms =
-    item.platforms === undefined
-      ? undefined
-      : readImagePlatforms(item.platforms, [...at, 'platforms'], fields);
+  const image = item.get('image')?.text();
+  const tag = item.get('tag')?.text();
+  const digest = readDigest(item.get('digest'));
+  const declared = item.get('platforms');
+  const platforms = declared && readImagePlatforms(declared);
   if (image === undefined || digest === undefined) return undefined;
   // A constraint can have spaces.
   if (CONTROL.test(image)) {
-    fields.report('lock/reference', [...at, 'image'], 'the image has a control character');
+    item.get('image')?.report('lock/reference', 'the image has a control character');
     return undefined;
   }
   if (tag === undefined || parseImageReference(`image:${tag}`).ok) {
-    return present({ image, tag, digest, platforms });
+    return { image, ...defined({ tag }), digest, ...defined({ platforms }) };
   }
-  fields.report('lock/reference', [...at, 'tag'], `"${tag}" is not a tag of an image`);
+  item.get('tag')?.report('lock/reference', `"${tag}" is not a tag of an image`);
   return undefined;
 }
 
-function readReference(value: JsonValue, at: Path, fields: LockFields): string | undefined {
-  const text = fields.text(value, at);
-  if (text === undefined) return undefined;
-  if (!SPACE_OR_CONTROL.test(text)) return text;
-  fields.report('lock/reference', at, 'the reference has a space or a control character');
+function readReference(field: LockField | undefined): string | undefined {
+  const text = field?.text();
+  if (text === undefined || !SPACE_OR_CONTROL.test(text)) return text;
+  field?.report('lock/reference', 'the reference has a space or a control character');
   return undefined;
 }
 
-function readSerial(value: JsonValue | undefined, at: Path, fields: LockFields): number | undefined {
-  if (value === undefined) return undefined;
+function readSerial(field: LockField | undefined): number | undefined {
+  if (field === undefined) return undefined;
+  const { value } = field;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  fields.report('lock/serial', at, 'the serial is not an integer from 1');
+  field.report('lock/serial', 'the serial is not an integer from 1');
   return undefined;
 }
 
-function readName(
-  item: JsonObject,
-  name: 'apiVersion' | 'kind',
-  pattern: RegExp,
-  at: Path,
-  fields: LockFields,
-): string | undefined {
-  const text = optionalText(item, name, at, fields);
+function readName(item: LockField, name: 'apiVersion' | 'kind', pattern: RegExp): string | undefined {
+  const field = item.get(name);
+  const text = field?.text();
   if (text === undefined || pattern.test(text)) return text;
-  fields.report('lock/name', [...at, name], `"${text}" is not a valid ${name}`);
+  field?.report('lock/name', `"${text}" is not a valid ${name}`);
   return undefined;
 }
 
-function optionalText(item: JsonObject, name: string, at: Path, fields: LockFields): string | undefined {
-  return item[name] === undefined ? undefined : fields.text(item[name], [...at, name]);
-}
-
-function optionalDigest(item: JsonObject, name: string, at: Path, fields: LockFields): Digest | undefined {
-  const text = optionalText(item, name, at, fields);
-  if (text === undefined || isDigest(text)) return text;
-  fields.report('lock/digest', [...at, name], `"${text}" is not a digest`);
-  return undefined;
-}
-
-function wholeFile(code: keyof typeof LOCK_CODES, file: string, message: string): Diagnostic {
+function wholeFile(code: LockCode, file: string, message: string): Diagnostic {
   const { severity, fix } = LOCK_CODES[code];
   return { code, severity, message, file, path: '', hint: fix };
-}
-
-type Present<Fields> = { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };
-
-/** Leaves out fields without a value. */
-function present<Fields extends object>(fields: Fields): Present<Fields> {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Present<Fields>;
 }

@@ -36,25 +36,18 @@ export function lockDocument(lock: Lock): JsonObject {
 }
 
 function catalogDocument({ reference, name, serial, digest, key }: LockedCatalog): JsonObject {
-  return present({ reference, name, serial, digest, key });
+  return defined({ reference, name, serial, digest, key });
 }
 
 function imageDocument({ image, tag, digest, platforms }: LockedImage): JsonObject {
-  return present({ image, tag, digest, platforms: platformsDocument(platforms) });
+  return defined({ image, tag, digest, platforms: platformsDocument(platforms) });
 }
 
 function functionDocument(locked: LockedFunction): JsonObject {
   const { catalog, apiVersion, kind, serial, release, definition, signedBy, notIn = [], runtime } = locked;
   const before = notIn.length === 0 ? undefined : [...notIn].sort();
   return {
-    ...present({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
+    ...defined({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
     [runtime.type]: findRules(runtime).lockDocument(runtime),
   };
-}
-
-/** Leaves out fields without a value. */
-function present(fields: Record<string, JsonObject[string] | undefined>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }

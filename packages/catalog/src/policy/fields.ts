@@ -4,20 +4,20 @@ import {
   hasErrors,
   type JsonValue,
   KrmhubError,
-  type Path,
   type PublicKey,
   readPublicKey,
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
+import { DNS_LABEL, type Field, FieldReader, isMapping } from '../fields/field.js';
 import { POLICY_CODES, type PolicyCode } from './codes.js';
 import type { Danger } from './dangers.js';
-import { DNS_LABEL, FieldReader, isMapping } from './document-fields.js';
-import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
+import { POLICY_LIMITS, type Validity } from './signing-policy.js';
 
 /** Common parts of signing policies and trust files. */
 
-export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
+/** A field of a policy or trust file. */
+export type PolicyField = Field<PolicyCode>;
 
 const RFC3339_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Matches text with only blank lines, comments, and markers, which contains no policy. */
@@ -41,7 +41,7 @@ export function readPolicyFile(
     documents: each,
     maxPatterns = Number.POSITIVE_INFINITY,
   }: { file: string; whole: string; documents: string; maxPatterns?: number },
-  readOne: (document: YamlDocument, fields: PolicyFields) => void,
+  readOne: (root: PolicyField) => void,
 ): Diagnostic[] {
   const { maxBytes, maxPolicies } = POLICY_LIMITS;
   if (bytes.byteLength > maxBytes) {
@@ -64,9 +64,9 @@ export function readPolicyFile(
     return [...all, fileDiagnostic('policy/limit', file, message)];
   }
   for (const document of documents) {
-    const fields = policyFields(document, file);
-    readOne(document, fields);
-    all.push(...fields.diagnostics);
+    const reader = policyFields(document, file);
+    readOne(reader.root);
+    all.push(...reader.diagnostics);
   }
   return all.sort(compareDiagnostics);
 }
@@ -85,12 +85,8 @@ export function withoutDateWarnings(diagnostics: readonly Diagnostic[]): Diagnos
   return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !VALIDITY_PATH.test(path));
 }
 
-export function policyFields(document: YamlDocument, file: string): PolicyFields {
-  return new FieldReader(document, file, {
-    prefix: 'policy',
-    codes: POLICY_CODES,
-    maxTextLength: POLICY_LIMITS.maxTextLength,
-  });
+export function policyFields(document: YamlDocument, file: string): FieldReader<PolicyCode> {
+  return new FieldReader(document, file, 'policy', POLICY_CODES, POLICY_LIMITS.maxTextLength);
 }
 
 export function fileDiagnostic(code: PolicyCode, file: string, message: string): Diagnostic {
@@ -98,28 +94,29 @@ export function fileDiagnostic(code: PolicyCode, file: string, message: string):
   return { code, severity, message, file, path: '', hint: fix };
 }
 
-export function reportDangers(dangers: readonly Danger[], at: Path, fields: PolicyFields): void {
-  for (const { code, message } of dangers) fields.report(code, at, message);
+export function reportDangers(dangers: readonly Danger[], field: PolicyField): void {
+  for (const { code, message } of dangers) field.report(code, message);
 }
 
-export function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {
-  if (value === undefined) return undefined;
-  const metadata = fields.mapping(value, ['metadata'], { required: ['name'] });
-  if (metadata?.name === undefined) return undefined;
-  const name = fields.text(metadata.name, ['metadata', 'name']);
+/** Returns the name in the metadata of a document. */
+export function readName(root: PolicyField): string | undefined {
+  const field = root
+    .get('metadata')
+    ?.mapping({ required: ['name'] })
+    ?.get('name');
+  const name = field?.text();
   if (name !== undefined && !DNS_LABEL.test(name)) {
-    fields.report('policy/name', ['metadata', 'name'], `"${name}" is not a DNS label`);
+    field?.report('policy/name', `"${name}" is not a DNS label`);
   }
   return name;
 }
 
 /** `ofPath` is the hint if the key is a path. */
 export function readKey(
-  pem: string | undefined,
-  at: Path,
-  fields: PolicyFields,
+  field: PolicyField | undefined,
   ofPath: string = BLOCK_SCALAR_HINT,
 ): PublicKey | undefined {
+  const pem = field?.text();
   if (pem === undefined) return undefined;
   try {
     return readPublicKey(pem, 'the key');
@@ -127,31 +124,25 @@ export function readKey(
     if (!(error instanceof KrmhubError)) throw error;
     const oneLine = pem.includes('-----BEGIN') ? BLOCK_SCALAR_HINT : ofPath;
     const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : oneLine;
-    fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
+    field?.report('policy/key', error.message, { hint });
     return undefined;
   }
 }
 
-export function readValidity(
-  text: (name: string) => string | undefined,
-  at: Path,
-  fields: PolicyFields,
-): Pick<TrustedSigner, 'validFrom' | 'validUntil'> {
-  const times: Pick<TrustedSigner, 'validFrom' | 'validUntil'> = {};
+export function readValidity(signer: PolicyField): Validity {
+  const times: Validity = {};
   for (const name of VALIDITY_FIELDS) {
-    const written = text(name);
+    const field = signer.get(name);
+    const written = field?.text();
     if (written === undefined) continue;
     const date = new Date(written);
     if (!RFC3339_UTC.test(written) || Number.isNaN(date.getTime())) {
-      fields.report('policy/time', [...at, name], `"${written}" is not a UTC time`);
+      field?.report('policy/time', `"${written}" is not a UTC time`);
     } else times[name] = date.toISOString();
   }
-  if (
-    times.validFrom !== undefined &&
-    times.validUntil !== undefined &&
-    times.validFrom >= times.validUntil
-  ) {
-    fields.report('policy/time', [...at, 'validUntil'], 'it ends before it begins');
+  const { validFrom, validUntil } = times;
+  if (validFrom !== undefined && validUntil !== undefined && validFrom >= validUntil) {
+    signer.get('validUntil')?.report('policy/time', 'it ends before it begins');
   }
   return times;
 }

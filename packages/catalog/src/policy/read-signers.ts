@@ -1,7 +1,6 @@
-import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dangers.js';
-import { type PolicyFields, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
+import { type PolicyField, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 /** Reads the groups and signers of a SigningPolicy, or of a policy in a recipe. */
@@ -17,81 +16,57 @@ export const SIGNER_FIELDS = [
   'revoked',
 ] as const;
 
-export function readGroups(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: PolicyFields,
-): string[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, POLICY_LIMITS.maxGroups);
-  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy must have at least one group');
-  return list?.flatMap((item, index) => {
-    const glob = fields.text(item, [...at, index]);
+export function readGroups(field: PolicyField | undefined): string[] | undefined {
+  const list = field?.list(POLICY_LIMITS.maxGroups);
+  if (list?.length === 0) field?.report('policy/missing-field', 'a policy must have at least one group');
+  return list?.flatMap((item) => {
+    const glob = item.text();
     if (glob !== undefined && !GROUP_GLOB.test(glob)) {
-      fields.report('policy/group', [...at, index], `"${glob}" cannot match any group`);
-    } else if (glob !== undefined) reportDangers(groupDangers(glob), [...at, index], fields);
+      item.report('policy/group', `"${glob}" cannot match any group`);
+    } else if (glob !== undefined) reportDangers(groupDangers(glob), item);
     return glob ?? [];
   });
 }
 
 /** `ofPath` is the hint if the key is a path. */
-export function readSigners(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: PolicyFields,
-  ofPath?: string,
-): TrustedSigner[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, POLICY_LIMITS.maxSigners);
-  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy must have at least one signer');
-  return list?.flatMap((item, index) => readSigner(item, [...at, index], fields, ofPath) ?? []);
-}
-
-function readSigner(
-  value: JsonValue,
-  at: Path,
-  fields: PolicyFields,
-  ofPath?: string,
-): TrustedSigner | undefined {
-  const signer = fields.mapping(value, at, { optional: SIGNER_FIELDS });
-  return signer === undefined ? undefined : readSignerFields(signer, at, fields, ofPath);
+export function readSigners(field: PolicyField | undefined, ofPath?: string): TrustedSigner[] | undefined {
+  const list = field?.list(POLICY_LIMITS.maxSigners);
+  if (list?.length === 0) field?.report('policy/missing-field', 'a policy must have at least one signer');
+  return list?.flatMap((item) => {
+    const signer = item.mapping({ optional: SIGNER_FIELDS });
+    return (signer && readSignerFields(signer, ofPath)) ?? [];
+  });
 }
 
 /** Reads the signer in the fields `SIGNER_FIELDS` of a mapping. Ignores other fields. */
-export function readSignerFields(
-  signer: JsonObject,
-  at: Path,
-  fields: PolicyFields,
-  ofPath?: string,
-): TrustedSigner | undefined {
-  const text = (name: string) =>
-    signer[name] === undefined ? undefined : fields.text(signer[name], [...at, name]);
-  const times = readValidity(text, at, fields);
-  const revoked = text('revoked');
+export function readSignerFields(item: PolicyField, ofPath?: string): TrustedSigner | undefined {
+  const times = readValidity(item);
+  const revoked = item.get('revoked')?.text();
   const rest = { ...times, ...defined({ revoked }) };
-  const problem = signerProblem(signer);
+  const problem = signerProblem(item);
   if (problem !== undefined) {
-    fields.report('policy/signer', at, problem.message, { hint: problem.hint });
+    item.report('policy/signer', problem.message, { hint: problem.hint });
     return undefined;
   }
-  if (signer.key !== undefined) {
-    const key = readKey(text('key'), [...at, 'key'], fields, ofPath);
+  const written = item.get('key');
+  if (written !== undefined) {
+    const key = readKey(written, ofPath);
     return key === undefined ? undefined : { key: key.pem, fingerprint: key.fingerprint, ...rest };
   }
-  const issuer = text('issuer');
-  const subject = text('subject');
-  const subjectPattern = text('subjectPattern');
+  const issuer = item.get('issuer')?.text();
+  const subject = item.get('subject')?.text();
+  const subjectPattern = item.get('subjectPattern')?.text();
   if (issuer !== undefined) {
     const insecure = revoked === undefined ? issuerDangers(issuer) : [];
-    reportDangers([...exactDangers('issuer', issuer), ...insecure], [...at, 'issuer'], fields);
+    reportDangers([...exactDangers('issuer', issuer), ...insecure], item.get('issuer')!);
   }
-  if (subject !== undefined) reportDangers(exactDangers('subject', subject), [...at, 'subject'], fields);
+  if (subject !== undefined) reportDangers(exactDangers('subject', subject), item.get('subject')!);
   if (subjectPattern !== undefined) {
-    const matches = checkPattern(subjectPattern, [...at, 'subjectPattern'], fields);
+    const at = item.get('subjectPattern')!;
+    const matches = checkPattern(subjectPattern, at);
     // A revocation can be broad, because it reduces trust.
-    const dangers =
-      matches === undefined || revoked !== undefined ? [] : patternDangers(subjectPattern, matches);
-    reportDangers(dangers, [...at, 'subjectPattern'], fields);
+    const isExempt = matches === undefined || revoked !== undefined;
+    reportDangers(isExempt ? [] : patternDangers(subjectPattern, matches), at);
   }
   if (issuer === undefined) return undefined;
   if (subject !== undefined) return { issuer, subject, ...rest };
@@ -99,8 +74,8 @@ export function readSignerFields(
 }
 
 /** Returns why fields do not identify one signer: something is missing, or there are two. */
-function signerProblem(signer: JsonObject): { message: string; hint: string } | undefined {
-  const has = (name: (typeof SIGNER_FIELDS)[number]) => signer[name] !== undefined;
+function signerProblem(signer: PolicyField): { message: string; hint: string } | undefined {
+  const has = (name: (typeof SIGNER_FIELDS)[number]) => signer.get(name) !== undefined;
   const identity = (['issuer', 'subject', 'subjectPattern'] as const).find(has);
   if (has('key')) {
     if (identity === undefined) return undefined;
@@ -137,26 +112,22 @@ function signerProblem(signer: JsonObject): { message: string; hint: string } | 
 }
 
 /** Returns the compiled pattern; undefined with an error. */
-function checkPattern(
-  pattern: string,
-  at: Path,
-  fields: PolicyFields,
-): ((subject: string) => boolean) | undefined {
+function checkPattern(pattern: string, field: PolicyField): ((subject: string) => boolean) | undefined {
   const { maxPatternLength } = POLICY_LIMITS;
   if (pattern.length > maxPatternLength) {
     const message = `the pattern has ${pattern.length} characters; the limit is ${maxPatternLength}`;
-    fields.report('policy/limit', at, message);
+    field.report('policy/limit', message);
     return undefined;
   }
   if (!pattern.startsWith('^') || !pattern.endsWith('$') || /(^|[^\\])(\\\\)*\\\$$/.test(pattern)) {
-    fields.report('policy/pattern', at, 'the pattern is not anchored with `^` and `$`');
+    field.report('policy/pattern', 'the pattern is not anchored with `^` and `$`');
     return undefined;
   }
   try {
     const compiled = compilePattern(pattern);
     return (subject) => compiled.matches(subject);
   } catch (error) {
-    fields.report('policy/pattern', at, `not a valid regular expression: ${(error as Error).message}`);
+    field.report('policy/pattern', `not a valid regular expression: ${(error as Error).message}`);
     return undefined;
   }
 }

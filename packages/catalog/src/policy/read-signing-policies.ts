@@ -1,8 +1,8 @@
-import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
+import { type Diagnostic, hasErrors } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { KnownFields } from '../fields/field.js';
 import { rangeDangers } from './dangers.js';
-import { isMapping } from './document-fields.js';
-import { type PolicyFields, readName, readPolicyFile, reportDangers } from './fields.js';
+import { type PolicyField, readName, readPolicyFile, reportDangers } from './fields.js';
 import { readGroups, readSigners } from './read-signers.js';
 import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
@@ -19,12 +19,12 @@ export function readSigningPolicies(
   const names = new Set<string>();
   const { maxPatterns } = POLICY_LIMITS;
   const naming = { file, whole: 'the policies have', documents: 'policies', maxPatterns };
-  const all = readPolicyFile(bytes, naming, (document, fields) => {
-    const policy = readPolicy(document, fields);
+  const all = readPolicyFile(bytes, naming, (root) => {
+    const policy = readPolicy(root);
     if (policy === undefined) return;
     if (names.has(policy.name)) {
-      const message = `another policy is already named "${policy.name}"`;
-      fields.report('policy/name', ['metadata', 'name'], message);
+      const name = root.get('metadata')?.get('name');
+      name?.report('policy/name', `another policy is already named "${policy.name}"`);
     }
     names.add(policy.name);
     policies.push(policy);
@@ -32,53 +32,47 @@ export function readSigningPolicies(
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
 
-/** Returns undefined only with an error. With errors, the result must not be used. */
-export function readPolicy({ value }: YamlDocument, fields: PolicyFields): SigningPolicy | undefined {
-  if (isMapping(value) && typeof value.kind === 'string' && value.kind !== POLICY_KIND) {
-    fields.report('policy/document', ['kind'], `\`kind\` is not \`${POLICY_KIND}\``);
-    return undefined;
+/** Returns the name and the spec of a document; undefined only with an error. */
+export function readHead(
+  document: PolicyField,
+  known: KnownFields,
+): { name: string | undefined; spec: PolicyField } | undefined {
+  const root = document.mapping({ required: ['apiVersion', 'kind', 'metadata', 'spec'] });
+  const version = root?.get('apiVersion');
+  if (version !== undefined && version.value !== POLICY_API_VERSION) {
+    version.report('policy/document', `\`apiVersion\` is not \`${POLICY_API_VERSION}\``);
   }
-  const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'metadata', 'spec'] });
-  if (root === undefined) return undefined;
-  if (root.apiVersion !== undefined && root.apiVersion !== POLICY_API_VERSION) {
-    fields.report('policy/document', ['apiVersion'], `\`apiVersion\` is not \`${POLICY_API_VERSION}\``);
-  }
-  const name = readName(root.metadata, fields);
-  if (root.spec === undefined) return undefined;
-  const at: Path = ['spec'];
-  const spec = fields.mapping(root.spec, at, {
-    required: ['groups', 'signers'],
-    optional: ['releases', 'testers'],
-  });
-  if (spec === undefined || name === undefined) return undefined;
-  const groups = readGroups(spec.groups, [...at, 'groups'], fields);
-  const releases = readReleases(spec.releases, [...at, 'releases'], fields);
-  const signers = readSigners(spec.signers, [...at, 'signers'], fields);
-  const testers = readSigners(spec.testers, [...at, 'testers'], fields);
-  if (groups === undefined || signers === undefined) return undefined;
-  return {
-    name,
-    groups,
-    ...defined({ releases }),
-    signers,
-    ...defined({ testers }),
-  };
+  const name = root && readName(root);
+  const spec = root?.get('spec')?.mapping(known);
+  return spec && { name, spec };
 }
 
-function readReleases(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
-  if (value === undefined) return undefined;
-  const text = fields.text(value, at);
-  if (text === undefined) return undefined;
+/** Returns undefined only with an error. With errors, the result must not be used. */
+export function readPolicy(document: PolicyField): SigningPolicy | undefined {
+  const kind = document.get('kind');
+  if (typeof kind?.value === 'string' && kind.value !== POLICY_KIND) {
+    kind.report('policy/document', `\`kind\` is not \`${POLICY_KIND}\``);
+    return undefined;
+  }
+  const head = readHead(document, { required: ['groups', 'signers'], optional: ['releases', 'testers'] });
+  if (head?.name === undefined) return undefined;
+  const { name, spec } = head;
+  const groups = readGroups(spec.get('groups'));
+  const releases = readReleases(spec.get('releases'));
+  const signers = readSigners(spec.get('signers'));
+  const testers = readSigners(spec.get('testers'));
+  if (groups === undefined || signers === undefined) return undefined;
+  return { name, groups, ...defined({ releases }), signers, ...defined({ testers }) };
+}
+
+function readReleases(field: PolicyField | undefined): string | undefined {
+  const text = field?.text();
+  if (field === undefined || text === undefined) return undefined;
   const range = readReleaseRange(text);
   if (range.ok) {
-    reportDangers(rangeDangers(range.range), at, fields);
+    reportDangers(rangeDangers(range.range), field);
     return range.range;
   }
-  fields.report(
-    'policy/release-range',
-    at,
-    range.reason,
-    range.hint === undefined ? {} : { hint: range.hint },
-  );
+  field.report('policy/release-range', range.reason, { hint: range.hint });
   return undefined;
 }

@@ -46,18 +46,23 @@ export interface SigningPolicy {
   testers?: TrustedSigner[];
 }
 
-export type TrustedSigner = (
-  | { key: string; fingerprint: Digest }
-  | { issuer: string; subject: string }
-  | { issuer: string; subjectPattern: string }
-) & {
+/** When signatures count. */
+export interface Validity {
   /** Only signatures from this time. */
   validFrom?: Time;
   /** Only signatures before this time. */
   validUntil?: Time;
-  /** The reason why none of its signatures is trusted, old or new. */
-  revoked?: string;
-};
+}
+
+export type TrustedSigner = (
+  | { key: string; fingerprint: Digest }
+  | { issuer: string; subject: string }
+  | { issuer: string; subjectPattern: string }
+) &
+  Validity & {
+    /** The reason why none of its signatures is trusted, old or new. */
+    revoked?: string;
+  };
 
 /** The signer, and the policy that trusts it. */
 export type Verdict =

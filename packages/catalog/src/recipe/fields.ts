@@ -1,4 +1,5 @@
-import type { FieldReader } from '../policy/document-fields.js';
-import type { RECIPE_CODES } from './codes.js';
+import type { Field } from '../fields/field.js';
+import type { RecipeCode } from './codes.js';
 
-export type RecipeFields = FieldReader<'recipe', typeof RECIPE_CODES>;
+/** A field of a recipe. */
+export type RecipeField = Field<RecipeCode>;

@@ -1,5 +1,5 @@
 import { formatPath, type JsonValue, type Path, type Range, readYaml } from '@krmhub/schema';
-import { isMapping } from '../policy/document-fields.js';
+import { isMapping } from '../fields/field.js';
 import { RECIPE_LIMITS } from './recipe.js';
 
 /** A key file in a recipe. */

@@ -1,12 +1,6 @@
-import {
-  completeDefinition,
-  type EntryDefaults,
-  type JsonValue,
-  lintDefinition,
-  type Path,
-} from '@krmhub/schema';
+import { completeDefinition, type EntryDefaults, type JsonObject, lintDefinition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { RecipeFields } from './fields.js';
+import type { RecipeField } from './fields.js';
 import { readLicense } from './read-selector.js';
 import { RECIPE_LIMITS } from './recipe.js';
 
@@ -15,61 +9,34 @@ const FIELDS = ['publisher', 'license', 'schema', 'idempotent', 'usage', 'exampl
 /**
  * Reads the default values for missing fields of upstream entries. An empty mapping completes them with placeholders.
  */
-export function readDefaults(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-): EntryDefaults | undefined {
-  if (value === undefined) return undefined;
-  const given = fields.mapping(value, at, { optional: FIELDS });
+export function readDefaults(field: RecipeField | undefined): EntryDefaults | undefined {
+  const given = field?.mapping({ optional: FIELDS });
   if (given === undefined) return undefined;
-  const { maxAddressLength } = RECIPE_LIMITS;
-  const text = (name: 'publisher' | 'license' | 'usage' | 'registry', maxLength?: number) =>
-    given[name] === undefined ? undefined : fields.text(given[name], [...at, name], maxLength);
-  const publisher = text('publisher');
-  const license = text('license');
-  const usage = text('usage', maxAddressLength);
-  const registry = text('registry');
-  const examples = readExamples(given.examples, [...at, 'examples'], fields);
-  const schema = readSchema(given.schema, [...at, 'schema'], fields);
-  const idempotent =
-    given.idempotent === undefined ? undefined : fields.boolean(given.idempotent, [...at, 'idempotent']);
+  const { maxAddressLength, maxExamples } = RECIPE_LIMITS;
+  const license = given.get('license')?.text();
   const defaults: EntryDefaults = defined({
-    publisher,
-    license:
-      license === undefined ? undefined : readLicense(license, [...at, 'license'], fields, 'recipe/license'),
-    schema,
-    idempotent,
-    usage,
-    examples,
-    registry,
+    publisher: given.get('publisher')?.text(),
+    license: license && readLicense(license, given.get('license')!, 'recipe/license'),
+    schema: readSchema(given.get('schema')),
+    idempotent: given.get('idempotent')?.boolean(),
+    usage: given.get('usage')?.text(maxAddressLength),
+    examples: given
+      .get('examples')
+      ?.list(maxExamples)
+      ?.flatMap((item) => item.text(maxAddressLength) ?? []),
+    registry: given.get('registry')?.text(),
   });
-  checkDefaults(defaults, at, fields);
+  checkDefaults(defaults, given);
   return defaults;
 }
 
-function readExamples(value: JsonValue | undefined, at: Path, fields: RecipeFields): string[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, RECIPE_LIMITS.maxExamples);
-  return list?.flatMap(
-    (item, index) => fields.text(item, [...at, index], RECIPE_LIMITS.maxAddressLength) ?? [],
-  );
-}
-
-function readSchema(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-): EntryDefaults['schema'] | undefined {
-  if (value === undefined) return undefined;
-  const schema = fields.mapping(value, at, { required: ['openAPIV3Schema'] });
-  if (schema?.openAPIV3Schema === undefined) return undefined;
-  const openAPIV3Schema = fields.anyMapping(schema.openAPIV3Schema, [...at, 'openAPIV3Schema']);
-  return openAPIV3Schema === undefined ? undefined : { openAPIV3Schema };
+function readSchema(field: RecipeField | undefined): EntryDefaults['schema'] | undefined {
+  const schema = field?.mapping({ required: ['openAPIV3Schema'] })?.get('openAPIV3Schema');
+  return schema?.entries() && { openAPIV3Schema: schema.value as JsonObject };
 }
 
 /** Lints a definition with only the defaults, because an error in them would reject every entry. */
-function checkDefaults(defaults: EntryDefaults, at: Path, fields: RecipeFields): void {
+function checkDefaults(defaults: EntryDefaults, field: RecipeField): void {
   const { spec } = completeDefinition(
     {
       group: 'fn.example.com',
@@ -85,6 +52,6 @@ function checkDefaults(defaults: EntryDefaults, at: Path, fields: RecipeFields):
     if (severity !== 'error' || name === 'license' || defaults[name] === undefined) continue;
     if (reported.has(name)) continue;
     reported.add(name);
-    fields.report('recipe/defaults', [...at, name], message);
+    field.get(name)?.report('recipe/defaults', message);
   }
 }

@@ -1,80 +1,72 @@
-import { CONVERT_SOURCES, isGroup, type JsonObject, type JsonValue, type Path } from '@krmhub/schema';
+import { CONVERT_SOURCES, isGroup } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { RecipeFields } from './fields.js';
+import { Field } from '../fields/field.js';
+import type { RecipeField } from './fields.js';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 import { isFilePath, type SourceAddress } from './source-address.js';
 
 const RELEASES = ['folders', 'tags'] as const;
 
+export type CatalogFormat = Pick<UpstreamCatalog, 'format' | 'group' | 'groups' | 'paths' | 'releases'>;
+
 /** Reads the fields of a source with a format. */
-export function readFormat(
-  catalog: JsonObject,
-  at: Path,
-  fields: RecipeFields,
-): Pick<UpstreamCatalog, 'format' | 'group' | 'groups' | 'paths' | 'releases'> {
-  const format = readChoice(catalog, 'format', CONVERT_SOURCES, at, fields);
-  const releases = readChoice(catalog, 'releases', RELEASES, at, fields);
-  const group = readGroup(catalog.group, [...at, 'group'], fields);
-  const groups = readGroups(catalog.groups, [...at, 'groups'], fields);
-  const paths = readPaths(catalog.paths, [...at, 'paths'], fields);
+export function readFormat(catalog: RecipeField): CatalogFormat {
+  const format = readChoice(catalog.get('format'), CONVERT_SOURCES, 'format');
+  const releases = readChoice(catalog.get('releases'), RELEASES, 'value');
+  const group = readGroup(catalog.get('group'));
+  const groups = readGroups(catalog.get('groups'));
+  const paths = readPaths(catalog.get('paths'));
   if (group !== undefined && groups !== undefined) {
     const hint = 'Use `group` for one group of all functions, or `groups` to replace some.';
-    fields.report('recipe/format', [...at, 'groups'], '`groups` cannot be combined with `group`', { hint });
+    catalog.get('groups')?.report('recipe/format', '`groups` cannot be combined with `group`', { hint });
   }
+  const hasFormat = catalog.get('format') !== undefined;
   for (const name of ['group', 'groups', 'paths', 'releases'] as const) {
-    const isNeedless = catalog.format === undefined || (name.startsWith('group') && format === 'kep');
-    if (catalog[name] === undefined || !isNeedless) continue;
-    const what = catalog.format === undefined ? 'a catalog' : 'definitions and catalogs';
-    const message = `\`${name}\` does not apply to ${what}`;
+    if (hasFormat && !(name.startsWith('group') && format === 'kep')) continue;
+    const message = `\`${name}\` does not apply to ${hasFormat ? 'definitions and catalogs' : 'a catalog'}`;
     const hint = `Remove \`${name}\`, or set \`format\` to the format of the files.`;
-    fields.report('recipe/format', [...at, name], message, { hint, target: 'key' });
+    catalog.get(name)?.report('recipe/format', message, { hint, target: 'key' });
   }
   return defined({ format, group, groups, paths, releases });
 }
 
-function readGroup(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
-  const group = value === undefined ? undefined : fields.text(value, at);
+function readGroup(field: RecipeField | undefined): string | undefined {
+  const group = field?.text();
   if (group === undefined || isGroup(group)) return group;
   const hint = 'Use a lower-case DNS name with a dot, such as `fn.example.com`.';
-  fields.report('recipe/format', at, `"${group}" is not a valid group`, { hint });
+  field?.report('recipe/format', `"${group}" is not a valid group`, { hint });
   return undefined;
 }
 
 /** Reads a mapping from derived groups to groups. */
-function readGroups(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-): Record<string, string> | undefined {
-  const mapping = value === undefined ? undefined : fields.anyMapping(value, at);
-  if (mapping === undefined) return undefined;
-  const entries = Object.entries(mapping);
-  if (entries.length > RECIPE_LIMITS.maxGroups) {
-    const message = `there are ${entries.length} groups; the limit is ${RECIPE_LIMITS.maxGroups}`;
-    fields.report('recipe/limit', at, message);
+function readGroups(field: RecipeField | undefined): Record<string, string> | undefined {
+  const entries = field?.entries();
+  if (entries === undefined) return undefined;
+  const { maxGroups } = RECIPE_LIMITS;
+  if (entries.length > maxGroups) {
+    field?.report('recipe/limit', `there are ${entries.length} groups; the limit is ${maxGroups}`);
     return undefined;
   }
   return Object.fromEntries(
     entries.flatMap(([from, to]) => {
-      const group = readGroup(to, [...at, from], fields);
-      return readGroup(from, [...at, from], fields) === undefined || group === undefined
-        ? []
-        : [[from, group]];
+      const group = readGroup(to);
+      const isValid = readGroup(new Field(from, to.at, to.reader)) !== undefined;
+      return isValid && group !== undefined ? [[from, group]] : [];
     }),
   );
 }
 
 /** Reads folders below the address. They cannot leave it. */
-function readPaths(value: JsonValue | undefined, at: Path, fields: RecipeFields): string[] | undefined {
-  const list = value === undefined ? undefined : fields.list(value, at, RECIPE_LIMITS.maxPaths);
+function readPaths(field: RecipeField | undefined): string[] | undefined {
+  const list = field?.list(RECIPE_LIMITS.maxPaths);
   if (list?.length === 0) {
-    fields.report('recipe/format', at, '`paths` is empty', { hint: 'Add a folder, or remove `paths`.' });
+    field?.report('recipe/format', '`paths` is empty', { hint: 'Add a folder, or remove `paths`.' });
   }
-  return list?.flatMap((item, index) => {
-    const text = fields.text(item, [...at, index])?.replace(/\/$/, '');
+  return list?.flatMap((item) => {
+    const text = item.text()?.replace(/\/$/, '');
     if (text === undefined || isFilePath(text)) return text ?? [];
     const hint = 'Use a folder relative to the URL, for example `functions/go`.';
-    fields.report('recipe/format', [...at, index], `"${text}" is not a path in a folder`, { hint });
+    item.report('recipe/format', `"${text}" is not a path in a folder`, { hint });
     return [];
   });
 }
@@ -82,9 +74,8 @@ function readPaths(value: JsonValue | undefined, at: Path, fields: RecipeFields)
 /** Only a git repository has tags, and a ref selects one of them. */
 export function checkReleases(
   address: SourceAddress,
-  { releases }: Pick<UpstreamCatalog, 'releases'>,
-  at: Path,
-  fields: RecipeFields,
+  { releases }: CatalogFormat,
+  field: RecipeField | undefined,
 ): void {
   if (releases !== 'tags' || (address.type === 'git' && address.ref === undefined)) return;
   const message =
@@ -92,26 +83,19 @@ export function checkReleases(
       ? '`releases: tags` cannot be combined with a ref'
       : '`releases: tags` requires a git repository';
   const hint = address.type === 'git' ? 'Remove `?ref=…` from the URL.' : 'Remove `releases: tags`.';
-  fields.report('recipe/format', [...at, 'releases'], message, { hint });
+  field?.report('recipe/format', message, { hint });
 }
 
 function readChoice<const Choice extends string>(
-  catalog: JsonObject,
-  name: 'format' | 'releases',
+  field: RecipeField | undefined,
   choices: readonly Choice[],
-  at: Path,
-  fields: RecipeFields,
+  what: string,
 ): Choice | undefined {
-  if (catalog[name] === undefined) return undefined;
-  const text = fields.text(catalog[name], [...at, name]);
+  const text = field?.text();
   const choice = choices.find((one) => one === text);
   if (text === undefined || choice !== undefined) return choice;
-  const hint = `Known values: ${choices.join(', ')}.`;
-  fields.report(
-    'recipe/format',
-    [...at, name],
-    `unknown ${name === 'format' ? 'format' : 'value'} "${text}"`,
-    { hint },
-  );
+  field?.report('recipe/format', `unknown ${what} "${text}"`, {
+    hint: `Known values: ${choices.join(', ')}.`,
+  });
   return undefined;
 }

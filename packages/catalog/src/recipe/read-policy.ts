@@ -1,9 +1,10 @@
-import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
-import { isMapping } from '../policy/document-fields.js';
-import { countPatterns, type PolicyFields } from '../policy/fields.js';
+import { defined } from '@krmhub/schema/defined';
+import { Field, type FieldReader, isMapping } from '../fields/field.js';
+import type { PolicyCode } from '../policy/codes.js';
+import { countPatterns, type PolicyField } from '../policy/fields.js';
 import { readGroups, readSignerFields, readSigners, SIGNER_FIELDS } from '../policy/read-signers.js';
 import { POLICY_LIMITS, type SigningPolicy, type TrustedSigner } from '../policy/signing-policy.js';
-import type { RecipeFields } from './fields.js';
+import type { RecipeField } from './fields.js';
 import { readDenyRules, readLicense } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 
@@ -17,43 +18,31 @@ const KEY_FILE_HINT =
  * same document.
  */
 export function readRecipePolicy(
-  value: JsonValue | undefined,
-  fields: RecipeFields,
-  signing: PolicyFields,
+  field: RecipeField | undefined,
+  signing: FieldReader<PolicyCode>,
 ): RecipePolicy | undefined {
-  if (value === undefined) return undefined;
-  const at: Path = ['spec', 'policy'];
-  const policy = fields.mapping(value, at, {
-    optional: ['requireSignature', ...SWITCHES, 'licenses', 'deny'],
-  });
+  const policy = field?.mapping({ optional: ['requireSignature', ...SWITCHES, 'licenses', 'deny'] });
   if (policy === undefined) return undefined;
   const read: RecipePolicy = {};
-  const signed = policy.requireSignature;
-  const signedAt: Path = [...at, 'requireSignature'];
-  if (isMapping(signed)) {
-    if (readRegistryPolicies(signed, signedAt, fields)) read.requireRegistryPolicies = true;
-  } else {
-    const required = readRequiredSignatures(signed, signedAt, fields, signing);
-    if (required !== undefined) read.requireSignature = required;
-  }
+  const signed = policy.get('requireSignature');
+  if (isMapping(signed?.value)) {
+    if (readRegistryPolicies(signed)) read.requireRegistryPolicies = true;
+  } else Object.assign(read, defined({ requireSignature: readRequiredSignatures(signed, signing) }));
   for (const name of SWITCHES) {
-    const on = policy[name] === undefined ? undefined : fields.boolean(policy[name], [...at, name]);
+    const on = policy.get(name)?.boolean();
     if (on !== undefined) read[name] = on;
   }
-  const licenses = readLicenses(policy.licenses, [...at, 'licenses'], fields);
-  if (licenses !== undefined) read.licenses = licenses;
-  const deny = readDenyRules(policy.deny, [...at, 'deny'], fields);
-  if (deny !== undefined) read.deny = deny;
-  return read;
+  const licenses = readLicenses(policy.get('licenses'));
+  const deny = readDenyRules(policy.get('deny'));
+  return { ...read, ...defined({ licenses, deny }) };
 }
 
 /** Reads `{policies: true}`, which allows no other fields, so that no one expects a key next to it to count. */
-function readRegistryPolicies(value: JsonObject, at: Path, fields: RecipeFields): boolean {
-  const required = fields.mapping(value, at, { required: ['policies'] });
-  if (required?.policies === undefined) return false;
-  const policies = fields.boolean(required.policies, [...at, 'policies']);
+function readRegistryPolicies(field: RecipeField | undefined): boolean {
+  const required = field?.mapping({ required: ['policies'] })?.get('policies');
+  const policies = required?.boolean();
   if (policies === false) {
-    fields.report('recipe/missing-field', [...at, 'policies'], '`policies: false` requires no signature', {
+    required?.report('recipe/missing-field', '`policies: false` requires no signature', {
       hint: 'Use `policies: true`, or remove `requireSignature`.',
     });
   }
@@ -61,71 +50,63 @@ function readRegistryPolicies(value: JsonObject, at: Path, fields: RecipeFields)
 }
 
 function readRequiredSignatures(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-  signing: PolicyFields,
+  field: RecipeField | undefined,
+  signing: FieldReader<PolicyCode>,
 ): SigningPolicy[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
-  if (list === undefined) return undefined;
+  const list = field?.list(RECIPE_LIMITS.maxRules);
+  if (field === undefined || list === undefined) return undefined;
   if (list.length === 0) {
-    fields.report('recipe/missing-field', at, 'the list of required signatures is empty', {
+    field.report('recipe/missing-field', 'the list of required signatures is empty', {
       hint: 'Add signers, or remove `requireSignature`.',
     });
   }
-  const patterns = countPatterns(list);
+  const patterns = countPatterns(list.map(({ value }) => value));
   if (patterns > POLICY_LIMITS.maxPatterns) {
     const message = `there are ${patterns} patterns; the limit is ${POLICY_LIMITS.maxPatterns}`;
-    signing.report('policy/limit', at, message);
+    signing.report('policy/limit', field.at, message);
     return undefined;
   }
-  return list.flatMap((item, index) => {
+  return list.flatMap(({ value, at }, index) => {
     // Reports identify the policy by its position in the recipe, because it has no name.
     const name = `requireSignature[${index}]`;
-    const read = readItem(item, [...at, index], signing);
+    const read = readItem(new Field(value, at, signing));
     return read === undefined ? [] : { name, ...read };
   });
 }
 
-function readItem(
-  value: JsonValue,
-  at: Path,
-  signing: PolicyFields,
-): Pick<SigningPolicy, 'groups' | 'signers'> | undefined {
-  const item = signing.mapping(value, at, { required: ['groups'], optional: ['signers', ...SIGNER_FIELDS] });
+function readItem(field: PolicyField): Pick<SigningPolicy, 'groups' | 'signers'> | undefined {
+  const item = field.mapping({ required: ['groups'], optional: ['signers', ...SIGNER_FIELDS] });
   if (item === undefined) return undefined;
-  const groups = readGroups(item.groups, [...at, 'groups'], signing);
-  const signers = readItemSigners(item, at, signing);
+  const groups = readGroups(item.get('groups'));
+  const signers = readItemSigners(item);
   return groups === undefined || signers === undefined ? undefined : { groups, signers };
 }
 
-function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): TrustedSigner[] | undefined {
-  if (item.signers === undefined) {
-    const signer = readSignerFields(item, at, signing, KEY_FILE_HINT);
-    return signer === undefined ? undefined : [signer];
+function readItemSigners(item: PolicyField): TrustedSigner[] | undefined {
+  const signers = item.get('signers');
+  if (signers === undefined) {
+    const signer = readSignerFields(item, KEY_FILE_HINT);
+    return signer && [signer];
   }
-  const beside = SIGNER_FIELDS.find((name) => item[name] !== undefined);
+  const beside = SIGNER_FIELDS.find((name) => item.get(name) !== undefined);
   if (beside !== undefined) {
-    signing.report('policy/signer', [...at, beside], `\`${beside}\` cannot be combined with \`signers\``, {
+    item.get(beside)?.report('policy/signer', `\`${beside}\` cannot be combined with \`signers\``, {
       hint: 'Move it to an item of `signers`.',
       target: 'key',
     });
   }
-  return readSigners(item.signers, [...at, 'signers'], signing, KEY_FILE_HINT);
+  return readSigners(signers, KEY_FILE_HINT);
 }
 
-function readLicenses(value: JsonValue | undefined, at: Path, fields: RecipeFields): string[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
+function readLicenses(field: RecipeField | undefined): string[] | undefined {
+  const list = field?.list(RECIPE_LIMITS.maxRules);
   if (list?.length === 0) {
-    fields.report('recipe/missing-field', at, 'the list of licenses is empty, so it accepts no function', {
+    field?.report('recipe/missing-field', 'the list of licenses is empty, so it accepts no function', {
       hint: 'Add a license, or remove `licenses` to allow every license.',
     });
   }
-  return list?.flatMap((item, index) => {
-    const path = [...at, index];
-    const text = fields.text(item, path);
-    return text === undefined ? [] : readLicense(text, path, fields, 'recipe/license');
+  return list?.flatMap((item) => {
+    const text = item.text();
+    return text === undefined ? [] : readLicense(text, item, 'recipe/license');
   });
 }

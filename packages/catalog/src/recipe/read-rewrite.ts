@@ -1,7 +1,7 @@
-import { type JsonValue, type Path, parseImageReference } from '@krmhub/schema';
+import { parseImageReference } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { RecipeFields } from './fields.js';
+import type { RecipeField } from './fields.js';
 import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
 
 type Shape = 'image' | 'url' | 'oci' | 'git';
@@ -15,53 +15,41 @@ const SHAPES: Record<Shape, string> = {
 };
 
 /** Reads rules that rewrite reference prefixes. */
-export function readRewrites(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-): RewriteRule[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, RECIPE_LIMITS.maxRewrites);
+export function readRewrites(field: RecipeField | undefined): RewriteRule[] | undefined {
+  const list = field?.list(RECIPE_LIMITS.maxRewrites);
   if (list?.length === 0) {
-    fields.report('recipe/rewrite', at, 'the list of rules is empty', {
-      hint: 'Add a rule, or remove `rewrite`.',
-    });
+    const hint = 'Add a rule, or remove `rewrite`.';
+    field?.report('recipe/rewrite', 'the list of rules is empty', { hint });
   }
   const rules: RewriteRule[] = [];
-  for (const [index, item] of (list ?? []).entries()) {
-    const rule = readRule(item, [...at, index], fields);
+  for (const item of list ?? []) {
+    const rule = readRule(item);
     if (rule === undefined) continue;
-    checkShadowed(rule, rules, [...at, index, 'from'], fields);
+    checkShadowed(rule, rules, item.get('from'));
     rules.push(rule);
   }
-  return list === undefined ? undefined : rules;
+  return list && rules;
 }
 
-function readRule(value: JsonValue, at: Path, fields: RecipeFields): RewriteRule | undefined {
-  const rule = fields.mapping(value, at, { required: ['from', 'to'] });
-  if (rule === undefined) return undefined;
-  const from = readPrefixAt(rule.from, [...at, 'from'], fields);
-  const to = readPrefixAt(rule.to, [...at, 'to'], fields);
+function readRule(field: RecipeField): RewriteRule | undefined {
+  const rule = field.mapping({ required: ['from', 'to'] });
+  const from = readPrefixAt(rule?.get('from'));
+  const to = readPrefixAt(rule?.get('to'));
   if (from === undefined || to === undefined) return undefined;
   if (from.shape !== to.shape) {
     const message = `\`from\` is a prefix ${SHAPES[from.shape]}, but \`to\` is a prefix ${SHAPES[to.shape]}`;
-    fields.report('recipe/rewrite', [...at, 'to'], message);
+    rule?.get('to')?.report('recipe/rewrite', message);
     return undefined;
   }
   return { from: from.text, to: to.text };
 }
 
-function readPrefixAt(
-  value: JsonValue | undefined,
-  at: Path,
-  fields: RecipeFields,
-): { text: string; shape: Shape } | undefined {
-  if (value === undefined) return undefined;
-  const text = fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
+function readPrefixAt(field: RecipeField | undefined): { text: string; shape: Shape } | undefined {
+  const text = field?.text(RECIPE_LIMITS.maxAddressLength);
   if (text === undefined) return undefined;
   const prefix = readPrefix(text);
   if (prefix.ok) return { text, shape: prefix.shape };
-  fields.report('recipe/rewrite', at, prefix.reason, prefix.hint === undefined ? {} : { hint: prefix.hint });
+  field?.report('recipe/rewrite', prefix.reason, { hint: prefix.hint });
   return undefined;
 }
 
@@ -112,18 +100,13 @@ function missingSlash(text: string): Prefix {
 function checkShadowed(
   { from }: RewriteRule,
   earlier: readonly RewriteRule[],
-  at: Path,
-  fields: RecipeFields,
+  field: RecipeField | undefined,
 ): void {
   const shadow = earlier.find((rule) => from.startsWith(rule.from));
   if (shadow === undefined) return;
   if (shadow.from === from) {
-    fields.report('recipe/rewrite', at, 'another rule already has this `from`', {
-      hint: 'Remove one of them.',
-    });
-    return;
-  }
-  fields.report('recipe/shadowed-rewrite', at, `the rule for ${shadow.from} comes first`);
+    field?.report('recipe/rewrite', 'another rule already has this `from`', { hint: 'Remove one of them.' });
+  } else field?.report('recipe/shadowed-rewrite', `the rule for ${shadow.from} comes first`);
 }
 
 function invalid(reason: string, hint?: string): Prefix {

@@ -1,13 +1,13 @@
 /** Containers: an image, and what the function may reach. The only runtime whose digest a registry can be asked for. */
 
 import { defined } from '@krmhub/schema/defined';
-import type { ContainerRuntime, JsonValue } from '@krmhub/schema/definition';
+import type { ContainerRuntime } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { formatValue } from '@krmhub/schema/diagnostics/format-value';
 import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
 import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
 import { changedReference, comparePins, pinnedDigest } from './compare-references.js';
-import { type LockFields, platformsDocument, readImagePlatforms } from './lock-fields.js';
+import { type LockField, platformsDocument, readImagePlatforms } from './lock-fields.js';
 import {
   CATALOG_HINT,
   type CatalogRuntime,
@@ -247,26 +247,19 @@ function compareImages(
   }
 }
 
-function readLock(value: JsonValue, at: Path, fields: LockFields): PinnedContainer | undefined {
-  const item = fields.mapping(value, at, {
-    required: ['image'],
-    optional: ['network', 'storage', 'platforms'],
-  });
-  if (item?.image === undefined) return undefined;
-  const image = fields.text(item.image, [...at, 'image']);
-  const allows = (name: 'network' | 'storage') =>
-    item[name] === undefined ? false : fields.boolean(item[name], [...at, name]) === true;
-  const network = allows('network');
-  const storage = allows('storage');
-  const platforms =
-    item.platforms === undefined
-      ? undefined
-      : readImagePlatforms(item.platforms, [...at, 'platforms'], fields);
+function readLock(field: LockField): PinnedContainer | undefined {
+  const item = field.mapping({ required: ['image'], optional: ['network', 'storage', 'platforms'] });
+  const written = item?.get('image');
+  if (item === undefined || written === undefined) return undefined;
+  const image = written.text();
+  const network = item.get('network')?.boolean() === true;
+  const storage = item.get('storage')?.boolean() === true;
+  const declared = item.get('platforms');
+  const platforms = declared && readImagePlatforms(declared);
   if (image === undefined) return undefined;
   const reference = parseImageReference(image);
   if (!reference.ok || reference.digest === undefined) {
-    const why = reference.ok ? 'has no digest' : reference.reason;
-    fields.report('lock/runtime', [...at, 'image'], `the image ${why}`);
+    written.report('lock/runtime', `the image ${reference.ok ? 'has no digest' : reference.reason}`);
     return undefined;
   }
   return { type: 'container', image, network, storage, ...defined({ platforms }) };

@@ -6,7 +6,6 @@ import {
   type Architecture,
   type ExecPlatform,
   type ExecRuntime,
-  type JsonValue,
   OPERATING_SYSTEMS,
   type OperatingSystem,
 } from '@krmhub/schema/definition';
@@ -14,7 +13,7 @@ import type { Path } from '@krmhub/schema/diagnostic';
 import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
 import { ociDigest } from '@krmhub/schema/image-reference';
 import { changedReference, compareAddresses, comparePins, pinnedDigest } from './compare-references.js';
-import { type LockFields, MAX_PLATFORMS, readAddress, readDigest, readMatch } from './lock-fields.js';
+import { type LockField, MAX_PLATFORMS, readAddress, readDigest, readMatch } from './lock-fields.js';
 import {
   CATALOG_HINT,
   type CatalogRuntime,
@@ -194,34 +193,32 @@ function pinExec({ platforms }: ExecRuntime): RuntimePlan<PinnedExec> {
   return pinned({ type: 'exec', platforms: found.map((one) => ({ ...one, sha256: one.sha256! })) });
 }
 
-function readLock(value: JsonValue, at: Path, fields: LockFields): PinnedExec | undefined {
-  const item = fields.mapping(value, at, { required: ['platforms'] });
-  if (item?.platforms === undefined) return undefined;
-  const path = [...at, 'platforms'];
-  const list = fields.list(item.platforms, path, MAX_PLATFORMS);
+function readLock(field: LockField): PinnedExec | undefined {
+  const written = field.mapping({ required: ['platforms'] })?.get('platforms');
+  const list = written?.list(MAX_PLATFORMS);
   if (list === undefined) return undefined;
-  if (list.length === 0) fields.report('lock/runtime', path, 'the list of platforms is empty');
-  const platforms = list.flatMap((one, index) => readExecPlatform(one, [...path, index], fields) ?? []);
+  if (list.length === 0) written?.report('lock/runtime', 'the list of platforms is empty');
   const seen = new Set<string>();
+  const platforms = list.flatMap((one) => readExecPlatform(one) ?? []);
   for (const [index, { os, arch }] of platforms.entries()) {
     const name = `${os}/${arch}`;
-    if (seen.has(name)) fields.report('lock/duplicate', [...path, index], `${name} appears twice`);
+    if (seen.has(name)) list[index]!.report('lock/duplicate', `${name} appears twice`);
     seen.add(name);
   }
   return { type: 'exec', platforms };
 }
 
-function readExecPlatform(value: JsonValue, at: Path, fields: LockFields): PinnedPlatform | undefined {
+function readExecPlatform(field: LockField): PinnedPlatform | undefined {
   const required = ['os', 'arch', 'bin', 'uri', 'sha256'];
-  const item = fields.mapping(value, at, { required });
-  if (item === undefined || required.some((name) => item[name] === undefined)) return undefined;
-  const os = OPERATING_SYSTEMS.find((one) => one === item.os);
-  const arch = ARCHITECTURES.find((one) => one === item.arch);
-  if (os === undefined) fields.report('lock/runtime', [...at, 'os'], 'not a known operating system');
-  if (arch === undefined) fields.report('lock/runtime', [...at, 'arch'], 'not a known architecture');
-  const bin = readMatch(item.bin!, [...at, 'bin'], BIN, 'a path inside the archive', fields);
-  const uri = readAddress(item.uri!, [...at, 'uri'], fields);
-  const sha256 = readDigest(item.sha256!, [...at, 'sha256'], fields);
+  const item = field.mapping({ required });
+  if (item === undefined || required.some((name) => item.get(name) === undefined)) return undefined;
+  const os = OPERATING_SYSTEMS.find((one) => one === item.get('os')?.value);
+  const arch = ARCHITECTURES.find((one) => one === item.get('arch')?.value);
+  if (os === undefined) item.get('os')?.report('lock/runtime', 'not a known operating system');
+  if (arch === undefined) item.get('arch')?.report('lock/runtime', 'not a known architecture');
+  const bin = readMatch(item.get('bin'), BIN, 'a path inside the archive');
+  const uri = readAddress(item.get('uri'));
+  const sha256 = readDigest(item.get('sha256'));
   if (os === undefined || arch === undefined || bin === undefined) return undefined;
   return uri === undefined || sha256 === undefined ? undefined : { os, arch, bin, uri, sha256 };
 }

@@ -8,7 +8,7 @@ import type { Path } from '@krmhub/schema/diagnostic';
 import type { Digest } from '@krmhub/schema/digests/is-digest';
 import type { ErrorCode } from '@krmhub/schema/error';
 import type { RuntimePin } from '../ports/runtime-pin.js';
-import type { LockFields } from './lock-fields.js';
+import type { LockField } from './lock-fields.js';
 
 /** One thing that a runtime of a definition runs. */
 export interface DeclaredProgram {
@@ -109,7 +109,7 @@ export interface CatalogRuntime<Declared, Pinned> {
   /** Reports whether a value of this type has all fields: it can be from a damaged file. */
   isComplete(pinned: Pinned): boolean;
   /** Reads it from a lock file; undefined where an error is reported. */
-  readLock(value: JsonValue, at: Path, fields: LockFields): Pinned | undefined;
+  readLock(field: LockField): Pinned | undefined;
   /** Returns what a lock file has for it. */
   lockDocument(pinned: Pinned): JsonObject;
   /**

@@ -1,14 +1,12 @@
 /** Starlark scripts: one reference, whose digest is in its text. */
 
 import { defined } from '@krmhub/schema/defined';
-import type { JsonValue } from '@krmhub/schema/definition';
-import type { Path } from '@krmhub/schema/diagnostic';
 import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { pinScript, readScriptReference } from '@krmhub/schema/script-reference';
 import type { RuntimePin } from '../ports/runtime-pin.js';
 import { changedReference, compareAddresses, comparePins, pinnedDigest } from './compare-references.js';
-import { type LockFields, readAddress, readDigest } from './lock-fields.js';
+import { type LockField, readAddress, readDigest } from './lock-fields.js';
 import { type CatalogRuntime, pinned, refused } from './runtime.js';
 
 export interface PinnedStarlark {
@@ -83,11 +81,11 @@ function scriptPin(reference: string): RuntimePin[] {
   return [`${parsed.repository}:${parsed.tag ?? 'latest'}`];
 }
 
-function readLock(value: JsonValue, at: Path, fields: LockFields): PinnedStarlark | undefined {
-  const item = fields.mapping(value, at, { required: ['reference', 'sha256'] });
-  if (item?.reference === undefined || item.sha256 === undefined) return undefined;
-  const reference = readAddress(item.reference, [...at, 'reference'], fields);
-  const sha256 = readDigest(item.sha256, [...at, 'sha256'], fields);
+function readLock(field: LockField): PinnedStarlark | undefined {
+  const item = field.mapping({ required: ['reference', 'sha256'] });
+  if (item?.get('reference') === undefined || item.get('sha256') === undefined) return undefined;
+  const reference = readAddress(item.get('reference'));
+  const sha256 = readDigest(item.get('sha256'));
   if (reference === undefined || sha256 === undefined) return undefined;
   return { type: 'starlark', reference, sha256 };
 }
