@@ -108,7 +108,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await giveUp(a);
     await expect(write({ ...a, sql: postgresSql(a.pool, () => id) }, 'late')).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the other processes of the registry have given up this one',
+      message: 'the other processes of the registry removed this one',
     });
     expect(await notes(b)).toEqual(['before']);
     // It joins again with another ID, and writes.
@@ -132,7 +132,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await expect
       .poll(() => a.processes.bytesLock.read(async () => 'read').catch(({ code }) => code), PATIENCE)
       .toBe('unavailable');
-    expect(() => a.processes.ensureCurrent()).toThrow('given up');
+    expect(() => a.processes.ensureCurrent()).toThrow('removed this one');
     await sleep(times.renew * 5);
     expect(a.processes.id).toBe(id);
     store();

@@ -143,7 +143,7 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
         yield* sumWork();
         yield* sumWork();
       }),
-    ).rejects.toThrow('work of one statement has another one');
+    ).rejects.toThrow('the work has more than one statement');
   });
 
   it('goes on after the server was restarted', async () => {

@@ -66,7 +66,8 @@ async function read<Result>(
     case 'git': {
       const { fetchGit } = await import('./git/git-source.js');
       const { bytes } = await fetchGit(address, { address, bundles: false }, context);
-      if (bytes === undefined) throw new TypeError('without validators there is always a file');
+      if (bytes === undefined)
+        throw new TypeError('a response without a file for a request without validators');
       return consume(onlyPiece(bytes));
     }
     case 'file':

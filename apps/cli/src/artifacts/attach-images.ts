@@ -77,7 +77,7 @@ async function readImage(io: Io, name: string): Promise<Image> {
   const mediaType = imageType(bytes);
   if (mediaType === undefined) {
     throw new KrmhubError('usage', `${shown} is not a PNG, JPEG, GIF, WebP, or SVG image`, {
-      hint: 'Attach each bundle with a command of its own.',
+      hint: 'Run the command once for each bundle.',
     });
   }
   if (bytes.byteLength > maxBytes) {

@@ -18,7 +18,7 @@ export function registerLint(program: Command, io: Io): void {
         .choices(['registry', 'kep'])
         .default('registry'),
     )
-    .option('--release <release>', 'Release to publish. Warns if the image tags are of another one.')
+    .option('--release <release>', 'Release to publish. Warns if an image tag names another release.')
     .option('--skip-others', 'Skip documents of other kinds in named files too.')
     .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseWebUrl)
     .addHelpText(

@@ -65,7 +65,7 @@ function findProblem(subject: Subject, { group, kind }: FunctionName): string | 
   if (only?.group !== group || only.kind !== kind) return `it is not a definition of ${group}/${kind}`;
   const version = manifests[0]?.version;
   if (version === undefined || version !== release?.name) {
-    return `its manifest is of the release ${version ?? '(none)'}, not ${release?.name}`;
+    return `its manifest names the release ${version ?? '(none)'}, not ${release?.name}`;
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ import { lockName } from './locked-functions.js';
 import type { ResolvedFunction } from './resolve-functions.js';
 
 /**
- * What a lock file has of a function that was resolved now. Throws `untrusted` if one of its catalogs is older than the
+ * Returns the entry of the lock file for a function that was just resolved. Throws `untrusted` if one of its catalogs is older than the
  * locked one, or `invalid-document` for what cannot be locked.
  */
 export function freshUse(

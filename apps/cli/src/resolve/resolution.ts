@@ -25,7 +25,7 @@ export interface ResolverOptions {
    * `--runtime`: the kind of runtime to use where a function has several. Default: container, else exec, else Starlark.
    */
   runtime?: RuntimeKind;
-  /** What a lock file has is used as it is there. It grants no trust: the catalog must be trusted all the same. */
+  /** Locked functions are used as they are locked. A lock grants no trust: their catalogs must also be trusted. */
   lock?: LockedFunctions;
   /** Ask registries for the platforms of images whose digest is known. Those of a tag are known anyway. */
   platforms?: boolean;

@@ -121,6 +121,6 @@ async function unresolved(
     });
   }
   const plan = planResolve(request, withNear);
-  if (plan.type !== 'unresolved') throw new TypeError('similar names resolve nothing');
+  if (plan.type !== 'unresolved') throw new TypeError('a search for similar names resolved a function');
   return new UnresolvedFunction(request, plan);
 }

@@ -71,7 +71,7 @@ function whatRuns({ serial: _serial, notIn: _notIn, ...rest }: LockedFunction): 
   return rest;
 }
 
-/** What a lock has one of: a kind of functionConfig in a catalog. */
+/** The key of a lock entry: a kind of functionConfig in a catalog. */
 export function lockKey({
   catalog,
   apiVersion,

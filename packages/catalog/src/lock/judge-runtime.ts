@@ -9,7 +9,7 @@ export interface RuntimeComparison {
 }
 
 /**
- * Returns in what a locked runtime differs from the one that a definition declares; undefined if it follows from that.
+ * Returns how a locked runtime differs from the one that a definition declares; undefined if it follows from that.
  * A lock file can come from a repository of another person, so what it names must not be more than the definition says:
  * the same image or executable, and no more permissions. The digest of a declared tag is the only thing that a lock
  * adds.

@@ -179,7 +179,7 @@ function pinContainer(
 }
 
 /**
- * Returns in what a locked container differs from one whose tag the lock resolved; `reference` has the tag, and undefined
+ * Returns how a locked container differs from one whose tag the lock resolved; `reference` has the tag, and undefined
  * is returned if it follows from that.
  */
 export function tagDifference(

@@ -113,7 +113,7 @@ export interface CatalogRuntime<Declared, Pinned> {
   /** Returns what a lock file has for it. */
   lockDocument(pinned: Pinned): JsonObject;
   /**
-   * Returns in what a locked one differs from the one of a definition. With `anyPlace`, it may name another place of the
+   * Returns how a locked one differs from the one of a definition. With `anyPlace`, it may name another place of the
    * same bytes.
    */
   difference(locked: Pinned, declared: Pinned, anyPlace: boolean): string | undefined;

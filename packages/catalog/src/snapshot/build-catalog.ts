@@ -189,7 +189,7 @@ function collectInputs(
   for (const { name, catalog } of recipe.sources) {
     if (catalog === undefined) continue;
     const source = sources.get(name);
-    if (source === undefined) throw new RangeError(`what is known of the source ${name} is needed`);
+    if (source === undefined) throw new RangeError(`the copy of the source ${name} is missing`);
     signatures.set(name, source.signatures);
     reported.push(source.reported);
     const take = ({ json, facts, firstSeen, goneAt }: KnownEntry, material: FunctionInputs): void => {

@@ -133,7 +133,7 @@ class Checker {
   async #keeps(name: CheckName, { resources, isSample, observed }: Base): Promise<Outcome> {
     if (!isSample) return skipped('the function rejects the generated resources');
     const found = pairs(resources, observed.items);
-    if (found.length === 0) return skipped('the function gives none of the generated resources back');
+    if (found.length === 0) return skipped('the function returns none of the generated resources');
     if (name === 'unknown-fields') return unless(lostField(found));
     if (name === 'internal-annotations') return unless(lostAnnotation(found));
     try {

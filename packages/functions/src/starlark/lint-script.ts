@@ -77,7 +77,7 @@ function checkModule(
   const { module, names } = statement;
   const known = MODULE_FILES.get(module.value);
   if (known === undefined) {
-    const message = `there are no functions in ${JSON.stringify(module.value.slice(0, 100))}`;
+    const message = `unknown module ${JSON.stringify(module.value.slice(0, 100))}`;
     found.push(diagnostic('script/unknown-module', file, at(module.start), message));
     return;
   }

@@ -92,7 +92,7 @@ export class DocumentFetcher {
       });
     });
     if (fetched.bytes === undefined && known === undefined) {
-      throw new TypeError('without validators there is always a document');
+      throw new TypeError('a response without a document for a request without validators');
     }
     const digest = fetched.bytes === undefined ? known!.digest : sha256(fetched.bytes);
     const manifest = fetched.manifest ?? known?.manifest;
@@ -117,7 +117,9 @@ export class DocumentFetcher {
     const again = await this.fetch(request);
     if (again.bytes !== undefined) return { ...again, bytes: again.bytes };
     throw new KrmhubError('unavailable', `cannot read ${recordName(request.address)} from the cache`, {
-      hint: this.#offline ? 'Run the command once without --offline.' : 'Try again.',
+      hint: this.#offline
+        ? 'Run the command once without --offline.'
+        : 'The cache has changed. Run the command again.',
     });
   }
 

@@ -69,7 +69,7 @@ function wholeDocument(
       const again = await fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxCatalogBytes });
       if (again.digest === digest) return again.bytes;
       throw new KrmhubError('unavailable', `${recordName(address)} changed while it was read`, {
-        hint: 'Try again.',
+        hint: 'Run the command again to read the new version.',
       });
     },
   };

@@ -170,7 +170,7 @@ async function buildIndex(
     await cache.writeIndex(document.digest, index);
   });
   const found = readIndexHeader(index);
-  if (found === undefined || 'more' in found) throw new TypeError('an index that was just written is whole');
+  if (found === undefined || 'more' in found) throw new TypeError('the new index is damaged');
   return IndexedDocument.of(memorySource(index), found, memorySource(source));
 }
 

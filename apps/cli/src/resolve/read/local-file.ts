@@ -88,7 +88,7 @@ function wholeFile(file: string, digest: Digest): WholeDocument {
         await handle.close();
       }
       throw new KrmhubError('unavailable', escapeControls(`${file} changed while it was read`), {
-        hint: 'Try again.',
+        hint: 'Run the command again when no other program writes the file.',
       });
     },
   };

@@ -132,7 +132,7 @@ export class WholeCatalog implements CatalogReader {
     } catch (error) {
       if (!(error instanceof DamagedDocument)) throw error;
       throw new KrmhubError('unavailable', `cannot read ${this.#name}: ${error.message} while it was read`, {
-        hint: 'Try again.',
+        hint: 'Run the command again when the catalog no longer changes.',
         cause: error,
       });
     }

@@ -106,7 +106,7 @@ it('says that no process leads', async () => {
   const builder = new LedBuilder(() => recorded({ caughtUp: true, failing: [] }).builder, leader);
   expect(builder.status()).toEqual({
     caughtUp: false,
-    failure: 'the registry has no leader, which builds catalogs',
+    failure: 'the registry has no leader to build catalogs',
     failing: [],
   });
   // What was published is stored, and is built later.

@@ -75,7 +75,7 @@ export class LedBuilder implements CatalogBuilder {
   }
 
   #statusOfLeader(): BuilderStatus {
-    const failure = 'the registry has no leader, which builds catalogs';
+    const failure = 'the registry has no leader to build catalogs';
     const status = this.#leader.status() as BuilderStatus | undefined;
     return status ?? { caughtUp: false, failure, failing: [] };
   }

@@ -76,7 +76,7 @@ export async function moveRegistry(input: MoveInput): Promise<Moved> {
         progress,
         beforeCommit: async () => {
           if (!(await isMovedTo(source, names.to))) {
-            throw new KrmhubError('conflict', 'the move was given up, or another one began', {
+            throw new KrmhubError('conflict', 'the move was canceled, or another move started', {
               hint: 'Nothing was moved. Run one `krmhub move` at a time.',
             });
           }

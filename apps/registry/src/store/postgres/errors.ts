@@ -50,7 +50,7 @@ export function translatePostgresError(error: unknown): unknown {
       : new KrmhubError('unavailable', message, options);
   }
   if (code === 'KR001') {
-    return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
+    return new KrmhubError('unavailable', 'the other processes of the registry removed this one', {
       hint: 'Nothing was stored. Try again in a few seconds.',
       cause: error,
     });

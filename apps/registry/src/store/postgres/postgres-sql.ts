@@ -15,7 +15,7 @@ export type WritingProcess = () => string | undefined;
 /** Whatever the default of the database is: at a higher level, work would see the state before it had the lock. */
 export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_LOCK}`;
 
-/** Begins a write that fails if the other processes have given up this one. */
+/** Begins a write that fails if the other processes removed this one. */
 export function beginWrite(process: WritingProcess): string {
   const id = process();
   // The lock is taken first, and then the function sees the state after the wait: it is volatile, and in PL/pgSQL.

@@ -29,7 +29,7 @@ export interface StatementCall {
 }
 
 /** Why `readOne` rejects work. */
-export const MORE_THAN_ONE = 'work of one statement has another one';
+export const MORE_THAN_ONE = 'the work has more than one statement';
 
 /**
  * Makes queries for both databases: drizzle in SQLite's dialect, which PostgreSQL understands as far as the store uses

@@ -32,5 +32,5 @@ it('refuses a second statement of work that may have one', async () => {
     yield* find.first({ name: 'a' });
     yield* find.first({ name: 'b' });
   });
-  await expect(work).rejects.toThrow('work of one statement has another one');
+  await expect(work).rejects.toThrow('the work has more than one statement');
 });

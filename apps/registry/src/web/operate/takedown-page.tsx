@@ -100,7 +100,7 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
   return (
     <section aria-labelledby="effects">
       <h2 id="effects">What goes</h2>
-      <h3>{takedowns.length === 1 ? 'Release' : 'Releases, which have the same bytes'}</h3>
+      <h3>{takedowns.length === 1 ? 'Release' : 'Releases with the same bytes'}</h3>
       <ul>
         {takedowns.slice(0, MAX_ITEMS).map(({ group, kind, release }) => (
           <li>

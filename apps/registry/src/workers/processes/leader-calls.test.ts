@@ -94,7 +94,7 @@ it('rejects a call that nobody answers, that was lost, or whose process stops', 
   const other = following(rows);
   await expect(other.call('work', {}, 1)).rejects.toMatchObject({
     code: 'unavailable',
-    message: 'the registry has no leader now, which builds catalogs and syncs sources',
+    message: 'the registry has no leader now to build catalogs and sync sources',
   });
   const unanswered = { code: 'unavailable', message: 'the answer of the leader of this registry was lost' };
   const lost = other.call('work', {}, 60_000);

@@ -160,13 +160,9 @@ async function runCall(
 }
 
 function leaderless(): KrmhubError {
-  return new KrmhubError(
-    'unavailable',
-    'the registry has no leader now, which builds catalogs and syncs sources',
-    {
-      hint: 'Try again in a few seconds.',
-    },
-  );
+  return new KrmhubError('unavailable', 'the registry has no leader now to build catalogs and sync sources', {
+    hint: 'Try again in a few seconds.',
+  });
 }
 
 function slow(): KrmhubError {

@@ -28,7 +28,7 @@ export interface Pausable {
  * write, so that they wait until no such bytes are in between, in any process. Do not take the lock again inside.
  */
 export interface BytesLock {
-  /** Rejects with `unavailable` while the other processes have given up this one. */
+  /** Rejects with `unavailable` while the other processes have removed this one. */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
   write<Result>(work: () => Promise<Result>): Promise<Result>;
   /** As `write`, and no snapshot is built. */

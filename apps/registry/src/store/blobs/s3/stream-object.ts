@@ -37,5 +37,7 @@ export async function* streamObject(
 }
 
 function deleted(digest: Digest): KrmhubError {
-  return new KrmhubError('unavailable', `${digest} was deleted`, { hint: 'Try again.' });
+  return new KrmhubError('unavailable', `${digest} was deleted`, {
+    hint: 'Try again. Bytes that were taken down stay deleted.',
+  });
 }

@@ -144,7 +144,7 @@ export class ManyProcesses implements Processes {
     await this.#table.leave(this.#id).catch((error) => {
       this.#options.log.warn(
         { err: error },
-        'cannot leave the other processes; they wait until this one is lost',
+        'cannot sign off from the other processes; they wait until they remove this one',
       );
     });
     await this.#heartbeat.close();
@@ -224,7 +224,10 @@ export class ManyProcesses implements Processes {
   }
 
   #leaveLead(): void {
-    this.#options.log.warn({ process: this.#id }, 'this process cannot be the leader; another one can');
+    this.#options.log.warn(
+      { process: this.#id },
+      'this process is no longer the leader; another process can take over',
+    );
     this.#leadsFrom = performance.now() + this.#times.lost;
     this.#attempt('leave the lead', async () => {
       const id = this.#id;
@@ -269,14 +272,11 @@ export class ManyProcesses implements Processes {
       });
   }
 
-  /** The others have given up this process. It joins again once nothing is left that began before. */
+  /** The others removed this process. It joins again once nothing is left that began before. */
   #lose(): void {
     this.#joined = false;
     this.#knowsLeases = false;
-    this.#options.log.warn(
-      { process: this.#id },
-      'the other processes have given up this one; it joins again',
-    );
+    this.#options.log.warn({ process: this.#id }, 'the other processes removed this one; it joins again');
     this.#draining?.end();
     this.#notifyWatchers();
     this.#attempt('join', async () => {

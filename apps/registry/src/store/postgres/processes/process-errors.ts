@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 
 export function lost(): KrmhubError {
-  return new KrmhubError('unavailable', 'the other processes of the registry have given up this one', {
+  return new KrmhubError('unavailable', 'the other processes of the registry removed this one', {
     hint: 'Try again in a few seconds. If the error persists, see whether the process can reach the database.',
   });
 }
