@@ -34,6 +34,11 @@ export function blocks(markdown: string): Block[] {
   return found;
 }
 
+/** Returns the commands that a reader runs before those of a page: the first block of docs/README.md. */
+export function preparation(): string {
+  return blocks(readFileSync(path.join(root, 'docs/README.md'), 'utf8'))[0]!.script;
+}
+
 /** Returns the scripts of a document's blocks with the same need, in order; throws if there is none. */
 export function documentBlocks(document: string, needs: string): string[] {
   const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter(

@@ -4,7 +4,7 @@ import { createLog, readConfig, startRegistry as startRegistryInProcess } from '
 import { describe, expect, it, vi } from 'vitest';
 import { benchCommands } from './bench-commands.js';
 import { serveCommandFunction } from './command-function.js';
-import { type Block, blocks, promised } from './document-blocks.js';
+import { type Block, blocks, preparation, promised } from './document-blocks.js';
 import { type Finished, finished, spawn } from './processes.js';
 import { cleanEnvironment, root, startRegistry, temporaryFolder } from './running.js';
 
@@ -165,7 +165,9 @@ describe('documents', () => {
         const scripts = found.map(({ script }) =>
           script.replaceAll(documentedAddress, registry.url).replaceAll('localhost:8080/', `${host}/`),
         );
-        const { blocks: outputs, ended } = await session(scripts, command?.script ?? '', folder, env);
+        const before = name.startsWith('docs/') && name !== 'docs/README.md' ? preparation() : '';
+        const prepared = (command?.script ?? '') + before;
+        const { blocks: outputs, ended } = await session(scripts, prepared, folder, env);
         if (ended.code !== 0) {
           const failed = found[outputs.length - 1];
           throw new Error(

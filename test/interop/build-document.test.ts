@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Block, blocks, documentBlocks, promised } from '../document-blocks.js';
+import { type Block, blocks, documentBlocks, preparation, promised } from '../document-blocks.js';
 import { spawnSync } from '../processes.js';
 import { cleanEnvironment, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
@@ -60,7 +60,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the pages that need kustomiz
     );
     const { status, stdout, stderr } = spawnSync(
       'bash',
-      ['--norc', '-euo', 'pipefail', '-c', session.join('')],
+      ['--norc', '-euo', 'pipefail', '-c', preparation() + session.join('')],
       {
         cwd: folder,
         encoding: 'utf8',
