@@ -21,13 +21,12 @@ describe.skipIf(postgresMissing)('a registry whose PostgreSQL goes away (needs P
       folder,
       config: { databaseUrl: await server.createDatabase() },
     });
-    const { secret } = await registry.token({});
-    const applied = await registry.request('/api/v1/catalogs/quiet', {
-      method: 'PUT',
-      body: 'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: quiet}\nspec:\n  sources:\n  - name: own\n    functions: {}\n    match: [{group: example.com}]\n',
-      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
-    });
-    expect([applied.status, await applied.text()]).toEqual([
+    const applied = await registry.send(
+      'PUT',
+      '/api/v1/catalogs/quiet',
+      'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: quiet}\nspec:\n  sources:\n  - name: own\n    functions: {}\n    match: [{group: example.com}]\n',
+    );
+    expect([applied.status, JSON.stringify(applied.body)]).toEqual([
       expect.any(Number),
       expect.stringContaining('"quiet"'),
     ]);

@@ -34,24 +34,9 @@ ${labels}spec:
 `;
 }
 
-async function apply(name: string, text: string, mediaType = 'application/yaml') {
-  const { secret } = await registry.token({});
-  const response = await registry.request(`/api/v1/catalogs/${name}`, {
-    method: 'PUT',
-    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': mediaType },
-    body: text,
-  });
-  return { status: response.status, body: (await response.json()) as ApplyResult & Problem };
-}
-
-async function post(target: string, body?: object) {
-  const { secret } = await registry.token({});
-  return registry.request(target, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-}
+const apply = (name: string, text: string) =>
+  registry.send<ApplyResult & Problem>('PUT', `/api/v1/catalogs/${name}`, text);
+const post = (target: string, body?: object) => registry.send('POST', target, body);
 
 async function read(target: string, headers: Record<string, string> = {}, method = 'GET') {
   const response = await registry.request(target, { headers, method });
@@ -178,7 +163,7 @@ describe('snapshots', () => {
       { serial: 2, functions: 1 },
       { serial: 1, functions: 0 },
     ]);
-    expect((await (await post('/api/v1/catalogs/default/cut')).json()) as object).toMatchObject({
+    expect((await post('/api/v1/catalogs/default/cut')).body).toMatchObject({
       newest: { serial: 2 },
     });
   });
@@ -191,13 +176,12 @@ describe('snapshots', () => {
       ) as Snapshot;
       return entries.flatMap(({ versions }) => versions.map(({ release }) => release));
     };
-    const { secret } = await registry.token({});
     const publishSame = (release: string) =>
-      registry.request(`${releasePath({ kind: 'SetLabels', release })}?wait=true`, {
-        method: 'PUT',
-        body: definitionText({ kind: 'SetLabels', release: '1.0.0' }),
-        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
-      });
+      registry.send(
+        'PUT',
+        `${releasePath({ kind: 'SetLabels', release })}?wait=true`,
+        definitionText({ kind: 'SetLabels', release: '1.0.0' }),
+      );
     await publishSame('1.0.0');
     expect(await named()).toEqual(['1.0.0']);
     const before = (await read(DEFAULT_YAML)).bytes;
@@ -347,7 +331,12 @@ describe('recipes', () => {
     expect(broken.body.diagnostics?.length).toBeGreaterThan(0);
     expect((await apply('other', recipe('platform', '{group: a.b}'))).status).toBe(422);
     expect((await apply('default', DEFAULT_RECIPE_TEXT)).status).toBe(409);
-    expect((await apply('platform', recipe('platform', '{group: a.b}'), 'text/plain')).status).toBe(415);
+    const asText = await registry.request('/api/v1/catalogs/platform', {
+      method: 'PUT',
+      headers: { Authorization: await registry.bearer(), 'Content-Type': 'text/plain' },
+      body: recipe('platform', '{group: a.b}'),
+    });
+    expect(asText.status).toBe(415);
     expect((await apply('platform', 'x'.repeat(300_000))).status).toBe(413);
     expect(JSON.parse(await text('/api/v1/catalogs')).catalogs).toHaveLength(1);
   });

@@ -1,22 +1,14 @@
 import type { SnapshotList } from '@krmhub/api/model';
-import { type SnapshotReport, sha256 } from '@krmhub/schema';
-import { releaseStatement } from '@krmhub/signing';
+import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newKey, policy, signedBy, type TestKey } from '../testing/signing.js';
-import {
-  definitionText,
-  openTestRegistry,
-  releasePath,
-  type TestRegistry,
-} from '../testing/test-registry.js';
+import { createStatement, newKey, policy, signedBy, type TestKey } from '../testing/signing.js';
+import { openTestRegistry, type TestRegistry, type TestResponse } from '../testing/test-registry.js';
 
 const KIND = 'SetLabels';
 let registry: TestRegistry;
-let authorization: string;
 
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
   const recipe = `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: trusted}
@@ -25,50 +17,29 @@ spec:
   policy:
     requireSignature: {policies: true}
 `;
-  await send('PUT', '/api/v1/catalogs/trusted', recipe, 'application/yaml');
+  await done(registry.send('PUT', '/api/v1/catalogs/trusted', recipe));
 });
 afterEach(() => registry.close());
 
-async function send(
-  method: string,
-  target: string,
-  body: string | FormData | Uint8Array<ArrayBuffer>,
-  mediaType?: string,
-) {
-  const response = await registry.request(target, {
-    method,
-    body,
-    headers: {
-      Authorization: authorization,
-      ...(mediaType === undefined ? {} : { 'Content-Type': mediaType }),
-    },
-  });
-  expect(response.status, await response.text()).toBeLessThan(300);
+async function done(change: Promise<TestResponse<unknown>>): Promise<void> {
+  const { status, body } = await change;
+  expect(status, JSON.stringify(body)).toBeLessThan(300);
   await registry.waitForCatalogs();
 }
 
-const applyPolicies = (text: string) => send('PUT', '/api/v1/policies', text, 'application/yaml');
+const applyPolicies = (text: string) => done(registry.send('PUT', '/api/v1/policies', text));
 
 function bundle(key: TestKey, release: string): Promise<Uint8Array> {
-  const definition = sha256(definitionText({ kind: KIND, release }));
-  return signedBy(key, releaseStatement({ group: 'example.com', kind: KIND, release }, { definition }));
+  return signedBy(key, createStatement({ kind: KIND, release }));
 }
 
 async function publish(release: string, key?: TestKey): Promise<void> {
-  const body = new FormData();
-  body.append(
-    'definition',
-    new Blob([definitionText({ kind: KIND, release })], { type: 'application/yaml' }),
-    'definition.yaml',
-  );
-  if (key !== undefined)
-    body.append('bundle', new Blob([new Uint8Array(await bundle(key, release))]), 'bundle.json');
-  await send('PUT', releasePath({ kind: KIND, release }), body);
+  const bundles = key === undefined ? [] : [await bundle(key, release)];
+  await done(registry.publish({ kind: KIND, release }, '', { bundles }));
 }
 
 async function attach(release: string, key: TestKey): Promise<void> {
-  const target = `${releasePath({ kind: KIND, release })}/bundles`;
-  await send('POST', target, new Uint8Array(await bundle(key, release)), 'application/json');
+  await done(registry.attach({ kind: KIND, release }, await bundle(key, release)));
 }
 
 async function newest(catalog: string) {

@@ -1,4 +1,3 @@
-import type { TakedownResult } from '@krmhub/api/model';
 import { artifactManifest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,7 +13,6 @@ import {
 import {
   definitionText,
   openTestRegistry,
-  releasePath,
   type TestDefinition,
   type TestRegistry,
 } from '../testing/test-registry.js';
@@ -24,15 +22,10 @@ const BAD: TestDefinition = { kind: 'SetLabels', release: '1.0.0', description: 
 const GOOD: TestDefinition = { kind: 'SetLabels', release: '1.1.0' };
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
   await registry.waitForCatalogs();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
@@ -41,27 +34,8 @@ const read = (repository: string, reference: string) =>
 const blob = (repository: string, digest: OciDigest) =>
   client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
 
-async function takeDown(definition: TestDefinition): Promise<TakedownResult> {
-  const response = await registry.request(`${releasePath(definition)}/takedown`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'holds a password' }),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
-  return (await response.json()) as TakedownResult;
-}
-
-async function publishWithReadme(definition: TestDefinition, readme: string): Promise<void> {
-  const body = new FormData();
-  body.append('definition', new Blob([definitionText(definition)], { type: 'application/yaml' }), 'd.yaml');
-  body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  const response = await registry.request(`${releasePath(definition)}?wait=true`, {
-    method: 'PUT',
-    body,
-    headers: { Authorization: authorization },
-  });
-  expect(response.status).toBe(201);
-}
+const publishWithReadme = (definition: TestDefinition, readme: string) =>
+  registry.publish(definition, '?wait=true', { readme });
 
 describe('a release that is published over HTTP', () => {
   it('has an artifact whose bytes follow from the release', async () => {
@@ -153,7 +127,7 @@ describe('a release that is taken down', () => {
     await client.image('team/copy', 'v2', ['other']);
     await client.blob('team/alias', text, 'sha512');
     await registry.waitForCatalogs();
-    expect((await takeDown(BAD)).repositories).toEqual(['team/alias', 'team/copy']);
+    expect((await registry.takeDown(BAD)).body.repositories).toEqual(['team/alias', 'team/copy']);
 
     for (const tag of ['1.0.0', 'v1.0']) {
       const gone = await readError(await read(REPOSITORY, tag));
@@ -179,7 +153,7 @@ describe('a release that is taken down', () => {
   it('cannot be pushed again: not its bytes, its name, or a manifest that names them', async () => {
     const text = definitionText(BAD);
     await registry.publish(BAD);
-    await takeDown(BAD);
+    await registry.takeDown(BAD);
     for (const repository of [REPOSITORY, 'team/copy']) {
       const target = `${repository}/blobs/uploads/?digest=${sha256(text)}`;
       const refused = await readError(await client.request('POST', target, { body: text }));
@@ -209,7 +183,7 @@ describe('a release that is taken down', () => {
     await client.image('team/mirror', 'v1', [
       await (await registry.request('/catalogs/default/catalog.yaml')).text(),
     ]);
-    await takeDown({ ...BAD, kind: 'Other' });
+    await registry.takeDown({ ...BAD, kind: 'Other' });
     const gone = await readError(await read('catalogs/default', '3'));
     expect([gone.status, gone.code]).toEqual([410, 'MANIFEST_UNKNOWN']);
     expect(gone.message).toContain('snapshot 3 was withdrawn: holds a password');
@@ -227,7 +201,7 @@ describe('a release that is taken down', () => {
     await client.put('team/tools', 'index', indexManifest([imageManifest(['layer'])]), {
       type: MEDIA_TYPES.index,
     });
-    await takeDown(BAD);
+    await registry.takeDown(BAD);
     expect((await read('team/tools', 'v1')).status).toBe(200);
     for (const repository of ['team/tools', REPOSITORY])
       expect(await (await blob(repository, sha256('{}'))).text()).toBe('{}');

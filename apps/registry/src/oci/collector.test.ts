@@ -9,11 +9,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 const REPOSITORY = 'team/tools';
 const DAY = 86_400_000;
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(() => open());
 afterEach(async () => {
   vi.useRealTimers();
@@ -24,7 +20,6 @@ afterEach(async () => {
 async function open(options: Parameters<typeof openTestRegistry>[0] = {}): Promise<void> {
   await registry?.close();
   registry = await openTestRegistry({ start: false, ...options });
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 }
 
 const collect = () => registry.parts.collector.collect();

@@ -7,14 +7,9 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 
 const REPOSITORY = 'team/tools';
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry({ start: false });
-  authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
 });
 afterEach(() => registry.close());
 

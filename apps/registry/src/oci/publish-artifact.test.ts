@@ -45,14 +45,9 @@ const JSON_TEXT = JSON.stringify({
 });
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({ scopes: ['publish'], groups: ['example.com'] })).secret}`;
 });
 afterEach(() => registry.close());
 

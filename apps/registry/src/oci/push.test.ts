@@ -9,28 +9,18 @@ import {
   indexManifest,
   manifestDigest,
   readError,
-  type TestClient,
   testClient,
 } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
 let registry: TestRegistry;
-let client: TestClient;
-let authorization: string;
-beforeEach(async () => {
-  await open();
-});
-afterEach(() => registry.close());
-
-async function open(config: Partial<TestRegistry['parts']['config']> = {}): Promise<void> {
+const client = testClient(() => registry);
+const open = async (config: Partial<TestRegistry['parts']['config']> = {}) => {
   registry = await openTestRegistry({ config, start: false });
-  authorization = `Bearer ${(await registry.token({})).secret}`;
-  client = testClient(
-    () => registry,
-    () => authorization,
-  );
-}
+};
+beforeEach(() => open());
+afterEach(() => registry.close());
 
 const put = (manifest: object | string, reference = 'v1', type?: string) =>
   client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });

@@ -5,7 +5,7 @@ import { publicKey, sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { definitionArtifact, manifestDigest, readError, testClient } from '../testing/oci.js';
-import { newKey, policy, signedBy } from '../testing/signing.js';
+import { createStatement, newKey, policy, signedBy } from '../testing/signing.js';
 import {
   definitionText,
   openTestRegistry,
@@ -20,16 +20,11 @@ const DIGEST = manifestDigest(MANIFEST);
 const key = newKey();
 
 let registry: TestRegistry;
-let authorization: string;
 /** A token of another publisher of the group. */
 let other: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
   const { secret } = await registry.token({ name: 'other', scopes: ['publish'], groups: ['example.com'] });
   other = `Bearer ${secret}`;
 });
@@ -40,15 +35,6 @@ const RELEASE = releaseStatement(
   { definition: sha256(TEXT), manifest: DIGEST },
 );
 const provenance: Statement = { ...RELEASE, predicateType: 'https://slsa.dev/provenance/v1', predicate: {} };
-
-async function apply(text: string): Promise<void> {
-  const response = await registry.request('/api/v1/policies', {
-    method: 'PUT',
-    body: text,
-    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
-}
 
 function createBundleManifest(bundle: Uint8Array, subject: OciDigest = DIGEST) {
   return bundleManifest({
@@ -90,7 +76,7 @@ async function bundles(): Promise<{
 }
 
 describe('a function whose group has a policy', () => {
-  beforeEach(() => apply(policy([key])));
+  beforeEach(() => registry.send('PUT', '/api/v1/policies', policy([key])));
 
   it('is published by its tag if the manifest has a good signature', async () => {
     expect((await pushDefinition(DIGEST)).status).toBe(201);
@@ -273,11 +259,9 @@ describe('a function without a policy', () => {
   });
 
   it('is published by the pinned signer, whatever a stranger pushed before its tag', async () => {
-    const first = await registry.request(releasePath({ kind: 'SetLabels', release: '0.9.0' }), {
-      method: 'PUT',
-      body: await signedForm('0.9.0'),
-      headers: { Authorization: authorization },
-    });
+    const named = { kind: 'SetLabels', release: '0.9.0' };
+    const bundle = await signedBy(key, createStatement(named));
+    const first = await registry.publish(named, '', { bundles: [bundle] });
     expect(first.status).toBe(201);
     await pushDefinition(DIGEST);
     await pushBundle(await signedBy(newKey(), RELEASE), DIGEST, other);
@@ -313,11 +297,7 @@ describe('a function without a policy', () => {
   });
 
   it('takes the bundles of a tag that is pushed again, and no others', async () => {
-    const submitted = await registry.request(releasePath({ kind: 'SetLabels', release: '1.0.0' }), {
-      method: 'PUT',
-      body: TEXT,
-      headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-    });
+    const submitted = await registry.send('PUT', releasePath({ kind: 'SetLabels', release: '1.0.0' }), TEXT);
     expect(submitted.status).toBe(201);
     const standing = await client.request('GET', `${REPOSITORY}/manifests/1.0.0`);
     const text = await standing.text();
@@ -360,14 +340,4 @@ function readSubjects(manifest: OciDigest): Statement['subject'] {
     { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
     { definition: sha256(TEXT), manifest },
   ).subject;
-}
-
-async function signedForm(release: string): Promise<FormData> {
-  const text = definitionText({ kind: 'SetLabels', release });
-  const name = { group: 'example.com', kind: 'SetLabels', release };
-  const bundle = await signedBy(key, releaseStatement(name, { definition: sha256(text) }));
-  const form = new FormData();
-  form.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
-  form.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
-  return form;
 }

@@ -1,27 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { RevocationPage, TakedownResult } from '@krmhub/api/model';
+import type { RevocationPage } from '@krmhub/api/model';
 import { ARTIFACT_MEDIA_TYPES, computeDigest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { descriptor, EMPTY_DESCRIPTOR, manifestDigest, readError, testClient } from '../testing/oci.js';
-import {
-  definitionText,
-  openTestRegistry,
-  releasePath,
-  type TestDefinition,
-  type TestRegistry,
-} from '../testing/test-registry.js';
+import { openTestRegistry, type TestDefinition, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'scripts/example.com/set-owner';
 const COPY = 'mirror/scripts';
 const SCRIPT = 'print("the password is hunter2")\n';
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 const { artifact, layer } = ARTIFACT_MEDIA_TYPES.starlark;
 const manifest = (script: string, created = '2030-01-01T00:00:00Z') => ({
   schemaVersion: 2,
@@ -56,20 +46,12 @@ async function pushBoth(repository: string, script: string): Promise<void> {
   await client.blob(repository, script);
   await client.blob(repository, script, 'sha512');
 }
-async function takeDown(definition: TestDefinition, query = ''): Promise<TakedownResult> {
-  const response = await registry.request(`${releasePath(definition)}/takedown${query}`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'holds a password' }),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
-  return (await response.json()) as TakedownResult;
-}
+const takeDown = async (definition: TestDefinition, query = '') =>
+  (await registry.takeDown(definition, query)).body;
 
 beforeEach(async () => {
   registry = await openTestRegistry();
   await registry.waitForCatalogs();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
@@ -151,7 +133,6 @@ describe('a takedown of a release with a Starlark script', () => {
     const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'));
     await registry.close();
     registry = await openTestRegistry();
-    authorization = `Bearer ${(await registry.token({})).secret}`;
     expect((await push(REPOSITORY, SCRIPT)).status).toBe(201);
     expect((await registry.publish(release('SetOwner', SCRIPT))).status).toBe(201);
     await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);
@@ -276,15 +257,8 @@ describe('a takedown of a release with a Starlark script', () => {
   });
 
   it('is kept by a release with its file as the README, which is named', async () => {
-    const form = new FormData();
-    form.set('definition', new Blob([definitionText({ kind: 'Reader', release: '1.0.0' })]));
-    form.set('readme', new Blob([SCRIPT]));
-    const published = await registry.request(releasePath({ kind: 'Reader', release: '1.0.0' }), {
-      method: 'PUT',
-      body: form,
-      headers: { Authorization: authorization },
-    });
-    expect(published.status, await published.text()).toBe(201);
+    const published = await registry.publish({ kind: 'Reader', release: '1.0.0' }, '', { readme: SCRIPT });
+    expect(published.status).toBe(201);
     const keptBy = [{ group: 'example.com', kind: 'Reader', release: '1.0.0' }];
     expect((await takeDown(release('SetOwner', SCRIPT), '?dryRun=true')).scripts).toEqual([
       { digest, keptBy },

@@ -6,7 +6,6 @@ import { definitionArtifact, imageManifest, indexManifest, testClient } from '..
 import {
   definitionText,
   openTestRegistry,
-  releasePath,
   type TestDefinition,
   type TestRegistry,
 } from '../testing/test-registry.js';
@@ -14,25 +13,11 @@ import {
 /** Publishers that share a registry must not be able to harm each other with any permitted request. */
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
-
-async function takeDown(definition: TestDefinition): Promise<void> {
-  const response = await registry.request(`${releasePath(definition)}/takedown`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'holds a password' }),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
-}
 
 const requestStatus = async (target: string) =>
   (await client.request('GET', target, { authorization: '' })).status;
@@ -46,7 +31,7 @@ it('taking down a README leaves the same bytes of other publishers', async () =>
   const layers = [await client.blob(repository, text), await client.blob(repository, license)];
   const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme: license }));
   expect(put.status, await put.text()).toBe(201);
-  await takeDown(definition);
+  await registry.takeDown(definition);
   expect(await requestStatus(`${repository}/manifests/1.0.0`)).toBe(410);
   expect(await requestStatus(`team/victim/manifests/${othersImage}`)).toBe(200);
   expect(await requestStatus(`team/victim/manifests/v1`)).toBe(200);
@@ -67,7 +52,7 @@ it('the registry starts if the artifact of a release is gone after a takedown', 
     const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme }));
     expect(put.status, await put.text()).toBe(201);
   }
-  await takeDown(first);
+  await registry.takeDown(first);
   registry = await registry.reopen();
   expect(await requestStatus('functions/example.com/second/manifests/1.0.0')).toBe(200);
 });
@@ -87,7 +72,6 @@ it('deleting a manifest from an index is not damage, and a backup still works', 
 it('concurrent uploads cannot exceed the quota of the repository', async () => {
   await registry.close();
   registry = await openTestRegistry({ config: { repositoryMebibytes: 1 } });
-  authorization = `Bearer ${(await registry.token({})).secret}`;
   const statuses = await Promise.all(
     Array.from({ length: 5 }, async () => {
       const started = await client.request('POST', 'team/full/blobs/uploads/');

@@ -44,7 +44,6 @@ class TestPieces implements PieceStore {
 
 describe('an upload that several processes receive', () => {
   let registry: TestRegistry;
-  let authorization: string;
   let pieces: TestPieces;
   let processes: { uploads: SharedUploads; client: ReturnType<typeof testClient> }[];
 
@@ -69,10 +68,7 @@ describe('an upload that several processes receive', () => {
     const app = createApp({ ...parts, uploads });
     const request: TestRegistry['request'] = async (target, init) =>
       app.request(`http://registry.test${target}`, init);
-    const client = testClient(
-      () => ({ ...registry, request }),
-      () => authorization,
-    );
+    const client = testClient(() => ({ ...registry, request }));
     const added = { uploads, client };
     processes.push(added);
     return added;
@@ -80,7 +76,6 @@ describe('an upload that several processes receive', () => {
 
   beforeEach(async () => {
     registry = await openTestRegistry({ start: false });
-    authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
     pieces = new TestPieces(registry.parts.clock);
     processes = [];
     for (let at = 0; at < 3; at++) addProcess();
@@ -289,7 +284,6 @@ describe('an upload that several processes receive', () => {
     for (const { uploads } of processes) await uploads.close();
     await registry.close();
     registry = await openTestRegistry({ start: false, config: { repositoryMebibytes: 20 } });
-    authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
     processes = [];
     for (let at = 0; at < 2; at++) addProcess();
     const begin = (process: number) => {

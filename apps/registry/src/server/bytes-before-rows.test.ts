@@ -136,12 +136,8 @@ it.each([
   const definition = { kind: 'SetLabels', release };
   form.set('definition', new File([definitionText(definition)], 'd.yaml', { type: 'application/yaml' }));
   form.set('readme', new File([readme], 'README.md'));
-  const response = await registry.request(`${releasePath(definition)}?wait=true`, {
-    method: 'PUT',
-    headers: { Authorization: authorization },
-    body: form,
-  });
-  expect(response.status, await response.text()).toBe(201);
+  const response = await registry.send('PUT', `${releasePath(definition)}?wait=true`, form);
+  expect(response.status, JSON.stringify(response.body)).toBe(201);
   expect(commits.find(({ method }) => method === 'commitFunction')!.named).toBeGreaterThanOrEqual(2);
   expectOrder('commitFunction');
 });
@@ -156,16 +152,16 @@ it.each([
 
 it('a sync of a source, and the snapshot that includes its entries', async () => {
   upstream.files.set('/catalog.yaml', catalogText({ One: 'first' }));
-  const response = await registry.request('/api/v1/catalogs/ours', {
-    method: 'PUT',
-    headers: { Authorization: authorization, 'Content-Type': 'application/yaml' },
-    body: `apiVersion: krmhub.dev/v1alpha1
+  const response = await registry.send(
+    'PUT',
+    '/api/v1/catalogs/ours',
+    `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: ours}
 spec: {sources: [{name: theirs, catalog: {url: '${upstream.origin}/catalog.yaml'}}]}
 `,
-  });
-  expect(response.status, await response.text()).toBe(201);
+  );
+  expect(response.status, JSON.stringify(response.body)).toBe(201);
   await registry.parts.refresher.refreshNow({ catalog: 'ours', source: 'theirs' });
   await registry.waitForCatalogs();
   await expect

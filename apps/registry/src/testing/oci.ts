@@ -36,10 +36,13 @@ export interface ClientRequest {
 
 export const LAYER = 'application/octet-stream';
 
-export function testClient(registry: () => TestRegistry, authorization: () => string): TestClient {
+export function testClient(
+  registry: () => TestRegistry,
+  authorization: () => string | Promise<string> = () => registry().bearer(),
+): TestClient {
   const client: TestClient = {
     async request(method, target, { body, type, headers = {}, authorization: other } = {}) {
-      const given = other ?? authorization();
+      const given = other ?? (await authorization());
       return registry().request(`/v2/${target}`, {
         method,
         headers: {

@@ -1,6 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { type Digest, publicKey } from '@krmhub/schema';
-import { keySigner, type Statement, signStatement } from '@krmhub/signing';
+import { releaseFiles, releaseManifest } from '@krmhub/oci';
+import { type Digest, publicKey, sha256 } from '@krmhub/schema';
+import { keySigner, releaseStatement, type Statement, signStatement } from '@krmhub/signing';
+import { definitionText, type TestDefinition } from './test-registry.js';
 
 /** A publisher's key pair. */
 export interface TestKey {
@@ -42,4 +44,27 @@ ${signers.join('')}`;
 
 export function signedBy(key: TestKey, statement: Statement): Promise<Uint8Array> {
   return signStatement(statement, keySigner(key.privateKey));
+}
+
+/** Returns the digests of a definition, and of the manifest that the registry makes for its release. */
+export function releaseDigests(
+  definition: TestDefinition,
+  readme?: string,
+): { definition: Digest; manifest: Digest } {
+  const bytes = Buffer.from(definitionText(definition));
+  const digest = sha256(bytes);
+  const files = releaseFiles({
+    definition: { digest, size: bytes.byteLength, mediaType: 'application/yaml' },
+    readme: readme === undefined ? undefined : { digest: sha256(readme), size: Buffer.byteLength(readme) },
+  });
+  return { definition: digest, manifest: sha256(releaseManifest(definition.release, files)) };
+}
+
+/** Returns the statement that a publisher signs for a release; `claimed` is what it says of other releases. */
+export function createStatement(
+  definition: TestDefinition,
+  { readme, claimed = {} }: { readme?: string; claimed?: Partial<TestDefinition> } = {},
+): Statement {
+  const { group = 'example.com', kind, release } = { ...definition, ...claimed };
+  return releaseStatement({ group, kind, release }, releaseDigests(definition, readme));
 }

@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { PublishResult } from '@krmhub/api/model';
+import type { BundleList, Problem, PublishResult, TakedownResult } from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { BlobStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
@@ -47,13 +47,54 @@ export interface TestRegistry {
     repositories?: string[];
     expiresInDays?: number;
   }): Promise<{ id: string; secret: string }>;
-  publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
+  /** The value of an `Authorization` header: a token `tester` with every right. */
+  bearer(): Promise<string>;
+  /** Sends a request with that token, or another one: a text is YAML, bytes and objects are JSON. */
+  send<Body = Partial<Problem>>(
+    method: string,
+    target: string,
+    body?: string | Uint8Array | FormData | object,
+    authorization?: string,
+  ): Promise<TestResponse<Body>>;
+  publish(
+    definition: TestDefinition,
+    query?: string,
+    more?: ReleaseFiles,
+  ): Promise<TestResponse<PublishResult & Partial<Problem>>>;
+  /** Adds a bundle to a release. */
+  attach(
+    definition: TestDefinition,
+    bundle: Uint8Array | string,
+  ): Promise<TestResponse<BundleList & Partial<Problem>>>;
+  takeDown(
+    definition: TestDefinition,
+    query?: string,
+    authorization?: string,
+  ): Promise<TestResponse<TakedownResult & Partial<Problem>>>;
   /** Resolves when the catalogs include all events. */
   waitForCatalogs(): Promise<void>;
   /** Closes this registry and opens another one on its folder. */
   reopen(): Promise<TestRegistry>;
   close(): Promise<void>;
 }
+
+/** The JSON of a response. */
+export interface TestResponse<Body> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+/** What is published with a definition. */
+export interface ReleaseFiles {
+  /** Instead of the text of the definition. */
+  text?: string;
+  readme?: string;
+  bundles?: readonly (Uint8Array | string)[];
+}
+
+/** Reason of the takedowns of tests. */
+export const TAKEDOWN_REASON = 'holds a password';
 
 /** Milliseconds for which tests wait on a busy machine. */
 const PATIENCE_MS = 300_000;
@@ -112,7 +153,21 @@ export async function openTestRegistry(
     );
     return { id: record.id, secret };
   };
-  let publisher: string | undefined;
+  let bearer: Promise<string> | undefined;
+  const getBearer = () => (bearer ??= token({}).then(({ secret }) => `Bearer ${secret}`));
+  const send: TestRegistry['send'] = async <Body>(
+    method: string,
+    target: string,
+    body?: string | Uint8Array | FormData | object,
+    authorization?: string,
+  ) => {
+    const response = await request(target, {
+      method,
+      headers: { Authorization: authorization ?? (await getBearer()), ...contentType(body) },
+      ...defined({ body: encodeBody(body) }),
+    });
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
+  };
   return {
     app,
     parts,
@@ -124,15 +179,13 @@ export async function openTestRegistry(
     },
     request,
     token,
-    async publish(definition, query = '?wait=true') {
-      publisher ??= (await token({})).secret;
-      const response = await request(releasePath(definition) + query, {
-        method: 'PUT',
-        body: definitionText(definition),
-        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${publisher}` },
-      });
-      return { status: response.status, body: (await response.json()) as PublishResult };
-    },
+    bearer: getBearer,
+    send,
+    publish: (definition, query = '?wait=true', more = {}) =>
+      send('PUT', releasePath(definition) + query, releaseBody(definition, more)),
+    attach: (definition, bundle) => send('POST', `${releasePath(definition)}/bundles`, Buffer.from(bundle)),
+    takeDown: (definition, query = '', authorization = undefined) =>
+      send('POST', `${releasePath(definition)}/takedown${query}`, { reason: TAKEDOWN_REASON }, authorization),
     async waitForCatalogs() {
       snapshotBuilder.wake();
       await snapshotBuilder.waitFor({ event: await store.lastEvent(), milliseconds: PATIENCE_MS });
@@ -149,6 +202,28 @@ export async function openTestRegistry(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function contentType(body: unknown): Record<string, string> {
+  if (body === undefined || body instanceof FormData) return {};
+  return { 'Content-Type': typeof body === 'string' ? 'application/yaml' : 'application/json' };
+}
+
+function encodeBody(body: string | Uint8Array | FormData | object | undefined) {
+  if (body === undefined || typeof body === 'string' || body instanceof FormData) return body;
+  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
+}
+
+function releaseBody(
+  definition: TestDefinition,
+  { text = definitionText(definition), readme, bundles = [] }: ReleaseFiles,
+): string | FormData {
+  if (readme === undefined && bundles.length === 0) return text;
+  const form = new FormData();
+  form.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
+  if (readme !== undefined) form.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  for (const bundle of bundles) form.append('bundle', new Blob([Buffer.from(bundle)]), 'bundle.json');
+  return form;
 }
 
 /** Makes a data folder with a migrated database: migrating is most of the work of opening a registry. */

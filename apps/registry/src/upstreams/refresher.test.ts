@@ -495,10 +495,7 @@ describe('a source', () => {
 
   it('responds 404 if it does not exist', async () => {
     await apply();
-    const response = await registry.request(fillPath('refreshSource', { name: 'ours', source: 'none' }), {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${admin}` },
-    });
+    const response = await registry.send('POST', fillPath('refreshSource', { name: 'ours', source: 'none' }));
     expect(response.status).toBe(404);
     await expect(
       registry.parts.refresher.refreshNow({ catalog: 'ours', source: 'none' }),

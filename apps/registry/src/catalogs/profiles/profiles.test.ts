@@ -221,14 +221,10 @@ describe('a profile after a takedown', () => {
     );
     const before = await listBlobs();
     for (const text of [...texts, ...reports]) expect(before).toContain(sha256(text));
-    const { secret } = await registry.token({});
-    const answer = await registry.request(
+    const answer = await registry.send(
+      'POST',
       `${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/takedown`,
-      {
-        method: 'POST',
-        body: JSON.stringify({ reason: 'holds a password' }),
-        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
-      },
+      { reason: 'holds a password' },
     );
     expect(answer.status).toBe(200);
     for (const path of [`${old}/catalog.yaml?profile=porch`, `${old}/profiles/porch.json`]) {
@@ -250,11 +246,8 @@ describe('a profile after a takedown', () => {
   it('is not written for a snapshot that was found before the takedown', async () => {
     const { store, profileDocuments: profiles } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
-    const { secret } = await registry.token({});
-    await registry.request(`${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/takedown`, {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'holds a password' }),
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
+    await registry.send('POST', `${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/takedown`, {
+      reason: 'holds a password',
     });
     await expect(profiles.get(snapshot!, 'kep')).rejects.toMatchObject({ code: 'gone' });
     expect(await store.storedProfile(snapshot!.digests['catalog.yaml'], 'kep')).toBeUndefined();
@@ -262,14 +255,9 @@ describe('a profile after a takedown', () => {
 });
 
 it('serves profiles of an empty catalog, which share bytes with its documents', async () => {
-  const { secret } = await registry.token({});
   const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: nothing}\nspec: {sources: [{name: all, functions: {}, match: [{group: nothing.example.com}]}]}\n`;
-  const applied = await registry.request('/api/v1/catalogs/nothing', {
-    method: 'PUT',
-    body: recipe,
-    headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
-  });
-  expect([applied.status, await applied.text()]).toEqual([201, expect.anything()]);
+  const applied = await registry.send('PUT', '/api/v1/catalogs/nothing', recipe);
+  expect([applied.status, JSON.stringify(applied.body)]).toEqual([201, expect.anything()]);
   await registry.waitForCatalogs();
   const plain = await (await get('/catalogs/nothing/catalog.yaml')).text();
   const kep = await get('/catalogs/nothing/catalog.yaml?profile=kep');

@@ -66,12 +66,7 @@ async function expectSigned(serial: number): Promise<void> {
   expect(digests.get('manifest')).toBe(manifest.headers.get('docker-content-digest'));
 }
 
-const post = (target: string, body: object) =>
-  registry.request(target, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'Content-Type': 'application/json', Authorization: admin },
-  });
+const post = (target: string, body: object) => registry.send('POST', target, body);
 
 interface Referrer {
   digest: `sha256:${string}`;

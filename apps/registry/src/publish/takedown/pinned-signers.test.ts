@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Problem, PublishResult, RevocationPage, TakedownResult } from '@krmhub/api/model';
+import type { RevocationPage } from '@krmhub/api/model';
 import { bundleManifest, computeDigest, MEDIA_TYPES, VERSION } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement } from '@krmhub/signing';
@@ -25,14 +25,9 @@ const owner = newKey();
 const thief = newKey();
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
@@ -46,44 +41,21 @@ function signature(key: TestKey, release: string): Promise<Uint8Array> {
   return signedBy(key, releaseStatement(name, digests));
 }
 
+/** With a signature of the definition alone: the manifest that the registry makes is another one than `findArtifact`. */
 async function publish(release: string, key?: TestKey): Promise<{ status: number; detail: string }> {
-  const body = new FormData();
-  body.append('definition', new Blob([text(release)], { type: 'application/yaml' }), 'definition.yaml');
-  if (key !== undefined) {
-    // Of the definition alone: the manifest that the registry makes is another one than `findArtifact`.
-    const statement = releaseStatement(
-      { group: 'example.com', kind: KIND, release },
-      { definition: sha256(text(release)) },
-    );
-    body.append('bundle', new Blob([new Uint8Array(await signedBy(key, statement))]), 'bundle.json');
-  }
-  const response = await registry.request(releasePath({ kind: KIND, release }), {
-    method: 'PUT',
-    body,
-    headers: { Authorization: authorization },
-  });
-  const { detail = '' } = (await response.json()) as Partial<Problem & PublishResult>;
-  return { status: response.status, detail };
+  const statement = releaseStatement(
+    { group: 'example.com', kind: KIND, release },
+    { definition: sha256(text(release)) },
+  );
+  const bundles = key === undefined ? [] : [await signedBy(key, statement)];
+  const { status, body } = await registry.publish({ kind: KIND, release }, '', { bundles });
+  return { status, detail: body.detail ?? '' };
 }
 
-async function attach(key: TestKey, release: string): Promise<number> {
-  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
-    method: 'POST',
-    body: new Uint8Array(await signature(key, release)),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  return response.status;
-}
-
-async function takedown(release: string, query = ''): Promise<TakedownResult> {
-  const response = await registry.request(`${releasePath({ kind: KIND, release })}/takedown${query}`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'malware' }),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  expect(response.status).toBe(200);
-  return (await response.json()) as TakedownResult;
-}
+const attach = async (key: TestKey, release: string) =>
+  (await registry.attach({ kind: KIND, release }, await signature(key, release))).status;
+const takedown = async (release: string, query = '') =>
+  (await registry.takeDown({ kind: KIND, release }, query)).body;
 
 /** Pushes a release as an OCI client does: its manifest by digest, a bundle, then the tag. */
 async function pushTag(release: string, key?: TestKey): Promise<Response> {
@@ -145,11 +117,7 @@ describe('the signer of a release that is taken down', () => {
   it('stays required of a kind that differs by case', async () => {
     await publish('1.0.0', owner);
     await takedown('1.0.0');
-    const response = await registry.request('/api/v1/functions/example.com/Setlabels/releases/3.0.0', {
-      method: 'PUT',
-      body: definitionText({ kind: 'Setlabels', release: '3.0.0' }),
-      headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-    });
+    const response = await registry.publish({ kind: 'Setlabels', release: '3.0.0' });
     expect(response.status).toBe(422);
   });
 
@@ -171,11 +139,7 @@ describe('the signer of a release that is taken down', () => {
   it('is replaced by a policy', async () => {
     await publish('1.0.0', owner);
     await takedown('1.0.0');
-    const response = await registry.request('/api/v1/policies', {
-      method: 'PUT',
-      body: policy([thief]),
-      headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-    });
+    const response = await registry.send('PUT', '/api/v1/policies', policy([thief]));
     expect(response.status).toBe(200);
     expect((await publish('2.0.0', owner)).status).toBe(422);
     expect((await publish('2.0.0', thief)).status).toBe(201);
@@ -256,11 +220,7 @@ describe('a restored registry', () => {
     // The backup has both releases of the same bytes, unsigned.
     const body = text('1.0.0');
     for (const release of ['1.0.0', '1.1.0']) {
-      const response = await registry.request(releasePath({ kind: KIND, release }), {
-        method: 'PUT',
-        body,
-        headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-      });
+      const response = await registry.send('PUT', releasePath({ kind: KIND, release }), body);
       expect(response.status).toBe(201);
     }
     await backUp();
@@ -268,11 +228,8 @@ describe('a restored registry', () => {
       { group: 'example.com', kind: KIND, release: '1.1.0' },
       { definition: sha256(body) },
     );
-    const attached = await registry.request(`${releasePath({ kind: KIND, release: '1.1.0' })}/bundles`, {
-      method: 'POST',
-      body: new Uint8Array(await signedBy(owner, statement)),
-      headers: { 'Content-Type': 'application/json', Authorization: authorization },
-    });
+    const bundle = await signedBy(owner, statement);
+    const attached = await registry.attach({ kind: KIND, release: '1.1.0' }, bundle);
     expect(attached.status).toBe(200);
     expect((await takedown('1.0.0')).takedowns).toHaveLength(2);
     await restore(await record());

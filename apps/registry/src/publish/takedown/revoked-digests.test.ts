@@ -16,19 +16,9 @@ const ONE: TestDefinition = { kind: 'One', release: '1.0.0' };
 const TWO: TestDefinition = { kind: 'Two', release: '1.0.0' };
 
 let registry: TestRegistry;
-let authorization: string;
 
-async function takeDown(definition: TestDefinition): Promise<void> {
-  const response = await registry.request(`${releasePath(definition)}/takedown`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'malware' }),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  expect(response.status, await response.clone().text()).toBe(200);
-}
-async function publish(definition: TestDefinition): Promise<void> {
-  expect((await registry.publish(definition)).status).toBe(201);
-}
+const takeDown = (definition: TestDefinition) => registry.takeDown(definition);
+const publish = (definition: TestDefinition) => registry.publish(definition);
 async function feed(query = ''): Promise<RevocationPage> {
   const response = await registry.request(`/api/v1/revocations${query}`);
   expect(response.status, await response.clone().text()).toBe(200);
@@ -42,7 +32,6 @@ const named = async (...digests: string[]) => {
 
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
@@ -66,11 +55,7 @@ describe('a digest that the runtime of a release names', () => {
 
   it('of a yanked release is not in the feed', async () => {
     for (const one of [ONE, TWO]) await publish(one);
-    const yanked = await registry.request(`${releasePath(TWO)}/yank`, {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'broken' }),
-      headers: { 'Content-Type': 'application/json', Authorization: authorization },
-    });
+    const yanked = await registry.send('POST', `${releasePath(TWO)}/yank`, { reason: 'broken' });
     expect(yanked.status).toBe(200);
     await takeDown(ONE);
     expect(await named(IMAGE)).toEqual([]);

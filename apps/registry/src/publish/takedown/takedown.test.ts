@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, constants, deflateRawSync, gunzipSync, inflateRawSync } from 'node:zlib';
-import type { Problem, PublishResult, RevocationPage, TakedownResult } from '@krmhub/api/model';
+import type { Problem, RevocationPage } from '@krmhub/api/model';
 import { planTakedown } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -28,39 +28,17 @@ const GOOD: TestDefinition = { kind: 'SetLabels', release: '1.1.0', tags: ['muta
 const OTHER: TestDefinition = { kind: 'Other', release: '1.0.0' };
 
 let registry: TestRegistry;
-let admin: string;
 beforeEach(async () => {
   registry = await openTestRegistry();
   // The first snapshot of `default` is empty.
   await registry.waitForCatalogs();
-  admin = (await registry.token({})).secret;
 });
 afterEach(() => registry.close());
 
-async function json<T>(pathAndQuery: string, init?: RequestInit): Promise<{ status: number; body: T }> {
-  const response = await registry.request(pathAndQuery, init);
-  return { status: response.status, body: (await response.json()) as T };
-}
-
-function takedown<T = TakedownResult>(definition: TestDefinition, query = '', token = admin) {
-  return json<T>(`${releasePath(definition)}/takedown${query}`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'holds a password' }),
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
-  });
-}
-
-async function publishWithReadme(definition: TestDefinition, readme: string): Promise<void> {
-  const body = new FormData();
-  body.append('definition', new Blob([definitionText(definition)], { type: 'application/yaml' }), 'd.yaml');
-  body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  const answer = await json<PublishResult>(`${releasePath(definition)}?wait=true`, {
-    method: 'PUT',
-    body,
-    headers: { Authorization: `Bearer ${admin}` },
-  });
-  expect(answer.status).toBe(201);
-}
+const json = <T>(target: string) => registry.send<T>('GET', target);
+const takedown = (definition: TestDefinition, query = '') => registry.takeDown(definition, query);
+const publishWithReadme = (definition: TestDefinition, readme: string) =>
+  registry.publish(definition, '?wait=true', { readme });
 
 /** Returns the files below a folder that contain a text, plain or compressed. */
 async function filesWith(folder: string, text: string): Promise<string[]> {
@@ -119,7 +97,7 @@ describe('a taken-down release', () => {
   it('has the token that took it down in the log', async () => {
     await registry.publish(GOOD);
     const { id, secret } = await registry.token({});
-    await takedown(GOOD, '', secret);
+    await registry.takeDown(GOOD, '', `Bearer ${secret}`);
     const line = registry.logged.find((one) => one.includes('release taken down'));
     expect(JSON.parse(line!)).toMatchObject({
       tokenId: id,
@@ -191,11 +169,7 @@ describe('a taken-down release', () => {
     expect(page.body.releases.map(({ release }) => release)).toEqual(['1.1.0']);
     expect(page.body.takedowns).toEqual([tombstone]);
     for (const action of ['yank', 'unyank', 'deprecate']) {
-      const marked = await json<Problem>(`${releasePath(BAD)}/${action}`, {
-        method: 'POST',
-        body: JSON.stringify({ reason: 'x' }),
-        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
-      });
+      const marked = await registry.send('POST', `${releasePath(BAD)}/${action}`, { reason: 'x' });
       expect([action, marked.status]).toEqual([action, 410]);
     }
   });
@@ -229,11 +203,7 @@ describe('a taken-down release', () => {
     });
     expect((await registry.publish({ ...GOOD, release: '1.0.0' })).status).toBe(409);
     const path = releasePath({ ...BAD, release: '1.0.9' });
-    const elsewhere = await json<Problem>(path, {
-      method: 'PUT',
-      body: definitionText(BAD),
-      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
-    });
+    const elsewhere = await registry.send('PUT', path, definitionText(BAD));
     expect(elsewhere).toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining('holds a password') },
@@ -245,11 +215,8 @@ describe('a taken-down release', () => {
 
   it('takes down releases with the same bytes', async () => {
     await registry.publish(BAD);
-    const twin = await registry.request(`${releasePath({ ...BAD, release: '1.0.1' })}?wait=true`, {
-      method: 'PUT',
-      body: definitionText(BAD),
-      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
-    });
+    const path = `${releasePath({ ...BAD, release: '1.0.1' })}?wait=true`;
+    const twin = await registry.send('PUT', path, definitionText(BAD));
     expect(twin.status).toBe(201);
     const { body } = await takedown(BAD);
     expect(body.takedowns.map(({ release }) => release)).toEqual(['1.0.0', '1.0.1']);
@@ -349,7 +316,10 @@ describe('permission to take down', () => {
   it('is limited to administrators', async () => {
     await registry.publish(BAD);
     const { secret } = await registry.token({ scopes: ['publish', 'yank'] });
-    expect((await takedown<Problem>(BAD, '', secret)).body).toMatchObject({ status: 403, code: 'forbidden' });
+    expect((await registry.takeDown(BAD, '', `Bearer ${secret}`)).body).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+    });
     const anonymous = await registry.request(`${releasePath(BAD)}/takedown`, { method: 'POST' });
     expect(anonymous.status).toBe(401);
     expect((await registry.request(releasePath(BAD))).status).toBe(200);
@@ -357,14 +327,10 @@ describe('permission to take down', () => {
 
   it('requires a reason and an existing release', async () => {
     await registry.publish(BAD);
-    const empty = await json<Problem>(`${releasePath(BAD)}/takedown`, {
-      method: 'POST',
-      body: '{}',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
-    });
+    const empty = await registry.send('POST', `${releasePath(BAD)}/takedown`, {});
     expect(empty.body.code).toBe('invalid-request');
-    expect((await takedown<Problem>({ ...BAD, release: '7.0.0' })).status).toBe(404);
-    expect((await takedown<Problem>({ kind: 'Nothing', release: '1.0.0' })).status).toBe(404);
+    expect((await takedown({ ...BAD, release: '7.0.0' })).status).toBe(404);
+    expect((await takedown({ kind: 'Nothing', release: '1.0.0' })).status).toBe(404);
   });
 
   it('allows a dry run first, and a repeated request', async () => {
@@ -392,11 +358,7 @@ describe('the revocation feed', () => {
   it('lists revocations in order', async () => {
     await registry.publish(BAD);
     await registry.publish(GOOD);
-    await json(`${releasePath(GOOD)}/yank`, {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'broken' }),
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
-    });
+    await registry.send('POST', `${releasePath(GOOD)}/yank`, { reason: 'broken' });
     await registry.waitForCatalogs();
     await takedown(BAD);
     const { body } = await json<RevocationPage>('/api/v1/revocations');
@@ -423,7 +385,6 @@ describe('a large catalog', () => {
   it('is compressed without a release that was taken down', async () => {
     await registry.close();
     registry = await openTestRegistry({ maxCacheBytes: 100, maxBrotliBytes: 10 });
-    admin = (await registry.token({})).secret;
     const { parts } = registry;
     await registry.publish(BAD);
     expect(segmentsWith(registry.folder, MARKER)).toEqual(['segment yaml', 'segment json']);
@@ -501,7 +462,6 @@ describe('a restored backup', () => {
     await registry.parts.store.close();
     await cp(registry.folder, backup, { recursive: true });
     registry = await openTestRegistry({ folder: registry.folder });
-    admin = (await registry.token({})).secret;
     const { body } = await takedown(BAD);
     await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
@@ -522,7 +482,6 @@ describe('a restored backup', () => {
     await registry.parts.store.close();
     await cp(registry.folder, backup, { recursive: true });
     registry = await openTestRegistry({ folder: registry.folder });
-    admin = (await registry.token({})).secret;
     await registry.publish(BAD);
     await takedown(BAD);
     await registry.parts.snapshotBuilder.stop();
@@ -560,7 +519,6 @@ describe('a takedown during a read', () => {
         },
       }),
     });
-    admin = (await registry.token({})).secret;
     await registry.publish(BAD);
     meanwhile = () => takedown(BAD);
   });

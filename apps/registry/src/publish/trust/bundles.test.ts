@@ -1,8 +1,7 @@
-import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
-import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import { signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newKey, policy, signedBy, type TestKey } from '../../testing/signing.js';
+import { createStatement, newKey, policy, signedBy, type TestKey } from '../../testing/signing.js';
 import {
   definitionText,
   openTestRegistry,
@@ -11,73 +10,21 @@ import {
 } from '../../testing/test-registry.js';
 
 let registry: TestRegistry;
-let authorization: string;
 
 beforeEach(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 
 afterEach(() => registry.close());
 
-async function applyPolicies(text: string, query = '') {
-  const response = await registry.request(`/api/v1/policies${query}`, {
-    method: 'PUT',
-    body: text,
-    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
-  });
-  return {
-    status: response.status,
-    body: (await response.json()) as Record<string, unknown> & { code?: string },
-  };
-}
-
 const KIND = 'SetLabels';
-
-function createStatement(release: string, claimed = release): Statement {
-  const bytes = Buffer.from(definitionText({ kind: KIND, release }));
-  const definition = sha256(bytes);
-  const files = releaseFiles({
-    definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
-  });
-  const manifest = computeDigest(releaseManifest(release, files));
-  return releaseStatement({ group: 'example.com', kind: KIND, release: claimed }, { definition, manifest });
-}
-
-async function publish(release: string, bundles: readonly (Uint8Array | string)[] = [], query = '') {
-  const body = new FormData();
-  const text = definitionText({ kind: KIND, release });
-  body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
-  for (const bundle of bundles) {
-    body.append(
-      'bundle',
-      new Blob([typeof bundle === 'string' ? bundle : new Uint8Array(bundle)]),
-      'bundle.json',
-    );
-  }
-  const response = await registry.request(releasePath({ kind: KIND, release }) + query, {
-    method: 'PUT',
-    body,
-    headers: { Authorization: authorization },
-  });
-  return {
-    status: response.status,
-    body: (await response.json()) as { code?: string; detail?: string; outcome?: string },
-  };
-}
-
-async function attach(release: string, bundle: Uint8Array) {
-  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
-    method: 'POST',
-    body: new Uint8Array(bundle),
-    headers: { 'Content-Type': 'application/json', Authorization: authorization },
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
-async function read(path: string) {
-  return (await (await registry.request(path)).json()) as Record<string, unknown>;
-}
+const named = (release: string) => ({ kind: KIND, release });
+const applyPolicies = (text: string, query = '') =>
+  registry.send<Record<string, unknown> & { code?: string }>('PUT', `/api/v1/policies${query}`, text);
+const publish = (release: string, bundles: readonly (Uint8Array | string)[] = [], query = '') =>
+  registry.publish(named(release), query, { bundles });
+const attach = (release: string, bundle: Uint8Array) => registry.attach(named(release), bundle);
+const read = async (target: string) => (await registry.send<Record<string, unknown>>('GET', target)).body;
 
 describe('a group with a signing policy', () => {
   const key = newKey();
@@ -87,9 +34,9 @@ describe('a group with a signing policy', () => {
   });
 
   it('accepts a release that the right key signed, and reports the signer and the policy', async () => {
-    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))])).status).toBe(201);
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({ signature: verdict });
     const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
     expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint} (policy team)`]);
     expect(await read(`/api/v1/functions/example.com/${KIND}`)).toMatchObject({
@@ -98,15 +45,15 @@ describe('a group with a signing policy', () => {
   });
 
   it('stores the bundle byte for byte, also as a referrer of the manifest', async () => {
-    const bundle = await signedBy(key, createStatement('1.0.0'));
+    const bundle = await signedBy(key, createStatement(named('1.0.0')));
     await publish('1.0.0', [bundle]);
-    const { bundles } = (await read(`${releasePath({ kind: KIND, release: '1.0.0' })}/bundles`)) as {
+    const { bundles } = (await read(`${releasePath(named('1.0.0'))}/bundles`)) as {
       bundles: { digest: string; manifest: string }[];
     };
     expect(bundles.map(({ digest }) => digest)).toEqual([sha256(bundle)]);
-    const path = `${releasePath({ kind: KIND, release: '1.0.0' })}/bundles/${sha256(bundle)}`;
+    const path = `${releasePath(named('1.0.0'))}/bundles/${sha256(bundle)}`;
     expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(bundle);
-    const statement = createStatement('1.0.0');
+    const statement = createStatement(named('1.0.0'));
     const manifest = `sha256:${statement.subject[0]?.digest.sha256}`;
     const referrers = await read(`/v2/functions/example.com/setlabels/referrers/${manifest}`);
     expect(referrers.manifests).toMatchObject([
@@ -120,15 +67,19 @@ describe('a group with a signing policy', () => {
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
     ['no bundle', async () => [], 'it is not signed'],
-    ['another key', async () => [await signedBy(newKey(), createStatement('1.0.0'))], 'which is not trusted'],
+    [
+      'another key',
+      async () => [await signedBy(newKey(), createStatement(named('1.0.0')))],
+      'which is not trusted',
+    ],
     [
       'another release of the same key',
-      async () => [await signedBy(key, createStatement('1.0.0', '9.9.9'))],
+      async () => [await signedBy(key, createStatement(named('1.0.0'), { claimed: { release: '9.9.9' } }))],
       'the signature is for example.com/SetLabels@9.9.9',
     ],
     [
       'the signature of other bytes',
-      async () => [await signedBy(key, createStatement('2.0.0'))],
+      async () => [await signedBy(key, createStatement(named('2.0.0')))],
       'not for this artifact',
     ],
     ['an empty bundle', async () => [''], 'it is empty'],
@@ -136,13 +87,16 @@ describe('a group with a signing policy', () => {
     ['null', async () => ['null'], 'not a JSON object'],
     [
       'half a bundle',
-      async () => [(await signedBy(key, createStatement('1.0.0'))).slice(0, 400)],
+      async () => [(await signedBy(key, createStatement(named('1.0.0')))).slice(0, 400)],
       'not valid JSON',
     ],
     [
       'an attestation alone',
       async () => [
-        await signedBy(key, { ...createStatement('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
+        await signedBy(key, {
+          ...createStatement(named('1.0.0')),
+          predicateType: 'https://slsa.dev/provenance/v1',
+        }),
       ],
       'it is not signed',
     ],
@@ -160,8 +114,8 @@ describe('a group with a signing policy', () => {
       'a predicate with more than a release',
       async () => [
         await signedBy(key, {
-          ...createStatement('1.0.0'),
-          predicate: { ...createStatement('1.0.0').predicate, latest: true },
+          ...createStatement(named('1.0.0')),
+          predicate: { ...createStatement(named('1.0.0')).predicate, latest: true },
         }),
       ],
       'invalid release predicate',
@@ -173,17 +127,17 @@ describe('a group with a signing policy', () => {
     const { status, body } = await publish('1.0.0', await bundles());
     expect(body.detail).toContain(reason);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
-    expect((await registry.request(releasePath({ kind: KIND, release: '1.0.0' }))).status).toBe(404);
+    expect((await registry.request(releasePath(named('1.0.0')))).status).toBe(404);
   });
 
   it('accepts a signature of the manifest if it names the release', async () => {
-    const [manifest] = createStatement('1.0.0').subject;
+    const [manifest] = createStatement(named('1.0.0')).subject;
     const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
     expect((await publish('1.0.0', [bundle])).status).toBe(201);
   });
 
   it('refuses a later release without a signature', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const { status, body } = await publish('1.1.0');
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
@@ -197,7 +151,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('refuses an unsigned release also after the policy was removed', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     expect((await applyPolicies('')).status).toBe(409);
     expect((await applyPolicies('', '?remove=true')).status).toBe(200);
     const { status, body } = await publish('1.1.0');
@@ -206,34 +160,34 @@ describe('a group with a signing policy', () => {
   });
 
   it('refuses a retired key, and still trusts its earlier signatures', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const until = new Date(Date.now() + 60_000).toISOString();
     await applyPolicies(policy([key], { signer: `validUntil: "${until}"` }));
     registry.advance(120_000);
-    const { status, body } = await publish('1.1.0', [await signedBy(key, createStatement('1.1.0'))]);
+    const { status, body } = await publish('1.1.0', [await signedBy(key, createStatement(named('1.1.0')))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
     expect(body.detail).toContain(`trusted this signer only until ${until}`);
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { trusted: true },
     });
   });
 
   it('trusts no signature of a revoked key, whenever it was made', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const revoked = policy([key], { signer: 'revoked: the laptop was stolen' });
     const result = await applyPolicies(revoked);
     expect(result.body).toMatchObject({ outcome: 'changed', changed: 1, changes: [{ release: '1.0.0' }] });
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { trusted: false, policy: 'team', reason: expect.stringContaining('the laptop was stolen') },
     });
-    const { body } = await publish('1.1.0', [await signedBy(key, createStatement('1.1.0'))]);
+    const { body } = await publish('1.1.0', [await signedBy(key, createStatement(named('1.1.0')))]);
     expect(body.detail).toContain('the laptop was stolen');
   });
 
   it('accepts another signer when the policy names it, and records that in the events', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const second = newKey();
-    const bundle = await signedBy(second, createStatement('1.1.0'));
+    const bundle = await signedBy(second, createStatement(named('1.1.0')));
     expect((await publish('1.1.0', [bundle])).status).toBe(422);
     await applyPolicies(policy([key, second]));
     expect((await publish('1.1.0', [bundle])).status).toBe(201);
@@ -248,9 +202,9 @@ describe('a group with a signing policy', () => {
   });
 
   it('adds a later attestation once, and refuses a signature by an unknown signer', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const provenance = await signedBy(key, {
-      ...createStatement('1.0.0'),
+      ...createStatement(named('1.0.0')),
       predicateType: 'https://slsa.dev/provenance/v1',
     });
     expect((await attach('1.0.0', provenance)).body).toMatchObject({
@@ -265,29 +219,29 @@ describe('a group with a signing policy', () => {
     });
     const again = await attach('1.0.0', provenance);
     expect(again.body.bundles).toHaveLength(2);
-    const unknown = { ...createStatement('1.0.0'), predicateType: 'https://example.com/parts/v1' };
+    const unknown = { ...createStatement(named('1.0.0')), predicateType: 'https://example.com/parts/v1' };
     const other = newKey();
     const { bundles } = (await attach('1.0.0', await signedBy(other, unknown))).body as {
       bundles: { signer?: string }[];
     };
     expect(bundles.at(-1)?.signer).toBe(`the key ${other.fingerprint}`);
-    const unknownSigner = await attach('1.0.0', await signedBy(newKey(), createStatement('1.0.0')));
+    const unknownSigner = await attach('1.0.0', await signedBy(newKey(), createStatement(named('1.0.0'))));
     expect(unknownSigner).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('reports the changes of a dry run, and changes nothing', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     const { body } = await applyPolicies(policy([newKey()]), '?dryRun=true');
     expect(body).toMatchObject({ outcome: 'changed', dryRun: true, changed: 1 });
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { trusted: true },
     });
   });
 
   it('computes the same verdicts after a restart', async () => {
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     registry = await registry.reopen();
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { trusted: true },
     });
   });
@@ -325,8 +279,8 @@ describe('applied policies', () => {
 describe('a group without a signing policy', () => {
   it('identifies the key of a signature, and trusts it once a policy names the key', async () => {
     const key = newKey();
-    expect((await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))])).status).toBe(201);
-    const path = releasePath({ kind: KIND, release: '1.0.0' });
+    expect((await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))])).status).toBe(201);
+    const path = releasePath(named('1.0.0'));
     const signer = `the key ${key.fingerprint}`;
     expect(await read(path)).toMatchObject({
       signature: {
@@ -343,10 +297,10 @@ describe('a group without a signing policy', () => {
 
   it('trusts that key also if other policies named it before one covers the group', async () => {
     const key = newKey();
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     await applyPolicies(policy([key], { groups: ['other.example.com'] }));
     await applyPolicies(policy([key], { groups: ['other.example.com', 'example.com'] }));
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { trusted: true, policy: 'team' },
     });
   });
@@ -354,9 +308,9 @@ describe('a group without a signing policy', () => {
   it('accepts nothing more from a revoked key, though it signed the function before', async () => {
     const key = newKey();
     await applyPolicies(policy([key], { releases: '>=1.0.0' }));
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
     await applyPolicies(policy([key], { releases: '>=1.0.0', signer: 'revoked: it was stolen' }));
-    const refused = await publish('0.9.0', [await signedBy(key, createStatement('0.9.0'))]);
+    const refused = await publish('0.9.0', [await signedBy(key, createStatement(named('0.9.0')))]);
     expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
     expect(refused.body.detail).toContain('revokes this signer: it was stolen');
   });
@@ -364,27 +318,36 @@ describe('a group without a signing policy', () => {
   it('keeps a function signed by its first signer, whose key no policy names', async () => {
     const [owner, stranger, known] = [newKey(), newKey(), newKey()];
     await applyPolicies(policy([known], { groups: ['other.example.com'] }));
-    await publish('1.0.0', [await signedBy(owner, createStatement('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(owner, createStatement(named('1.0.0')))]);
     const attempts: (readonly Uint8Array[])[] = [
       [],
-      [await signedBy(stranger, createStatement('1.1.0'))],
-      [await signedBy(known, createStatement('1.1.0'))],
-      [await signedBy(owner, createStatement('1.1.0')), await signedBy(stranger, createStatement('1.1.0'))],
+      [await signedBy(stranger, createStatement(named('1.1.0')))],
+      [await signedBy(known, createStatement(named('1.1.0')))],
+      [
+        await signedBy(owner, createStatement(named('1.1.0'))),
+        await signedBy(stranger, createStatement(named('1.1.0'))),
+      ],
     ];
     for (const bundles of attempts) {
       const { status, body } = await publish('1.1.0', bundles);
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
       expect(body.detail).toContain(`previous releases are signed by the key ${owner.fingerprint}`);
     }
-    expect((await attach('1.0.0', await signedBy(known, createStatement('1.0.0')))).status).toBe(422);
-    expect((await publish('1.1.0', [await signedBy(owner, createStatement('1.1.0'))])).status).toBe(201);
+    expect((await attach('1.0.0', await signedBy(known, createStatement(named('1.0.0'))))).status).toBe(422);
+    expect((await publish('1.1.0', [await signedBy(owner, createStatement(named('1.1.0')))])).status).toBe(
+      201,
+    );
     expect((await publish('0.9.0')).status).toBe(422);
   });
 
   it('pins no signer by a signature that only names the key of someone else', async () => {
     const [owner, thief] = [newKey(), newKey()];
-    const own = JSON.parse(Buffer.from(await signedBy(owner, createStatement('1.0.0'))).toString('utf8'));
-    const forged = JSON.parse(Buffer.from(await signedBy(thief, createStatement('1.0.0'))).toString('utf8'));
+    const own = JSON.parse(
+      Buffer.from(await signedBy(owner, createStatement(named('1.0.0')))).toString('utf8'),
+    );
+    const forged = JSON.parse(
+      Buffer.from(await signedBy(thief, createStatement(named('1.0.0')))).toString('utf8'),
+    );
     forged.verificationMaterial = own.verificationMaterial;
     const { status, body } = await publish('1.0.0', [JSON.stringify(forged)]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
@@ -393,8 +356,8 @@ describe('a group without a signing policy', () => {
 
   it('says in the same words everywhere that a release is signed', async () => {
     const key = newKey();
-    await publish('1.0.0', [await signedBy(key, createStatement('1.0.0'))]);
-    const { signature } = (await read(releasePath({ kind: KIND, release: '1.0.0' }))) as {
+    await publish('1.0.0', [await signedBy(key, createStatement(named('1.0.0')))]);
+    const { signature } = (await read(releasePath(named('1.0.0')))) as {
       signature: { text: string };
     };
     const { items } = (await read('/api/v1/functions')) as { items: { signature: object }[] };
@@ -410,15 +373,15 @@ describe('a group without a signing policy', () => {
   it('adds the signature of a release that exists without one, or refuses it', async () => {
     const [owner, stranger] = [newKey(), newKey()];
     await publish('1.0.0');
-    const signature = await signedBy(owner, createStatement('1.0.0'));
+    const signature = await signedBy(owner, createStatement(named('1.0.0')));
     const rehearsed = await publish('1.0.0', [signature], '?dryRun=true');
     expect(rehearsed).toMatchObject({
       status: 200,
       body: { outcome: 'attached', dryRun: true, release: { signature: { state: 'signed' } } },
     });
-    const path = releasePath({ kind: KIND, release: '1.0.0' });
+    const path = releasePath(named('1.0.0'));
     expect(await read(path)).toMatchObject({ bundles: [] });
-    const other = await signedBy(owner, createStatement('2.0.0'));
+    const other = await signedBy(owner, createStatement(named('2.0.0')));
     for (const query of ['', '?dryRun=true']) {
       const refused = await publish('1.0.0', [other], query);
       expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
@@ -431,33 +394,39 @@ describe('a group without a signing policy', () => {
     expect((await publish('1.0.0', [signature])).body.outcome).toBe('unchanged');
     const second = await publish(
       '1.0.0',
-      [await signedBy(stranger, createStatement('1.0.0'))],
+      [await signedBy(stranger, createStatement(named('1.0.0')))],
       '?dryRun=true',
     );
     expect(second).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('refuses a bundle of something else', async () => {
-    const { status, body } = await publish('1.0.0', [await signedBy(newKey(), createStatement('2.0.0'))]);
+    const { status, body } = await publish('1.0.0', [
+      await signedBy(newKey(), createStatement(named('2.0.0'))),
+    ]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
   it('reports that an unsigned release is not signed', async () => {
     await publish('1.0.0');
-    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+    expect(await read(releasePath(named('1.0.0')))).toMatchObject({
       signature: { state: 'unsigned', text: 'not signed; no registry policy requires a signature' },
     });
   });
 });
 
 async function twice(key: TestKey): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signedBy(key, createStatement('1.0.0'))).toString('utf8'));
+  const bundle = JSON.parse(
+    Buffer.from(await signedBy(key, createStatement(named('1.0.0')))).toString('utf8'),
+  );
   bundle.dsseEnvelope.signatures.push(bundle.dsseEnvelope.signatures[0]);
   return JSON.stringify(bundle);
 }
 
 async function retyped(key: TestKey): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signedBy(key, createStatement('1.0.0'))).toString('utf8'));
+  const bundle = JSON.parse(
+    Buffer.from(await signedBy(key, createStatement(named('1.0.0')))).toString('utf8'),
+  );
   bundle.dsseEnvelope.payloadType = 'application/json';
   return JSON.stringify(bundle);
 }

@@ -33,11 +33,8 @@ describe('badges', () => {
 
   it('show that the newest release is yanked', async () => {
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
-    const { secret } = await registry.token({});
-    await registry.request(`${releasePath({ kind: 'Bad', release: '1.0.0' })}/yank`, {
-      method: 'POST',
-      body: '{"reason":"broken"}',
-      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+    await registry.send('POST', `${releasePath({ kind: 'Bad', release: '1.0.0' })}/yank`, {
+      reason: 'broken',
     });
     expect(await title('/badges/example.com/Bad.svg')).toBe('krmhub: 1.0.0 yanked');
   });

@@ -8,12 +8,11 @@ beforeAll(async () => {
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   await registry.publish({ kind: 'SetLabels', release: '1.1.0' });
   await registry.publish({ kind: 'Other', release: '1.0.0' });
-  const { secret } = await registry.token({});
-  const response = await registry.request(`${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/yank`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'loses <labels> & more' }),
-    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
-  });
+  const response = await registry.send(
+    'POST',
+    `${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/yank`,
+    { reason: 'loses <labels> & more' },
+  );
   expect(response.status).toBe(200);
 });
 afterAll(() => registry.close());

@@ -7,6 +7,7 @@ import { newKey, policy, signedBy } from '../../testing/signing.js';
 import {
   definitionText,
   openTestRegistry,
+  type ReleaseFiles,
   releasePath,
   type TestRegistry,
 } from '../../testing/test-registry.js';
@@ -26,25 +27,10 @@ async function page(target: string): Promise<{ status: number; text: string; hea
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-async function publish(
-  kind: string,
-  release: string,
-  {
-    text = definitionText({ kind, release }),
-    readme,
-    bundle,
-  }: { text?: string; readme?: string; bundle?: Uint8Array } = {},
-): Promise<void> {
-  const body = new FormData();
-  body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
-  if (readme !== undefined) body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  if (bundle !== undefined) body.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
-  const response = await registry.request(`${releasePath({ kind, release })}?wait=true&allowBreaking=true`, {
-    method: 'PUT',
-    body,
-    headers: { Authorization: `Bearer ${admin}` },
-  });
-  expect(response.status, (await response.text()).slice(0, 2_000)).toBe(201);
+async function publish(kind: string, release: string, more: ReleaseFiles = {}): Promise<void> {
+  const query = '?wait=true&allowBreaking=true';
+  const { status, body } = await registry.publish({ kind, release }, query, more);
+  expect(status, JSON.stringify(body)).toBe(201);
 }
 
 async function mark(
@@ -54,10 +40,9 @@ async function mark(
   reason: string,
   replacement?: object,
 ): Promise<void> {
-  const response = await registry.request(`${releasePath({ kind, release })}/${verb}`, {
-    method: 'POST',
-    body: JSON.stringify({ reason, replacement }),
-    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' },
+  const response = await registry.send('POST', `${releasePath({ kind, release })}/${verb}`, {
+    reason,
+    replacement,
   });
   expect(response.status).toBe(200);
 }
@@ -360,19 +345,14 @@ describe('signatures', () => {
       { group: 'example.com', kind: 'Signed', release: '1.0.0' },
       { definition, manifest },
     );
-    await publish('Signed', '1.0.0', { bundle: await signedBy(key, statement) });
+    await publish('Signed', '1.0.0', { bundles: [await signedBy(key, statement)] });
     const before = (await page('/functions/example.com/Signed/signatures')).text;
     const atTop = (text: string) => />Signature<\/a><\/dt><dd>(.*?)<\/dd>/s.exec(text)![1]!;
     const by = `the key ${key.fingerprint}`;
     expect(atTop(before)).toContain('>signed</span>');
     expect(before).toContain(`Signed by ${by}; no registry policy covers the release.`);
     expect(before).not.toContain('erified as');
-    const put = (text: string) =>
-      registry.request('/api/v1/policies', {
-        method: 'PUT',
-        body: text,
-        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
-      });
+    const put = (text: string) => registry.send('PUT', '/api/v1/policies', text);
     expect((await put(policy([key]))).status).toBe(200);
     const trusted = (await page('/functions/example.com/Signed/signatures')).text;
     expect(trusted).toContain(`Verified as ${by} by the registry policy team.`);
@@ -391,11 +371,7 @@ describe('signatures', () => {
   });
 
   it('show where no signature covers the README', async () => {
-    const put = await registry.request('/api/v1/policies', {
-      method: 'PUT',
-      body: policy([key]),
-      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
-    });
+    const put = await registry.send('PUT', '/api/v1/policies', policy([key]));
     expect(put.status).toBe(200);
     const sign = async (kind: string, readme: string, isWhole: boolean) => {
       const bytes = Buffer.from(definitionText({ kind, release: '1.0.0' }));
@@ -407,7 +383,7 @@ describe('signatures', () => {
       const manifest = computeDigest(releaseManifest('1.0.0', files));
       const digests = { definition, ...(isWhole ? { manifest } : {}) };
       const statement = releaseStatement({ group: 'example.com', kind, release: '1.0.0' }, digests);
-      await publish(kind, '1.0.0', { readme, bundle: await signedBy(key, statement) });
+      await publish(kind, '1.0.0', { readme, bundles: [await signedBy(key, statement)] });
       return (await page(`/functions/example.com/${kind}`)).text;
     };
     const whole = await sign('WholeSigned', '# Signed', true);
@@ -439,7 +415,7 @@ describe('signatures', () => {
       { group: 'example.com', kind: 'WithImage', release: '1.0.0' },
       digests,
     );
-    await publish('WithImage', '1.0.0', { readme, bundle: await signedBy(key, statement) });
+    await publish('WithImage', '1.0.0', { readme, bundles: [await signedBy(key, statement)] });
     const before = (await page('/functions/example.com/WithImage')).text;
     expect(before).toContain('>verified</span>');
     expect(before).not.toContain('No signature covers');

@@ -19,15 +19,10 @@ const GIF = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
 
 let registry: TestRegistry;
-let authorization: string;
-const client = testClient(
-  () => registry,
-  () => authorization,
-);
+const client = testClient(() => registry);
 
 beforeAll(async () => {
   registry = await openTestRegistry();
-  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterAll(() => registry.close());
 
@@ -38,16 +33,8 @@ const imagePath = (kind: string, bytes: Uint8Array | string, release = '1.0.0') 
   `/functions/example.com/${kind}/releases/${release}/images/${sha256(bytes)}`;
 
 async function publish(kind: string, readme: string): Promise<void> {
-  const body = new FormData();
-  const text = definitionText({ kind, release: '1.0.0' });
-  body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
-  body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  const response = await registry.request(`${releasePath({ kind, release: '1.0.0' })}?wait=true`, {
-    method: 'PUT',
-    body,
-    headers: { Authorization: authorization },
-  });
-  expect(response.status).toBe(201);
+  const { status } = await registry.publish({ kind, release: '1.0.0' }, '?wait=true', { readme });
+  expect(status).toBe(201);
 }
 
 /** Attaches images to release 1.0.0 as `krmhub attach` does. Returns the digest of their manifest. */
@@ -171,11 +158,11 @@ describe('an image of a README', () => {
     // A file and a row.
     for (const bytes of [secret, PNG])
       expect((await registry.request(imagePath('Gone', bytes))).status).toBe(200);
-    const takedown = await registry.request(`${releasePath({ kind: 'Gone', release: '1.0.0' })}/takedown`, {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'shows a password' }),
-      headers: { 'Content-Type': 'application/json', Authorization: authorization },
-    });
+    const takedown = await registry.send(
+      'POST',
+      `${releasePath({ kind: 'Gone', release: '1.0.0' })}/takedown`,
+      { reason: 'shows a password' },
+    );
     expect(takedown.status).toBe(200);
     for (const bytes of [PNG, secret]) {
       expect((await registry.request(imagePath('Gone', bytes))).status).toBe(410);

@@ -1,23 +1,13 @@
 import { ARTIFACT_MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { descriptor, EMPTY_DESCRIPTOR, testClient } from '../../testing/oci.js';
-import {
-  definitionText,
-  openTestRegistry,
-  releasePath,
-  type TestRegistry,
-} from '../../testing/test-registry.js';
+import { definitionText, openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 let registry: TestRegistry;
-let token: string;
-const client = testClient(
-  () => registry,
-  () => `Bearer ${token}`,
-);
+const client = testClient(() => registry);
 
 beforeAll(async () => {
   registry = await openTestRegistry();
-  ({ secret: token } = await registry.token({}));
 });
 afterAll(() => registry.close());
 
@@ -52,12 +42,9 @@ async function publish(kind: string, reference: string, release = '1.0.0'): Prom
     /container:\n.*\n.*\n/,
     `starlark: ${JSON.stringify(reference)}\n`,
   );
-  const response = await registry.request(`${releasePath({ kind, release })}?wait=true&allowBreaking=true`, {
-    method: 'PUT',
-    body: text,
-    headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${token}` },
-  });
-  expect(response.status, (await response.text()).slice(0, 2_000)).toBe(201);
+  const query = '?wait=true&allowBreaking=true';
+  const { status, body } = await registry.publish({ kind, release }, query, { text });
+  expect(status, JSON.stringify(body)).toBe(201);
 }
 
 async function page(kind: string, headers: Record<string, string> = {}) {
@@ -196,7 +183,6 @@ it('the page of a registry with a public URL shows scripts of its host', async (
   const outer = registry;
   registry = await openTestRegistry({ config: { publicUrl: 'https://hub.example.com' } });
   try {
-    ({ secret: token } = await registry.token({}));
     const digest = await push(REPOSITORY, SCRIPT);
     await publish('Own', `oci://hub.example.com/${REPOSITORY}@${digest}`);
     await publish('Requested', `oci://registry.test/${REPOSITORY}@${digest}`);

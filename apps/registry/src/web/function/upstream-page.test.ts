@@ -8,11 +8,10 @@ beforeAll(async () => {
   upstream = await startUpstream();
   upstream.files.set('/catalog.yaml', catalogText({ Elsewhere: 'From <b>elsewhere</b>.' }));
   registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] } });
-  const { secret } = await registry.token({});
-  const response = await registry.request('/api/v1/catalogs/ours', {
-    method: 'PUT',
-    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
-    body: `apiVersion: krmhub.dev/v1alpha1
+  const response = await registry.send(
+    'PUT',
+    '/api/v1/catalogs/ours',
+    `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: ours}
 spec:
@@ -20,7 +19,7 @@ spec:
   - name: theirs
     catalog: {url: '${upstream.origin}/catalog.yaml', refresh: 1h}
 `,
-  });
+  );
   expect(response.status).toBeLessThan(300);
 });
 afterAll(async () => {

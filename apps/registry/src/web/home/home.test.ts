@@ -21,11 +21,8 @@ describe('the first page', () => {
     await registry.publish({ kind: 'SetLabels', release: '1.0.0', tags: ['mutator', 'labels'] });
     await registry.publish({ kind: 'CheckLimits', release: '2.0.0', tags: ['validator', 'labels'] });
     await registry.publish({ kind: 'Yanked', release: '1.0.0', tags: ['gone'] });
-    const { secret } = await registry.token({});
-    const yank = await registry.request('/api/v1/functions/example.com/Yanked/releases/1.0.0/yank', {
-      method: 'POST',
-      body: JSON.stringify({ reason: 'wrong' }),
-      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+    const yank = await registry.send('POST', '/api/v1/functions/example.com/Yanked/releases/1.0.0/yank', {
+      reason: 'wrong',
     });
     expect(yank.status).toBe(200);
     await registry.waitForCatalogs();

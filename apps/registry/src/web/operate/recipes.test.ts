@@ -103,13 +103,8 @@ describe('a recipe', () => {
     }
     expect(await stored('wrong')).toBeUndefined();
     // The same problems as in the API.
-    const { secret } = await registry.token({});
-    const response = await registry.request(fillPath('catalog', { name: 'wrong' }), {
-      method: 'PUT',
-      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
-      body: text,
-    });
-    const { diagnostics } = (await response.json()) as { diagnostics: { code: string; message: string }[] };
+    const response = await registry.send('PUT', fillPath('catalog', { name: 'wrong' }), text);
+    const { diagnostics } = response.body as { diagnostics: { code: string; message: string }[] };
     const page = await (await send('wrong', text, 'check')).text();
     for (const { code } of diagnostics) expect(page).toContain(code);
     expect(diagnostics).toHaveLength(2);

@@ -3,11 +3,9 @@ import { newKey, policy } from '../../testing/signing.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 let registry: TestRegistry;
-let secret: string;
 const key = newKey();
 beforeAll(async () => {
   registry = await openTestRegistry();
-  ({ secret } = await registry.token({}));
 });
 afterAll(() => registry.close());
 
@@ -20,11 +18,7 @@ it('shows each policy with what it covers and its signers by name', async () => 
   expect((await page('/policies')).text).toContain('No policies yet');
   expect((await page('/policies/team')).status).toBe(404);
   const apply = async (body: string) => {
-    const { status } = await registry.request('/api/v1/policies', {
-      method: 'PUT',
-      body,
-      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
-    });
+    const { status } = await registry.send('PUT', '/api/v1/policies', body);
     expect(status).toBe(200);
   };
   await apply(policy([key]));
@@ -42,9 +36,10 @@ it('shows each policy with what it covers and its signers by name', async () => 
 });
 
 it('says which identity of which issuer a policy trusts', async () => {
-  const { status } = await registry.request('/api/v1/policies?remove=true', {
-    method: 'PUT',
-    body: `apiVersion: krmhub.dev/v1alpha1
+  const { status } = await registry.send(
+    'PUT',
+    '/api/v1/policies?remove=true',
+    `apiVersion: krmhub.dev/v1alpha1
 kind: SigningPolicy
 metadata: {name: pipelines}
 spec:
@@ -53,8 +48,7 @@ spec:
   signers:
   - {issuer: 'https://issuer.example.com', subject: 'release@example.com'}
 `,
-    headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
-  });
+  );
   expect(status).toBe(200);
   const { text } = await page('/policies/pipelines');
   for (const part of ['release@example.com', 'https://issuer.example.com', '&gt;=1.0.0', '*.example.com'])

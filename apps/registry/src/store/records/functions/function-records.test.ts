@@ -11,11 +11,8 @@ const read = () => registry.parts.store.function('example.com', 'setlabels');
 const publish = (release: string) => registry.publish({ kind: 'SetLabels', release }, '');
 
 async function change(path: string): Promise<void> {
-  const { secret } = await registry.token({});
-  const response = await registry.request(`/api/v1/functions/example.com/SetLabels/releases/${path}`, {
-    method: 'POST',
-    body: JSON.stringify({ reason: 'broken' }),
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
+  const response = await registry.send('POST', `/api/v1/functions/example.com/SetLabels/releases/${path}`, {
+    reason: 'broken',
   });
   expect(response.status).toBe(200);
 }
