@@ -55,9 +55,9 @@ const runByOthers: Record<string, string | readonly string[]> = {
   flux: 'test/interop/flux.test.ts',
   argocd: 'test/interop/argocd-steps.ts',
   package: 'test/package.test.ts',
-  s3: 'test/interop/s3-document.test.ts',
-  postgres: 'test/interop/postgres-document.test.ts',
-  replicas: 'test/interop/replicas-document.test.ts',
+  s3: 'test/interop/server-documents.test.ts',
+  postgres: 'test/interop/server-documents.test.ts',
+  replicas: 'test/interop/server-documents.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

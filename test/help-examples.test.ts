@@ -32,9 +32,9 @@ const SKIPPED: Record<string, string> = {
   'krmhub test owner --image localhost/set-owner:dev':
     'needs an engine; apps/cli/src/commands/test.test.ts has one',
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':
-    'needs a bucket of Amazon S3; test/interop/s3-document.test.ts has an S3 server',
+    'needs a bucket of Amazon S3; test/interop/server-documents.test.ts has an S3 server',
   'krmhub serve --database-url postgres://krmhub@db.example.com/krmhub':
-    'needs PostgreSQL; test/interop/postgres-document.test.ts has a server',
+    'needs PostgreSQL; test/interop/server-documents.test.ts has a server',
   'krmhub fsck --database-url postgres://krmhub@db.example.com/krmhub':
     'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
   'krmhub restore backups/sunday --database-url postgres://krmhub@db.example.com/new':

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { fillPostgres, fillSqlite } from '../../apps/registry/src/store/copy/fill.js';
 import { openRowState } from '../../apps/registry/src/store/copy/state.js';
 import {
@@ -15,22 +15,19 @@ import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { Random } from '../../packages/schema/src/testing/random.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing, query } from '../contracts/postgres.js';
 import { RandomRegistry } from '../contracts/random-registry.js';
+import { useServers } from './servers.js';
 
 const ALL = [...COPIED_TABLES, ...PROFILE_TABLES];
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-copy-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server?.stop());
+  const servers = useServers({ postgres: true });
 
   const newDatabase = async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     await migratePostgres(url);
     return url;
   };

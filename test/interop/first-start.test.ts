@@ -2,33 +2,23 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, query, startPostgres } from '../contracts/postgres.js';
+import { describe, expect, it } from 'vitest';
+import { query } from '../contracts/postgres.js';
 import { spawn } from '../processes.js';
 import { replicasMissing } from '../replicas/missing.js';
-import { cleanEnvironment, command, listeningUrl, root, temporaryFolder } from '../running.js';
-import { S3_ENVIRONMENT, type S3Server, startS3Server } from './s3-server.js';
+import { cleanEnvironment, command, listeningUrl, root } from '../running.js';
+import { S3_ENVIRONMENT } from './s3-server.js';
+import { useServers } from './servers.js';
 
 /** Processes that start together on an empty database, with one folder of keys. */
 describe.skipIf(replicasMissing)('the first start (needs PostgreSQL and versitygw)', () => {
-  const { folder, remove } = temporaryFolder();
-  let postgres: PostgresServer;
-  let s3: S3Server;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-    s3 = await startS3Server(folder);
-  });
-  afterAll(async () => {
-    await s3?.stop();
-    await postgres?.stop();
-    remove();
-  });
+  const servers = useServers({ postgres: true, s3: true });
 
   it.each(['one', 'two', 'three'])(
     'of three processes makes one key and one administrator: %s',
     async (name) => {
-      const url = await postgres.createDatabase();
-      const place = path.join(folder, name);
+      const url = await servers.postgres.createDatabase();
+      const place = servers.at(name);
       const keys = path.join(place, 'keys');
       mkdirSync(keys, { recursive: true, mode: 0o700 });
       const started = ['a', 'b', 'c'].map((one) => {
@@ -38,7 +28,7 @@ describe.skipIf(replicasMissing)('the first start (needs PostgreSQL and versityg
           env: cleanEnvironment(tmpdir(), {
             ...S3_ENVIRONMENT,
             KRMHUB_DATABASE_URL: url,
-            KRMHUB_BLOB_URL: s3.blobUrl(name),
+            KRMHUB_BLOB_URL: servers.s3.blobUrl(name),
             KRMHUB_KEYS: keys,
           }),
           stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,25 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { cacheKey } from '../../apps/registry/src/catalogs/segments/catalog-documents.js';
 import { openTestRegistry } from '../../apps/registry/src/testing/test-registry.js';
-import { type PostgresServer, postgresMissing, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing } from '../contracts/postgres.js';
+import { useServers } from './servers.js';
 
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 describe.skipIf(postgresMissing)('a registry whose PostgreSQL goes away (needs PostgreSQL)', () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server?.stop());
+  const servers = useServers({ postgres: true });
 
   it('serves the newest snapshot of every catalog, also of one that no client asked for', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-away-'));
+    const folder = servers.at('data');
+    mkdirSync(folder);
     const registry = await openTestRegistry({
       folder,
-      config: { databaseUrl: await server.createDatabase() },
+      config: { databaseUrl: await servers.postgres.createDatabase() },
     });
     const applied = await registry.send(
       'PUT',
@@ -43,13 +39,12 @@ describe.skipIf(postgresMissing)('a registry whose PostgreSQL goes away (needs P
     await expect
       .poll(() => registry.parts.documents.inMemory(cacheKey(digest, 'gzip')) !== undefined, PATIENCE)
       .toBe(true);
-    await server.stop();
+    await servers.postgres.stop();
     const response = await registry.request('/catalogs/quiet/catalog.yaml', {
       headers: { 'Accept-Encoding': 'identity' },
     });
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('SetLabels')]);
     expect((await registry.request('/api/v1/events')).status).toBe(503);
     await registry.close().catch(() => undefined);
-    await rm(folder, { recursive: true, force: true });
   });
 });

@@ -1,63 +1,23 @@
 import { existsSync, readdirSync } from 'node:fs';
-import path from 'node:path';
-import { sha256 } from '@krmhub/schema';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
-import { definition, GROUP, releasePath } from '../faults/workload.js';
+import { describe, expect, it } from 'vitest';
+import { postgresMissing, query } from '../contracts/postgres.js';
+import { GROUP, releasePath } from '../faults/workload.js';
 import { krmhubHere } from '../run-here.js';
-import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import type { RunningRegistry } from '../running.js';
+import { ask, blobPath, publish, pushBlob, useServers } from './servers.js';
 
 describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs PostgreSQL)', () => {
-  const { folder, remove } = temporaryFolder();
-  const at = (name: string) => path.join(folder, name);
-  let server: PostgresServer;
-  const running = new Set<RunningRegistry>();
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    for (const registry of running) await registry.stop();
-    await server?.stop();
-    remove();
-  });
-
-  const start = async (data: string, url?: string) => {
-    const registry = await startRegistry(data, url === undefined ? {} : { KRMHUB_DATABASE_URL: url });
-    running.add(registry);
-    return registry;
-  };
-  const stop = async (registry: RunningRegistry) => {
-    running.delete(registry);
-    expect(await registry.stop()).toBe(0);
-  };
-  const ask = (registry: RunningRegistry, target: string, init: RequestInit = {}) =>
-    fetch(registry.url + target, {
-      ...init,
-      headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
-    });
-  const publish = async (registry: RunningRegistry, kind: string) => {
-    const { status } = await ask(registry, `${releasePath({ kind, release: '1.0.0' })}?wait=true`, {
-      method: 'PUT',
-      body: definition(kind, '1.0.0'),
-      headers: { 'content-type': 'application/yaml' },
-    });
-    expect(status).toBe(201);
-  };
+  const servers = useServers({ postgres: true });
+  const { at, stop } = servers;
+  const start = (data: string, url?: string) =>
+    servers.start(data, url === undefined ? {} : { KRMHUB_DATABASE_URL: url });
   const blob = Buffer.alloc(300_000, 'blob');
   const fill = async (registry: RunningRegistry) => {
-    for (const kind of ['Kept', 'Secret']) await publish(registry, kind);
-    const pushed = await ask(registry, `/v2/team/tools/blobs/uploads/?digest=${sha256(blob)}`, {
-      method: 'POST',
-      body: new Uint8Array(blob),
-    });
-    expect(pushed.status).toBe(201);
+    for (const kind of ['Kept', 'Secret']) expect((await publish(registry, kind)).status).toBe(201);
+    expect((await pushBlob(registry, blob)).status).toBe(201);
   };
   const contentOf = async (registry: RunningRegistry) => {
-    const texts = [
-      '/catalogs/default/catalog.yaml',
-      '/functions?q=kept',
-      `/v2/team/tools/blobs/${sha256(blob)}`,
-    ];
+    const texts = ['/catalogs/default/catalog.yaml', '/functions?q=kept', blobPath(blob)];
     return Promise.all(texts.map(async (target) => (await ask(registry, target)).text()));
   };
   const run = async (args: string[]) => {
@@ -66,7 +26,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
   };
 
   it('are made while it runs, and restore to either database', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     const registry = await start(at('first'), url);
     await fill(registry);
     const before = await contentOf(registry);
@@ -88,7 +48,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
     await run(['fsck', '--data', at('first'), '--database-url', url]);
     await stop(registry);
 
-    const restored = await server.createDatabase();
+    const restored = await servers.postgres.createDatabase();
     const target = ['--data', at('postgres'), '--database-url', restored];
     const used = await krmhubHere(['restore', at('backup'), '--data', at('used'), '--database-url', url]);
     expect([used.code, used.stderr]).toEqual([2, expect.stringContaining('already contains a registry')]);
@@ -98,13 +58,13 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
     await run(['fsck', ...target]);
     for (const again of [await start(at('postgres'), restored), await start(at('sqlite'))]) {
       expect(await contentOf(again)).toEqual(before);
-      await publish(again, 'Later');
+      expect((await publish(again, 'Later')).status).toBe(201);
       await stop(again);
     }
     await run(['fsck', ...target]);
 
     // The takedown after the backup is applied again.
-    const third = await server.createDatabase();
+    const third = await servers.postgres.createDatabase();
     const takedowns = ['--takedowns', at('first/takedowns.jsonl')];
     await run(['restore', at('backup'), '--data', at('third'), '--database-url', third, ...takedowns]);
     const last = await start(at('third'), third);
@@ -122,7 +82,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
     const before = await contentOf(registry);
     await run(['backup', '--data', at('embedded'), '--out', at('embedded-backup')]);
     await stop(registry);
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     await run(['restore', at('embedded-backup'), '--data', at('moved'), '--database-url', url]);
     const again = await start(at('moved'), url);
     expect(await contentOf(again)).toEqual(before);
@@ -130,7 +90,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
   });
 
   it('are checked for the same damage', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     const registry = await start(at('damaged'), url);
     await fill(registry);
     await stop(registry);
@@ -155,7 +115,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
   });
 
   it('need a migrated database', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     const migrate = async (args: string[]) => {
       const { code, stdout } = await krmhubHere(['migrate', '--data', at('migrated'), ...args, '-o', 'json']);
       return [code, JSON.parse(stdout)] as const;
@@ -173,7 +133,7 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
   });
 
   it('say where the database is, and whether it has a registry', async () => {
-    const empty = await server.createDatabase();
+    const empty = await servers.postgres.createDatabase();
     const { code, stderr } = await krmhubHere(['fsck', '--data', at('nothing'), '--database-url', empty]);
     expect([code, stderr]).toEqual([5, expect.stringContaining('no registry found in the database')]);
   });

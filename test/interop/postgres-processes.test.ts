@@ -1,14 +1,15 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import { ManyProcesses } from '../../apps/registry/src/store/postgres/processes/many-processes.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing, query } from '../contracts/postgres.js';
+import { useServers } from './servers.js';
 
 const PATIENCE = { timeout: 60_000, interval: 20 };
 const insert = text<never>('INSERT INTO note VALUES (:note)');
@@ -24,15 +25,11 @@ interface Member {
 }
 
 describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)', () => {
-  let server: PostgresServer;
   let url: string;
   const members = new Set<Member>();
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server?.stop());
+  const servers = useServers({ postgres: true });
   beforeEach(async () => {
-    url = await server.createDatabase();
+    url = await servers.postgres.createDatabase();
     await migratePostgres(url);
     await query(url, 'CREATE TABLE note (note text)');
   });
@@ -344,7 +341,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`,
     );
     await expect.poll(() => write(a, 'cut').then(() => 'stored', String), PATIENCE).toBe('stored');
-    await server.restart();
+    await servers.postgres.restart();
     for (const member of [a, b]) {
       await expect
         .poll(() => write(member, 'restarted').then(() => 'stored', String), PATIENCE)

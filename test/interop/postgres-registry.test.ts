@@ -1,63 +1,33 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
-import { definition, GROUP, releasePath } from '../faults/workload.js';
-import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { describe, expect, it } from 'vitest';
+import { postgresMissing, query } from '../contracts/postgres.js';
+import { GROUP, releasePath } from '../faults/workload.js';
+import { krmhub } from '../running.js';
+import { ask, publish, useServers } from './servers.js';
 
 /** A registry in its own process that keeps its database in PostgreSQL. */
 describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (needs PostgreSQL)', () => {
-  const { folder, remove } = temporaryFolder();
-  let server: PostgresServer;
-  const running = new Set<RunningRegistry>();
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(async () => {
-    for (const registry of running) await registry.stop();
-    await server?.stop();
-    remove();
-  });
-
-  async function start(name: string, url: string): Promise<RunningRegistry> {
-    const registry = await startRegistry(path.join(folder, name), { KRMHUB_DATABASE_URL: url });
-    running.add(registry);
-    return registry;
-  }
-  async function stop(registry: RunningRegistry): Promise<void> {
-    running.delete(registry);
-    expect(await registry.stop()).toBe(0);
-  }
-  const ask = (registry: RunningRegistry, target: string, init: RequestInit = {}) =>
-    fetch(registry.url + target, {
-      ...init,
-      headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
-    });
-  const publish = (registry: RunningRegistry, kind: string, release: string) =>
-    ask(registry, `${releasePath({ kind, release })}?wait=true`, {
-      method: 'PUT',
-      body: definition(kind, release),
-      headers: { 'content-type': 'application/yaml' },
-    });
+  const servers = useServers({ postgres: true });
+  const start = (name: string, url: string) => servers.start(servers.at(name), { KRMHUB_DATABASE_URL: url });
 
   it('needs no more than a role that owns its database', async () => {
-    const admin = await server.createDatabase();
+    const admin = await servers.postgres.createDatabase();
     await query(admin, 'CREATE ROLE plain LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE');
     await query(admin, "CREATE DATABASE plain OWNER plain ENCODING 'UTF8' TEMPLATE template0");
-    const url = server.urlOf('plain').replace('postgres://krmhub@', 'postgres://plain@');
+    const url = servers.postgres.urlOf('plain').replace('postgres://krmhub@', 'postgres://plain@');
     const registry = await start('plain', url);
     expect((await publish(registry, 'Plain', '1.0.0')).status).toBe(201);
-    await stop(registry);
-    await stop(await start('plain', url));
+    await servers.stop(registry);
+    await servers.stop(await start('plain', url));
   });
 
   it('does not start on an empty database beside the files of a registry', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     const registry = await start('used', url);
     expect((await publish(registry, 'Used', '1.0.0')).status).toBe(201);
-    await stop(registry);
-    const other = await server.createDatabase();
-    const data = ['--data', path.join(folder, 'used')];
+    await servers.stop(registry);
+    const other = await servers.postgres.createDatabase();
+    const data = ['--data', servers.at('used')];
     const refused = [
       5,
       expect.stringMatching(/the database is empty, but the data folder has files .*blobs/),
@@ -71,11 +41,11 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
     }
     const checked = await krmhub(['fsck', ...data], { env: { KRMHUB_DATABASE_URL: other } });
     expect([checked.code, checked.stdout]).toEqual([1, expect.stringContaining('the database is empty')]);
-    await stop(await start('used', url));
+    await servers.stop(await start('used', url));
   });
 
   it('publishes, searches, serves catalogs and pages, and has all of it after a restart', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     let registry = await start('flow', url);
     for (const release of ['1.0.0', '1.1.0']) {
       expect((await publish(registry, 'Flow', release)).status).toBe(201);
@@ -99,11 +69,11 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
     const before = await state();
     expect(before[0]).toContain('kind: Flow');
     expect(before[1]).toContain(`/functions/${GROUP}/Flow`);
-    await stop(registry);
+    await servers.stop(registry);
     registry = await start('flow', url);
     expect(await state()).toEqual(before);
 
-    const second = await krmhub(['serve', '--port', '0', '--data', path.join(folder, 'second')], {
+    const second = await krmhub(['serve', '--port', '0', '--data', servers.at('second')], {
       env: { KRMHUB_DATABASE_URL: url },
     });
     expect([second.code, second.stderr]).toEqual([
@@ -112,18 +82,18 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
     ]);
 
     // All connections break, and the registry opens others.
-    await server.restart();
+    await servers.postgres.restart();
     await expect.poll(async () => (await ask(registry, '/readyz')).status, { timeout: 120_000 }).toBe(200);
     expect((await publish(registry, 'Flow', '1.2.0')).status).toBe(201);
     expect(await (await ask(registry, '/functions?q=flow')).text()).toContain('1.2.0');
-    await stop(registry);
+    await servers.stop(registry);
   });
 
   it('does not start with another database than before', async () => {
-    const url = await server.createDatabase();
-    await stop(await start('moved', url));
+    const url = await servers.postgres.createDatabase();
+    await servers.stop(await start('moved', url));
     const refused = async (name: string, env: Record<string, string>) => {
-      const args = ['serve', '--port', '0', '--data', path.join(folder, name)];
+      const args = ['serve', '--port', '0', '--data', servers.at(name)];
       const { code, stderr } = await krmhub(args, { env });
       return [code, stderr] as const;
     };
@@ -131,13 +101,13 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
       5,
       expect.stringContaining('the database of this registry is in PostgreSQL'),
     ]);
-    const moved = ['--data', path.join(folder, 'moved')];
-    for (const args of [['fsck'], ['backup', '--out', path.join(folder, 'backup')]]) {
+    const moved = ['--data', servers.at('moved')];
+    for (const args of [['fsck'], ['backup', '--out', servers.at('backup')]]) {
       const { code, stderr } = await krmhub([...args, ...moved]);
       expect([code, stderr]).toEqual([2, expect.stringContaining('is in PostgreSQL')]);
     }
     expect(await krmhub(['key', 'list', ...moved])).toMatchObject({ code: 0 });
-    await stop(await startRegistry(path.join(folder, 'sqlite')));
+    await servers.stop(await servers.start(servers.at('sqlite')));
     expect(await refused('sqlite', { KRMHUB_DATABASE_URL: url })).toEqual([
       5,
       expect.stringMatching(/the database of this registry is .*registry\.db, not in PostgreSQL/),
@@ -145,7 +115,7 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
   });
 
   it('never prints the password', async () => {
-    const data = ['--data', path.join(folder, 'secret')];
+    const data = ['--data', servers.at('secret')];
     for (const [url, args] of [
       // A start would wait for this server.
       ['postgres://u:s3cret@127.0.0.1:1/krmhub', ['migrate']],
@@ -158,6 +128,6 @@ describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (ne
       expect(code).toBeGreaterThan(0);
       expect(stdout + stderr).not.toContain('s3cret');
     }
-    expect(readFileSync(path.join(folder, 'moved/database.json'), 'utf8')).toBe('{"database":"postgres"}\n');
+    expect(readFileSync(servers.at('moved/database.json'), 'utf8')).toBe('{"database":"postgres"}\n');
   });
 });

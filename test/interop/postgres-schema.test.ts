@@ -3,10 +3,11 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runtimePins } from '@krmhub/catalog';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing, query } from '../contracts/postgres.js';
+import { useServers } from './servers.js';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/postgres', import.meta.url));
 
@@ -17,14 +18,10 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/postgres', import.met
 const OTHERS = /^(?:function_text|sqlite_|__drizzle|(?:migration|process|lease)$|leader_)/;
 
 describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres();
-  });
-  afterAll(() => server?.stop());
+  const servers = useServers({ postgres: true });
 
   it('are applied once, though processes start together', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
@@ -33,7 +30,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   });
 
   it('make the tables, columns, keys, and indexes of SQLite', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     await migratePostgres(url);
     const inSqlite = sqliteSchema();
     expect(inSqlite.length).toBeGreaterThan(150);
@@ -41,7 +38,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   });
 
   it('read what the runtimes of stored releases name as the program does', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     await migratePostgres(url);
     const digits = (character: string) => character.repeat(64);
     const runtimes = [
@@ -90,14 +87,14 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   });
 
   it('refuse a database that is newer, or of another program', async () => {
-    const newer = await server.createDatabase();
+    const newer = await servers.postgres.createDatabase();
     await migratePostgres(newer);
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the database is newer than this version of krmhub: 1 of 10 migrations are unknown',
     });
-    const foreign = await server.createDatabase();
+    const foreign = await servers.postgres.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');
     await expect(migratePostgres(foreign)).rejects.toMatchObject({
       code: 'unavailable',
@@ -109,7 +106,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   });
 
   it('wait for processes of an older version that cannot read the tables any more', async () => {
-    const url = await server.createDatabase();
+    const url = await servers.postgres.createDatabase();
     const older = readMigrationFiles({ migrationsFolder: MIGRATIONS }).slice(0, 8);
     await query(url, 'CREATE TABLE migration (hash text PRIMARY KEY, applied_at timestamptz NOT NULL)');
     for (const { sql, hash } of older) {
@@ -132,7 +129,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   });
 
   it('refuse an encoding that cannot have all text', async () => {
-    const url = await server.createDatabase('ENCODING SQL_ASCII TEMPLATE template0');
+    const url = await servers.postgres.createDatabase('ENCODING SQL_ASCII TEMPLATE template0');
     await expect(migratePostgres(url)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the database has the encoding SQL_ASCII, not UTF8',

@@ -6,7 +6,8 @@ import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql, TAKE_WRITE_LOCK } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
 import { text, together } from '../../apps/registry/src/store/sql/statement.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing, query } from '../contracts/postgres.js';
+import { useServers } from './servers.js';
 
 const total = text<{ total: number }>('SELECT coalesce(sum(value), 0) AS total FROM one');
 const add = text<never>('INSERT INTO one (value) VALUES (:value)');
@@ -16,7 +17,7 @@ const raise = (code: string) =>
   text<never>(`DO $do$ BEGIN RAISE EXCEPTION 'raised' USING ERRCODE = '${code}'; END $do$`);
 
 describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
-  let server: PostgresServer;
+  const servers = useServers({ postgres: true });
   let url: string;
   const pools: pg.Pool[] = [];
   const openAPool = (at = url): pg.Pool => {
@@ -32,8 +33,7 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
   }
 
   beforeAll(async () => {
-    server = await startPostgres();
-    url = await server.createDatabase();
+    url = await servers.postgres.createDatabase();
     await query(url, 'CREATE TABLE one (value bigint); CREATE TABLE note (text text)');
     sql = open();
   });
@@ -42,7 +42,6 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
   });
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool.end()));
-    await server?.stop();
   });
 
   it('reads one state, whatever is written meanwhile', async () => {
@@ -148,9 +147,9 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
 
   it('goes on after the server was restarted', async () => {
     await Promise.all(Array.from({ length: 10 }, () => sum()));
-    await server.restart();
+    await servers.postgres.restart();
     expect(await Promise.all(Array.from({ length: 10 }, () => sum()))).toEqual(Array(10).fill(0));
-    await server.restart();
+    await servers.postgres.restart();
     await sql.write(function* () {
       yield* add.run({ value: 3 });
     });
@@ -162,7 +161,7 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
     const reads = Promise.allSettled(Array.from({ length: 5 }, () => sql.read(() => asleep.first())));
     const sleeping = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)'`;
     await expect.poll(() => query(url, sleeping), { timeout: 120_000 }).toEqual([{ count: 5 }]);
-    await server.restart();
+    await servers.postgres.restart();
     for (const result of await reads) {
       expect(result).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
     }

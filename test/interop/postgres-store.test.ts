@@ -2,27 +2,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { dataPaths } from '../../apps/registry/src/store/data-folder.js';
 import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
 import { manifestStoreContract } from '../contracts/manifest-store.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { postgresMissing, query } from '../contracts/postgres.js';
 import { registryStoreContract } from '../contracts/registry-store.js';
 import { takeDownBytes } from '../contracts/sample-records.js';
+import { useServers } from './servers.js';
 
 describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
-  let server: PostgresServer;
+  const servers = useServers({ postgres: true });
   beforeAll(async () => {
-    server = await startPostgres();
-    await migratePostgres(await server.createDatabase());
+    await migratePostgres(await servers.postgres.createDatabase());
   });
-  afterAll(() => server?.stop());
 
   it('deletes what is unused after a takedown, but not what a write begins to use', async () => {
-    const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
+    const url = await servers.postgres.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
     await query(
       url,
       `INSERT INTO entry (digest, yaml, json) VALUES ('stored', '', ''), ('unused', '', '');
@@ -57,7 +56,7 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
 
   const open = async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
-    const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
+    const url = await servers.postgres.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
     const options = {
       paths: dataPaths(folder),
       // Rows of the contract name files that do not exist.

@@ -1,38 +1,19 @@
 import { cpSync } from 'node:fs';
-import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, postgresMissing, startPostgres } from '../contracts/postgres.js';
-import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { hasS3Server, S3_ENVIRONMENT, type S3Server, startS3Server } from './s3-server.js';
+import { describe, expect, it } from 'vitest';
+import { replicasMissing } from '../replicas/missing.js';
+import type { RunningRegistry } from '../running.js';
+import { sharedSettings, useServers } from './servers.js';
 
-describe.skipIf(postgresMissing || !hasS3Server)('two processes (needs PostgreSQL and versitygw)', () => {
-  const { folder, remove } = temporaryFolder();
-  let database: PostgresServer;
-  let server: S3Server;
-  const running: RunningRegistry[] = [];
-  beforeAll(async () => {
-    [database, server] = [await startPostgres(), await startS3Server(folder)];
-    const environment = {
-      ...S3_ENVIRONMENT,
-      KRMHUB_DATABASE_URL: await database.createDatabase(),
-      KRMHUB_BLOB_URL: server.blobUrl('uploads'),
-      KRMHUB_KEYS: path.join(folder, 'keys'),
-    };
-    running.push(await startRegistry(path.join(folder, 'one'), environment));
-    // The token that the first process made.
-    cpSync(path.join(folder, 'one', 'admin.token'), path.join(folder, 'two', 'admin.token'));
-    running.push(await startRegistry(path.join(folder, 'two'), environment));
-  });
-  afterAll(async () => {
-    for (const registry of running) await registry.stop();
-    await server?.stop();
-    await database?.stop();
-    remove();
-  });
+describe.skipIf(replicasMissing)('two processes (needs PostgreSQL and versitygw)', () => {
+  const servers = useServers({ postgres: true, s3: true });
 
   it('receive an upload together, and accept the access tokens of each other', async () => {
-    const [one, two] = running as [RunningRegistry, RunningRegistry];
+    const settings = { ...(await sharedSettings(servers, 'uploads')), KRMHUB_KEYS: servers.at('keys') };
+    const one = await servers.start(servers.at('one'), settings);
+    // The token that the first process made.
+    cpSync(servers.at('one/admin.token'), servers.at('two/admin.token'));
+    const two = await servers.start(servers.at('two'), settings);
     const scope = 'repository:team/tools:pull,push';
     const issued = await fetch(`${one.url}/v2/token?scope=${scope}`, {
       headers: { authorization: `Basic ${btoa(`x:${one.token}`)}` },

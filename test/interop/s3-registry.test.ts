@@ -6,66 +6,36 @@ import { type KrmhubError, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lossesOverHttp } from '../faults/verify.js';
 import { definition, GROUP, newLedger, releasePath, work } from '../faults/workload.js';
-import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { krmhub, type RunningRegistry } from '../running.js';
 import { type FaultyProxy, startFaultyProxy } from './s3-proxy.js';
-import { hasS3Server, S3_CREDENTIALS, S3_ENVIRONMENT, type S3Server, startS3Server } from './s3-server.js';
+import { hasS3Server, S3_CREDENTIALS, S3_ENVIRONMENT } from './s3-server.js';
+import { ask, blobPath, publish, pushBlob, useServers } from './servers.js';
 
 /** A registry in its own process that keeps its blobs in an S3 server. */
 describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', () => {
-  const { folder, remove } = temporaryFolder();
-  let server: S3Server;
+  const servers = useServers({ s3: true });
   let proxy: FaultyProxy;
-  const running = new Set<RunningRegistry>();
   beforeAll(async () => {
-    server = await startS3Server(folder);
-    proxy = await startFaultyProxy(server.endpoint);
+    proxy = await startFaultyProxy(servers.s3.endpoint);
   });
-  afterAll(async () => {
-    for (const registry of running) await registry.stop();
-    await proxy?.close();
-    await server?.stop();
-    remove();
-  });
+  afterAll(() => proxy?.close());
 
-  async function start(name: string, settings: Record<string, string> = {}): Promise<RunningRegistry> {
-    const registry = await startRegistry(path.join(folder, name), {
+  const start = (name: string, settings: Record<string, string> = {}) =>
+    servers.start(servers.at(name), {
       ...S3_ENVIRONMENT,
-      KRMHUB_BLOB_URL: server.blobUrl(name, proxy.endpoint),
+      KRMHUB_BLOB_URL: servers.s3.blobUrl(name, proxy.endpoint),
       ...settings,
     });
-    running.add(registry);
-    return registry;
-  }
-  async function stop(registry: RunningRegistry): Promise<void> {
-    running.delete(registry);
-    expect(await registry.stop()).toBe(0);
-  }
-  const ask = (registry: RunningRegistry, target: string, init: RequestInit = {}) =>
-    fetch(registry.url + target, {
-      ...init,
-      headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
-    });
   const objects = (prefix: string) => {
-    const below = path.join(server.objects, prefix);
+    const below = path.join(servers.s3.objects, prefix);
     return !existsSync(below)
       ? []
       : readdirSync(below, { recursive: true, encoding: 'utf8' }).filter((name) =>
           /\/[0-9a-f]{64}$/.test(name),
         );
   };
-  const publish = (registry: RunningRegistry, kind: string, release: string) =>
-    ask(registry, `${releasePath({ kind, release })}?wait=true`, {
-      method: 'PUT',
-      body: definition(kind, release),
-      headers: { 'content-type': 'application/yaml' },
-    });
-  const push = (registry: RunningRegistry, bytes: Buffer) =>
-    ask(registry, `/v2/team/tools/blobs/uploads/?digest=${sha256(bytes)}`, {
-      method: 'POST',
-      body: new Uint8Array(bytes),
-    });
   const pull = (registry: RunningRegistry, bytes: Buffer, init: RequestInit = {}) =>
-    ask(registry, `/v2/team/tools/blobs/${sha256(bytes)}`, init);
+    ask(registry, blobPath(bytes), init);
   const findings = async (data: string) =>
     (await checkRegistry(data, { startedAt: new Date(), s3Credentials: S3_CREDENTIALS })).findings.filter(
       ({ severity }) => severity === 'damage',
@@ -79,7 +49,7 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     ).text();
     expect(secret).toBe(definition('Flow', '1.0.0'));
     const large = Buffer.alloc(9_500_000, 'large ');
-    expect((await push(registry, large)).status).toBe(201);
+    expect((await pushBlob(registry, large)).status).toBe(201);
     expect(large.equals(Buffer.from(await (await pull(registry, large)).arrayBuffer()))).toBe(true);
     const part = await pull(registry, large, { headers: { range: 'bytes=8388600-8388619' } });
     expect([part.status, await part.text()]).toEqual([206, large.subarray(8_388_600, 8_388_620).toString()]);
@@ -102,24 +72,24 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
       env: { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
     });
     expect([unsigned.code, unsigned.stderr]).toEqual([2, expect.stringContaining('AWS_ACCESS_KEY_ID')]);
-    const backup = path.join(folder, 'flow-backup');
+    const backup = servers.at('flow-backup');
     const backedUp = await krmhub(['backup', '--data', registry.data, '--out', backup], { env });
     expect([backedUp.code, backedUp.stderr]).toEqual([0, expect.stringContaining('verified')]);
     expect(existsSync(path.join(backup, 'blob-store.json'))).toBe(false);
 
     // From the folder of the backup to another prefix, and to a folder.
-    const url = server.blobUrl('flow-restored');
-    const restored = path.join(folder, 'flow-restored');
+    const url = servers.s3.blobUrl('flow-restored');
+    const restored = servers.at('flow-restored');
     const there = await krmhub(['restore', backup, '--data', restored, '--blob-url', url], { env });
     expect([there.code, there.stderr]).toEqual([0, expect.stringContaining('restored')]);
     expect(objects('flow-restored')).toEqual(objects('flow'));
     expect(await findings(restored)).toEqual([]);
-    const plain = path.join(folder, 'flow-folder');
+    const plain = servers.at('flow-folder');
     expect((await krmhub(['restore', backup, '--data', plain])).code).toBe(0);
     expect((await krmhub(['fsck', '--data', plain])).code).toBe(0);
     const other = await start('flow-restored', { KRMHUB_BLOB_URL: url });
     expect(large.equals(Buffer.from(await (await pull(other, large)).arrayBuffer()))).toBe(true);
-    await stop(other);
+    await servers.stop(other);
 
     const takedown = await ask(registry, `${releasePath({ kind: 'Flow', release: '1.0.0' })}/takedown`, {
       method: 'POST',
@@ -135,18 +105,18 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
       (await ask(registry, `${releasePath({ kind: 'Flow', release: '1.0.0' })}/definition.yaml`)).status,
     ).toBe(410);
     expect(await findings(registry.data)).toEqual([]);
-    await stop(registry);
+    await servers.stop(registry);
   });
 
   it('does not start where the blobs are not', async () => {
     const first = await start('places');
     expect((await publish(first, 'Places', '1.0.0')).status).toBe(201);
-    await stop(first);
+    await servers.stop(first);
     const refused = async (name: string, settings: Record<string, string>, ...texts: string[]) => {
       const started = startInProcess({
         config: readConfig(
           { ...S3_ENVIRONMENT, ...settings },
-          { host: '127.0.0.1', port: '0', data: path.join(folder, name) },
+          { host: '127.0.0.1', port: '0', data: servers.at(name) },
         ),
         log: createLog('silent', { write: () => undefined }),
         inThread: { random: Math.random, start: false },
@@ -158,53 +128,53 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
       for (const text of texts) expect(`${message}\n${hint}`).toContain(text);
     };
     await refused('places', {}, 'the blobs of this registry are in s3://registry/places', '--blob-url');
-    await refused('places', { KRMHUB_BLOB_URL: server.blobUrl('other') }, 'not in s3://registry/other');
+    await refused('places', { KRMHUB_BLOB_URL: servers.s3.blobUrl('other') }, 'not in s3://registry/other');
     await refused(
       'second',
-      { KRMHUB_BLOB_URL: server.blobUrl('places') },
+      { KRMHUB_BLOB_URL: servers.s3.blobUrl('places') },
       'the blobs of another registry',
       'its database is lost',
     );
     await refused(
       'third',
-      { KRMHUB_BLOB_URL: server.blobUrl('third').replace('registry', 'missing') },
+      { KRMHUB_BLOB_URL: servers.s3.blobUrl('third').replace('registry', 'missing') },
       'NoSuchBucket',
       'Create the bucket missing',
     );
     await refused(
       'third',
-      { KRMHUB_BLOB_URL: server.blobUrl('third'), AWS_SECRET_ACCESS_KEY: 'wrong-key' },
+      { KRMHUB_BLOB_URL: servers.s3.blobUrl('third'), AWS_SECRET_ACCESS_KEY: 'wrong-key' },
       'SignatureDoesNotMatch',
       'Check AWS_ACCESS_KEY_ID',
     );
     await refused(
       'third',
-      { KRMHUB_BLOB_URL: server.blobUrl('third'), AWS_SECRET_ACCESS_KEY: '' },
+      { KRMHUB_BLOB_URL: servers.s3.blobUrl('third'), AWS_SECRET_ACCESS_KEY: '' },
       'no credentials',
     );
     // A first start that failed does not decide where the blobs are.
-    const third = await start('third', { KRMHUB_BLOB_URL: server.blobUrl('third-other') });
+    const third = await start('third', { KRMHUB_BLOB_URL: servers.s3.blobUrl('third-other') });
     expect((await publish(third, 'Places', '1.0.0')).status).toBe(201);
-    await stop(third);
-    const inFolder = await startRegistry(path.join(folder, 'in-folder'));
+    await servers.stop(third);
+    const inFolder = await servers.start(servers.at('in-folder'));
     // Small ones are rows, which any registry can read.
-    expect((await push(inFolder, Buffer.alloc(100_000, 'in a folder'))).status).toBe(201);
+    expect((await pushBlob(inFolder, Buffer.alloc(100_000, 'in a folder'))).status).toBe(201);
     await inFolder.stop();
-    await refused('in-folder', { KRMHUB_BLOB_URL: server.blobUrl('in-folder') }, 'krmhub move');
+    await refused('in-folder', { KRMHUB_BLOB_URL: servers.s3.blobUrl('in-folder') }, 'krmhub move');
   });
 
   it('redirects clients to presigned URLs of pushed blobs', async () => {
     const registry = await start('redirect', {
-      KRMHUB_BLOB_URL: server.blobUrl('redirect'),
+      KRMHUB_BLOB_URL: servers.s3.blobUrl('redirect'),
       KRMHUB_BLOB_REDIRECT: 'true',
     });
     const large = Buffer.alloc(100_000, 'redirected ');
     const small = Buffer.from('small');
-    for (const bytes of [large, small]) expect((await push(registry, bytes)).status).toBe(201);
+    for (const bytes of [large, small]) expect((await pushBlob(registry, bytes)).status).toBe(201);
     const first = await pull(registry, large, { redirect: 'manual' });
     expect([first.status, first.headers.get('docker-content-digest')]).toEqual([307, sha256(large)]);
     const location = first.headers.get('location')!;
-    expect(new URL(location).origin).toBe(server.endpoint);
+    expect(new URL(location).origin).toBe(servers.s3.endpoint);
     expect(location).not.toContain(S3_CREDENTIALS.secretAccessKey);
     const followed = await pull(registry, large);
     expect(followed.headers.get('content-disposition')).toBe('attachment');
@@ -215,7 +185,7 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     const other = new URL(location);
     other.pathname = other.pathname.replace(/[0-9a-f]{64}$/, sha256(small).slice('sha256:'.length));
     expect((await fetch(other)).status).toBe(403);
-    await stop(registry);
+    await servers.stop(registry);
   });
 
   it('loses nothing acknowledged while the server is away, slow, and fails 10 % of the requests', async () => {
@@ -251,10 +221,10 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     expect(statuses.filter((status) => ![0, 200, 201, 202, 503, 507].includes(status))).toEqual([]);
     expect(await lossesOverHttp(registry, ledger)).toEqual([]);
     expect(await findings(registry.data)).toEqual([]);
-    await stop(registry);
+    await servers.stop(registry);
     const again = await start('faults');
     expect(await lossesOverHttp(again, ledger)).toEqual([]);
-    await stop(again);
+    await servers.stop(again);
     expect(readFileSync(path.join(again.data, 'blob-store.json'), 'utf8')).toContain('"prefix": "faults"');
   });
 });

@@ -1,48 +1,37 @@
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PostgresServer, startPostgres } from '../contracts/postgres.js';
+import { describe, expect, it } from 'vitest';
 import { spawn } from '../processes.js';
 import { replicasMissing } from '../replicas/missing.js';
 import { startTcpProxy } from '../replicas/tcp-proxy.js';
-import { cleanEnvironment, command, root, temporaryFolder } from '../running.js';
+import { cleanEnvironment, command, root } from '../running.js';
 import { freePort } from './free-port.js';
 import { startFaultyProxy } from './s3-proxy.js';
-import { S3_ENVIRONMENT, type S3Server, startS3Server } from './s3-server.js';
+import { S3_ENVIRONMENT } from './s3-server.js';
+import { useServers } from './servers.js';
 
 describe.skipIf(replicasMissing)(
   'a registry that starts before its servers (needs PostgreSQL and versitygw)',
   () => {
-    const { folder, remove } = temporaryFolder();
-    let postgres: PostgresServer;
-    let s3: S3Server;
-    beforeAll(async () => {
-      postgres = await startPostgres();
-      s3 = await startS3Server(folder);
-    });
-    afterAll(async () => {
-      await s3?.stop();
-      await postgres?.stop();
-      remove();
-    });
+    const servers = useServers({ postgres: true, s3: true });
 
     it('waits for both of them, on the port that it then serves', async () => {
-      const [, database] = /\/([^/?]+)\?/.exec(await postgres.createDatabase())!;
-      const blobs = await startFaultyProxy(s3.endpoint);
+      const [, database] = /\/([^/?]+)\?/.exec(await servers.postgres.createDatabase())!;
+      const blobs = await startFaultyProxy(servers.s3.endpoint);
       blobs.faults.away = true;
       const port = await freePort();
-      const proxy = await startTcpProxy({ path: path.join(postgres.folder, '.s.PGSQL.5432') });
+      const proxy = await startTcpProxy({ path: path.join(servers.postgres.folder, '.s.PGSQL.5432') });
       proxy.cut();
       const child = spawn(
         process.execPath,
-        [command, 'serve', '--port', String(port), '--data', path.join(folder, 'data')],
+        [command, 'serve', '--port', String(port), '--data', servers.at('data')],
         {
           cwd: root,
           env: cleanEnvironment(tmpdir(), {
             ...S3_ENVIRONMENT,
             KRMHUB_DATABASE_URL: `postgres://krmhub@127.0.0.1:${proxy.port}/${database}`,
-            KRMHUB_BLOB_URL: s3.blobUrl('order', blobs.endpoint),
+            KRMHUB_BLOB_URL: servers.s3.blobUrl('order', blobs.endpoint),
           }),
           stdio: 'ignore',
         },
