@@ -81,7 +81,7 @@ export * from './resolve/plan-resolve.js';
 export * from './resolve/signed-version.js';
 export type { PinnedContainer } from './runtimes/container.js';
 export type { PinnedExec, PinnedPlatform } from './runtimes/exec.js';
-export type { PinnedProgram } from './runtimes/runtime.js';
+export type { DeclaredProgram, PinnedProgram } from './runtimes/runtime.js';
 export * from './runtimes/runtimes.js';
 export type { PinnedStarlark } from './runtimes/starlark.js';
 export * from './snapshot/build-catalog.js';

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { toYamlItem } from '@krmhub/catalog';
+import { runtimeRules } from '@krmhub/catalog/runtimes/runtimes';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { defined } from '@krmhub/schema/defined';
 import type { RuntimeKind } from '@krmhub/schema/definition';
@@ -87,6 +88,8 @@ function home(group: string, kind: string): string {
 
 function definition(group: string, kind: string, runtime: RuntimeKind): string {
   const url = home(group, kind);
+  const name = kebabCase(kind);
+  const draft = runtimeRules(runtime).draft({ name, text: yamlText(name), url });
   return `# The definition of ${kind}, for people and tools. Replace the placeholder below each CHANGE, and
 # remove the mark. Run \`krmhub lint\` to find the rest.
 apiVersion: config.kubernetes.io/v1alpha1
@@ -114,7 +117,8 @@ spec:
       examples:
         - ${url}/v0.1.0/example.yaml
       runtime:
-${RUNTIMES[runtime](kind, url)}      # OpenAPI v3 schema of the functionConfig, as in a CustomResourceDefinition.
+${draft.replace(/^/gm, '        ').trimEnd()}
+      # OpenAPI v3 schema of the functionConfig, as in a CustomResourceDefinition.
       schema:
         openAPIV3Schema:
           type: object
@@ -134,28 +138,6 @@ ${RUNTIMES[runtime](kind, url)}      # OpenAPI v3 schema of the functionConfig, 
               minLength: 1
 `;
 }
-
-const RUNTIMES: Record<RuntimeKind, (kind: string, url: string) => string> = {
-  container: (kind) => `        container:
-          # CHANGE: the image. After you push it, add its digest as \`sha256: <64 hexadecimal digits>\`.
-          image: registry.example.com/functions/${kebabCase(kind)}:v0.1.0
-          # requireNetwork: true
-          # requireStorageMount: true
-`,
-  exec: (kind, url) => `        exec:
-          platforms:
-            # CHANGE: one entry per platform. sha256 is the digest of the downloaded file.
-            - bin: ${yamlText(kebabCase(kind))}
-              os: linux
-              arch: amd64
-              uri: ${url}/v0.1.0/${kebabCase(kind)}_linux_amd64.tar.gz
-              sha256: "${'0'.repeat(64)}"
-`,
-  starlark:
-    () => `        # The script beside this file: \`krmhub publish\` pushes it, and fills in its reference.
-        starlark: ./main.star
-`,
-};
 
 function example(group: string, kind: string): string {
   return `apiVersion: ${group}/v1alpha1

@@ -1,9 +1,9 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import { findRules } from '@krmhub/catalog/runtimes/runtimes';
 import type { InlineContainer, InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import type { FunctionDefinition, RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
-import { byType } from '@krmhub/schema/documents/runtimes';
 import type { KrmhubError } from '@krmhub/schema/error';
 
 /** From a functionConfig to the runtime that may run: what is asked, and what was found. */
@@ -112,11 +112,7 @@ export type ResolvedInline =
 
 /** Reports whether a runtime is of a catalog, not one that a package names itself. */
 export function isPinned(runtime: PinnedRuntime | ResolvedInline): runtime is PinnedRuntime {
-  return byType<PinnedRuntime | ResolvedInline, boolean>(runtime, {
-    container: (container) => 'storage' in container,
-    exec: (exec) => 'platforms' in exec,
-    starlark: (script) => 'reference' in script,
-  });
+  return findRules(runtime as PinnedRuntime).isComplete(runtime as PinnedRuntime);
 }
 
 /** An entry of a catalog with an image of the same repository as an image that a package names. */

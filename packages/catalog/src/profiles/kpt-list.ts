@@ -7,7 +7,7 @@ import {
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isWritable } from '../render/to-yaml.js';
-import { parsePinnedImage } from './image.js';
+import { readImage } from '../runtimes/container.js';
 import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
 
 /**
@@ -86,7 +86,7 @@ function listItem(
 ): { image: string; documentation: string; digest?: string } | undefined {
   const { container } = runtime;
   const others = RUNTIME_KINDS.filter((kind) => kind !== 'container' && runtime[kind] !== undefined);
-  const reference = container === undefined ? undefined : parsePinnedImage(container);
+  const reference = container === undefined ? undefined : readImage(container);
   if (container === undefined || reference === undefined) {
     const reason =
       container === undefined

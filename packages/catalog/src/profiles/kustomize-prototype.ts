@@ -1,8 +1,8 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { orderDefinition } from '../render/render.js';
+import { readImage } from '../runtimes/container.js';
 import { unsupportedRuntimes } from '../runtimes/runtimes.js';
-import { pinnedImage } from './image.js';
 import {
   catalogWriter,
   omitFunction,
@@ -57,11 +57,13 @@ function restrictToPrototype(
   { runtime }: FunctionVersion,
 ): JsonObject {
   const container = runtime.container!;
+  const { image } = container;
+  const digest = readImage(container)?.digest;
   return {
     ...version,
     runtime: {
       container: {
-        image: pinnedImage(container),
+        image: digest === undefined || image.includes('@') ? image : `${image}@${digest}`,
         ...defined({ network: container.requireNetwork === true ? true : undefined }),
       },
     },

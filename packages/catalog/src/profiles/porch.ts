@@ -1,7 +1,7 @@
 import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
 import { toYaml } from '../render/to-yaml.js';
+import { type ParsedImage, readImage } from '../runtimes/container.js';
 import { unsupportedRuntimes } from '../runtimes/runtimes.js';
-import { type ParsedImage, parsePinnedImage } from './image.js';
 import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
 
 /**
@@ -67,7 +67,7 @@ function functionConfigs(
   for (const { name, runtime } of definition.versions) {
     const { container } = runtime;
     const others = unsupportedRuntimes({ runtime }, 'porch');
-    const image = container === undefined ? undefined : parsePinnedImage(container);
+    const image = container === undefined ? undefined : readImage(container);
     if (container === undefined || image?.tag === undefined) {
       const reason =
         container === undefined

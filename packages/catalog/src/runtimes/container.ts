@@ -5,7 +5,7 @@ import type { ContainerRuntime } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { formatValue } from '@krmhub/schema/diagnostics/format-value';
 import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
-import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
+import { fullRepository, type ImageReference, parseImageReference } from '@krmhub/schema/image-reference';
 import { changedReference, comparePins, pinnedDigest } from './compare-references.js';
 import { type LockField, platformsDocument, readImagePlatforms } from './lock-fields.js';
 import {
@@ -48,6 +48,12 @@ export const container: CatalogRuntime<ContainerRuntime, PinnedContainer> = {
     return { ...rest, image: digestOfImage(image) ?? beside, sha256: '' };
   },
   takedownPins: ({ image, sha256 }) => [`sha256:${sha256}`, digestOfImage(image) ?? ''].filter(isDigest),
+  draft: ({ name }) => `container:
+  # CHANGE: the image. After you push it, add its digest as \`sha256: <64 hexadecimal digits>\`.
+  image: registry.example.com/functions/${name}:v0.1.0
+  # requireNetwork: true
+  # requireStorageMount: true
+`,
   permissions({ requireNetwork, requireStorageMount }) {
     const network = requireNetwork === true ? 'requires network access' : 'no network access';
     const storage = requireStorageMount === true ? 'requires mounted files' : 'only its input';
@@ -115,18 +121,24 @@ function digestOfImage(image: string): string | undefined {
   return reference.ok ? reference.digest : undefined;
 }
 
+export type ParsedImage = Extract<ImageReference, { ok: true }>;
+
 /**
- * Returns the image by digest if it is known, without the tag, because podman rejects a reference with both. Undefined
- * for invalid references, which must not be in commands.
+ * Returns the parts of the reference of an image, with the digest beside it. Undefined for invalid references, which must
+ * not be in commands.
  */
-export function pinnedImage({ image, sha256 }: ContainerRuntime): string | undefined {
+export function readImage({ image, sha256 }: ContainerRuntime): ParsedImage | undefined {
   const reference = parseImageReference(image);
   if (!reference.ok) return undefined;
-  const digest =
-    reference.digest ??
-    (sha256 !== undefined && /^[a-f0-9]{64}$/.test(sha256) ? `sha256:${sha256}` : undefined);
-  if (digest === undefined) return image;
-  return `${reference.host === undefined ? '' : `${reference.host}/`}${reference.repository}@${digest}`;
+  const beside = sha256 !== undefined && /^[a-f0-9]{64}$/.test(sha256) ? `sha256:${sha256}` : undefined;
+  return { ...reference, ...defined({ digest: reference.digest ?? beside }) };
+}
+
+/** Returns the image by digest if it is known, without the tag, because podman rejects a reference with both. */
+export function pinnedImage(container: ContainerRuntime): string | undefined {
+  const reference = readImage(container);
+  if (reference?.digest === undefined) return reference && container.image;
+  return `${reference.host === undefined ? '' : `${reference.host}/`}${reference.repository}@${reference.digest}`;
 }
 
 function pinContainer(

@@ -73,6 +73,15 @@ export const exec: CatalogRuntime<ExecRuntime, PinnedExec> = {
     platforms
       .flatMap(({ sha256, uri }) => [`sha256:${sha256}`, `sha256:${ociDigest(uri)}`])
       .filter((digest) => isDigest(digest)),
+  draft: ({ name, text, url }) => `exec:
+  platforms:
+    # CHANGE: one entry per platform. sha256 is the digest of the downloaded file.
+    - bin: ${text}
+      os: linux
+      arch: amd64
+      uri: ${url}/v0.1.0/${name}_linux_amd64.tar.gz
+      sha256: "${'0'.repeat(64)}"
+`,
   permissions: () => 'executable: all permissions of the user',
   usage,
   unsupported: {

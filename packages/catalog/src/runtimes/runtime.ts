@@ -86,6 +86,11 @@ export interface CatalogRuntime<Declared, Pinned> {
   withoutPlaces(declared: Declared): unknown;
   /** Returns the names by which a takedown asks whether another release uses the same. */
   takedownPins(declared: Declared): RuntimePin[];
+  /**
+   * Returns its YAML in the definition of a new function, to be edited. `name` is that of its program, `text`
+   * the same in YAML, and its releases are below `url`.
+   */
+  draft(program: { name: string; text: string; url: string }): string;
   /** What an operator can read: its permissions, in one line. */
   permissions(declared: Declared): string;
   /** How to use it; empty if another section says it. `file` is the functionConfig. */

@@ -26,6 +26,9 @@ export const starlark: CatalogRuntime<string, PinnedStarlark> = {
   order: (script) => script,
   withoutPlaces: (script) => readScriptReference(script).digest ?? script,
   takedownPins: scriptPin,
+  draft: () => `# The script beside this file: \`krmhub publish\` pushes it, and fills in its reference.
+starlark: ./main.star
+`,
   permissions: () => 'Starlark script: only its input',
   usage: (script) => [
     { text: 'The script, which krmhub fn, krmhub build, and krmhub plugins run:', snippet: `${script}\n` },

@@ -1,7 +1,5 @@
-import { unpinnedReferences } from '@krmhub/catalog';
-import { type FunctionVersion, ociDigest, parseImageReference } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
-import { readScriptReference } from '@krmhub/schema/script-reference';
+import { type DeclaredProgram, eachRuntime, unpinnedReferences } from '@krmhub/catalog';
+import { type FunctionVersion, parseImageReference, RUNTIMES, type RuntimeKind } from '@krmhub/schema';
 import type { Tone } from '../parts/label.js';
 
 /** What one runtime of a function runs. */
@@ -14,48 +12,32 @@ export interface RunFact {
 
 /** Returns for each runtime whether a digest pins what it runs, or what can move. */
 export function runFacts({ runtime }: Pick<FunctionVersion, 'runtime'>): RunFact[] {
-  const { container, exec, starlark } = runtime;
-  const facts: RunFact[] = [];
-  if (container !== undefined) {
-    const reference = parseImageReference(container.image);
-    const inside = reference.ok ? reference.digest : undefined;
-    const tag = reference.ok ? (reference.tag ?? 'latest') : undefined;
-    facts.push(
-      isPinned({ container })
-        ? pinned('', inside ?? `sha256:${container.sha256}`)
-        : { words: tag === undefined ? 'not a valid image' : `tag ${tag} can move`, tone: 'warning' },
-    );
-  }
-  if (exec !== undefined) {
-    const loose = unpinnedReferences({ runtime: { exec } }).length;
-    const [first, ...others] = exec.platforms;
-    const digest = first?.sha256 === undefined ? ociDigest(first?.uri ?? '') : first.sha256;
-    facts.push(
-      loose > 0
-        ? {
-            words: loose === 1 ? 'an executable can change' : `${loose} executables can change`,
-            tone: 'warning',
-          }
-        : others.length === 0 && digest !== undefined
-          ? pinned('executable ', `sha256:${digest}`)
-          : pinned(`${exec.platforms.length} executables `),
-    );
-  }
-  if (starlark !== undefined) {
-    const { digest } = readScriptReference(starlark);
-    facts.push(
-      isPinned({ starlark })
-        ? pinned('script ', `sha256:${digest}`)
-        : { words: 'script can change', tone: 'warning' },
-    );
-  }
-  return facts;
+  return eachRuntime(runtime, (rules, declared, kind) => {
+    const { noun } = RUNTIMES[kind];
+    const programs = rules.programs(declared);
+    const loose = unpinnedReferences({ runtime: { [kind]: declared } });
+    if (loose.length > 0) return { words: looseWords(kind, noun, programs, loose), tone: 'warning' };
+    const [first, ...others] = programs;
+    if (first === undefined || others.length > 0)
+      return { words: `${programs.length} ${noun}s pinned`, tone: 'good' };
+    // The digest in the reference of an executable is that of a manifest.
+    const digest = kind === 'container' ? (first.inside ?? first.beside) : (first.beside ?? first.inside);
+    const words = kind === 'container' ? 'pinned' : `${noun} pinned`;
+    return { words, tone: 'good', digest: `sha256:${digest}` };
+  });
 }
 
-function isPinned(runtime: FunctionVersion['runtime']): boolean {
-  return unpinnedReferences({ runtime }).length === 0;
-}
-
-function pinned(what: string, digest?: string): RunFact {
-  return { words: `${what}pinned`, tone: 'good', ...defined({ digest }) };
+function looseWords(
+  kind: RuntimeKind,
+  noun: string,
+  programs: readonly DeclaredProgram[],
+  loose: readonly string[],
+): string {
+  if (kind === 'container') {
+    const reference = parseImageReference(loose[0]!);
+    return reference.ok ? `tag ${reference.tag ?? 'latest'} can move` : 'not a valid image';
+  }
+  // One of several, each for a platform.
+  if (programs[0]!.platform === undefined) return `${noun} can change`;
+  return loose.length === 1 ? `an ${noun} can change` : `${loose.length} ${noun}s can change`;
 }

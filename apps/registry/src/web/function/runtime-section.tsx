@@ -1,11 +1,26 @@
 import { pinnedImage } from '@krmhub/catalog';
-import type { ContainerRuntime, ExecRuntime, FunctionVersion } from '@krmhub/schema';
+import {
+  type ContainerRuntime,
+  type ExecRuntime,
+  type FunctionVersion,
+  RUNTIME_KINDS,
+  type RuntimeKind,
+} from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
 import { DefinitionList } from '../parts/definition-list.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { Script } from './script.js';
 import type { ScriptView } from './view-script.js';
 
 const MAX_PLATFORMS = 50;
+
+/** How a version runs, by kind: nothing for a runtime that it does not have. */
+const RUNTIMES: Record<RuntimeKind, (version: FunctionVersion, script: ScriptView | undefined) => Child> = {
+  container: ({ runtime: { container } }) => container && <Container container={container} />,
+  exec: ({ runtime: { exec } }) => exec && <Executables exec={exec} />,
+  starlark: ({ runtime: { starlark } }, script) =>
+    starlark === undefined ? null : <Script reference={starlark} script={script} />,
+};
 
 /** Shows how the function runs and what it can access. */
 export function RuntimeSection({
@@ -15,13 +30,10 @@ export function RuntimeSection({
   version: FunctionVersion;
   script?: ScriptView | undefined;
 }) {
-  const { container, exec, starlark } = version.runtime;
   return (
     <section aria-labelledby="runtime">
       <h2 id="runtime">Runtime and permissions</h2>
-      {container === undefined ? null : <Container container={container} />}
-      {exec === undefined ? null : <Executables exec={exec} />}
-      {starlark === undefined ? null : <Script reference={starlark} script={script} />}
+      {RUNTIME_KINDS.map((kind) => RUNTIMES[kind](version, script))}
       <p>
         {version.idempotent
           ? 'Idempotent according to its publisher: a second run on its output changes nothing.'

@@ -1,5 +1,5 @@
 import type { UsageSection, UsageTopic } from '@krmhub/catalog';
-import { type ConfigExample, kebabCase } from '@krmhub/schema';
+import { type ConfigExample, kebabCase, RUNTIMES } from '@krmhub/schema';
 import { functionTabPath, INSTALL } from '../addresses.js';
 import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
@@ -10,14 +10,6 @@ import { fieldId } from './config-section.js';
 import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 
-const TITLES: Record<UsageTopic, string> = {
-  config: 'The functionConfig',
-  kustomize: 'kustomize',
-  kpt: 'kpt',
-  container: 'Container',
-  executables: 'Executables',
-  starlark: 'Starlark script',
-};
 /** Maximum number of listed executables for platforms; the definition has all. */
 const MAX_PARTS = 20;
 
@@ -31,7 +23,7 @@ export function UseSection({ view }: { view: FunctionView }) {
   const [config, ...others] = usage.sections;
   const choices: Choice[] = others.map((section) => ({
     id: `use-${section.topic}`,
-    title: TITLES[section.topic],
+    title: sectionTitle(section.topic),
     body: <Parts section={section} />,
   }));
   if (known !== undefined) {
@@ -104,6 +96,12 @@ function ExampleNote({ example: { check, problem, partial: partly } }: { example
   return <p class="quiet">CEL expressions and list uniqueness were not checked.</p>;
 }
 
+/** Runtimes have a title, and tools their names. */
+function sectionTitle(topic: UsageTopic): string {
+  if (topic === 'config') return 'The functionConfig';
+  return Object.values(RUNTIMES).find((one) => one.topic === topic)?.title ?? topic;
+}
+
 function Parts({ section: { topic, parts } }: { section: UsageSection }) {
   return (
     <>
@@ -116,7 +114,7 @@ function Parts({ section: { topic, parts } }: { section: UsageSection }) {
           ) : (
             <CopySnippet
               code={visibleText(snippet.replace(/\n$/, ''))}
-              label={`${TITLES[topic]}: ${visibleText(words)}`}
+              label={`${sectionTitle(topic)}: ${visibleText(words)}`}
               caption={<Text value={words} max={500} />}
             />
           )}
