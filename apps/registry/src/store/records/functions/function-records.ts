@@ -1,30 +1,25 @@
-import type {
-  DeprecationRecord,
-  FunctionRecord,
-  LifecycleRecord,
-  ReleaseBundle,
-  ReleaseSummary,
-} from '@krmhub/catalog';
-import { functionKey } from '@krmhub/catalog';
+import { type FunctionRecord, functionKey, type ReleaseBundle, type ReleaseSummary } from '@krmhub/catalog';
 import { compareReleases, type FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { getTableColumns } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
 import { fromList, text, type Work } from '../../sql/statement.js';
-import type { releases } from '../schema/schema.js';
+import { releases } from '../schema/schema.js';
 
 type FunctionRow = Pick<FunctionRecord, 'group' | 'kind' | 'revision'>;
 
 /** A release with its bundles, without its definition. */
 type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'> & { bundles: ReleaseBundle[] | null };
 
-/** As SQLite has it: lists and objects are JSON. */
-type StoredRow = Omit<
-  SummaryRow,
-  'versions' | 'tags' | 'runtimes' | 'licenses' | 'yanked' | 'deprecated' | 'bundles'
-> &
-  Record<'versions' | 'tags' | 'runtimes' | 'licenses', string> &
-  Record<'yanked' | 'deprecated' | 'bundles', string | null>;
+/** As the statement returns it: lists and objects are JSON; all columns are null for a function without releases. */
+type StoredRow = Record<keyof SummaryRow, unknown>;
+
+const { definition: _, ...COLUMNS } = getTableColumns(releases);
+const SELECTED = Object.entries(COLUMNS).map(([field, { name }]) => `release.${name} AS "${field}"`);
+const JSON_FIELDS = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).filter(
+  (field) => COLUMNS[field].dataType === 'json',
+);
 
 export interface FunctionRecords {
   /** Reads the records of functions with one statement, in the order of the names. Leaves out names of none. */
@@ -41,10 +36,7 @@ const selectRows = text<StoredRow & FunctionRow>(
     (
       list,
       join,
-    ) => `SELECT function.group_name AS "group", function.kind, revision, release.id, function_id AS "functionId",
-     release.release, digest, size, media_type AS "mediaType", readme, release.versions, release.tags,
-     release.publisher, release.runtimes, release.licenses, published_at AS "publishedAt",
-     published_by AS "publishedBy", release.yanked, release.deprecated, bundles
+    ) => `SELECT function.group_name AS "group", function.kind, revision, ${SELECTED.join(', ')}, bundles
    FROM ${list} ${join} function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
      LEFT JOIN release ON function_id = function.id
      LEFT JOIN release_bundles ON release_bundles.release = release.id`,
@@ -63,7 +55,7 @@ function* readRecords(names: readonly FunctionName[]): Work<FunctionRecord[]> {
     const record = records.get(key) ?? { group, kind, revision, releases: [] };
     records.set(key, record);
     // A damaged database can have a function without releases.
-    if (row.release !== null) record.releases.push(releaseSummary(parsedRow(row)));
+    if (row.release !== null) record.releases.push(releaseSummary(parseRow(row)));
   }
   for (const { releases } of records.values()) releases.sort((a, b) => compareReleases(b.release, a.release));
   return [...wanted.keys()].flatMap((key) => records.get(key) ?? []);
@@ -93,17 +85,12 @@ export function functionRecords(): FunctionRecords {
   };
 }
 
-function parsedRow(row: StoredRow): SummaryRow {
-  return {
-    ...row,
-    versions: JSON.parse(row.versions) as string[],
-    tags: JSON.parse(row.tags) as string[],
-    runtimes: JSON.parse(row.runtimes) as string[],
-    licenses: JSON.parse(row.licenses) as string[],
-    yanked: row.yanked === null ? null : (JSON.parse(row.yanked) as LifecycleRecord),
-    deprecated: row.deprecated === null ? null : (JSON.parse(row.deprecated) as DeprecationRecord),
-    bundles: row.bundles === null ? null : (JSON.parse(row.bundles) as ReleaseBundle[]),
-  };
+function parseRow(row: StoredRow): SummaryRow {
+  const parsed = { ...row };
+  for (const field of [...JSON_FIELDS, 'bundles'] as const) {
+    if (row[field] !== null) parsed[field] = JSON.parse(row[field] as string);
+  }
+  return parsed as SummaryRow;
 }
 
 /** Returns a row without its keys and empty columns. */
