@@ -57,8 +57,8 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
   const name = `${page.group}/${page.kind}`;
-  const [release, standing] = releaseStatus(page);
-  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(standing)})`);
+  const [release, status] = releaseStatus(page);
+  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(status)})`);
   if (known !== undefined) addBanners(sheet, known, name);
   sheet.blank();
   sheet.prose(definition.description);
@@ -83,7 +83,7 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   await write(io.stdout, sheet.text());
 }
 
-function releaseStatus({ known, entries }: FunctionPage): [release: string, standing: string] {
+function releaseStatus({ known, entries }: FunctionPage): [release: string, status: string] {
   if (known === undefined) {
     const origins = entries.flatMap(({ catalog, versions }) => [
       ...new Set(upstreamOnly(versions).map(({ source }) => `from ${source} in the catalog ${catalog}`)),

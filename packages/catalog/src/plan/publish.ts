@@ -120,35 +120,35 @@ function checkedPredecessor(input: PublishInput, release: string): ReleaseRecord
 }
 
 function compareWithExisting(
-  standing: ReleaseRecord,
+  stored: ReleaseRecord,
   { bytes, digest, readme }: { bytes: Uint8Array; digest: Digest; readme: Uint8Array | undefined },
 ): PublishPlan {
-  const label = `${standing.group}/${standing.kind}@${standing.release}`;
+  const label = `${stored.group}/${stored.kind}@${stored.release}`;
   const hint = 'A release cannot change. Publish the change as a new release.';
-  if (digest !== standing.digest) {
-    const message = `${label} already exists with the digest ${standing.digest}, and these bytes have the digest ${digest}`;
-    const same = hasSameContent(standing, bytes)
+  if (digest !== stored.digest) {
+    const message = `${label} already exists with the digest ${stored.digest}, and these bytes have the digest ${digest}`;
+    const same = hasSameContent(stored, bytes)
       ? `Only the formatting of the definition differs, so you do not need to publish it. ${hint}`
       : hint;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
   }
-  if (readme !== undefined && sha256(readme) !== standing.readme) {
+  if (readme !== undefined && sha256(readme) !== stored.readme) {
     const stands =
-      standing.readme === undefined ? 'without a README' : `with a README with the digest ${standing.readme}`;
+      stored.readme === undefined ? 'without a README' : `with a README with the digest ${stored.readme}`;
     const message = `${label} already exists ${stands}, and the new README has the digest ${sha256(readme)}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
-  return { outcome: 'unchanged', release: standing, diagnostics: [] };
+  return { outcome: 'unchanged', release: stored, diagnostics: [] };
 }
 
 /** Reports whether only formatting differs, for example if a file is published alone and then in a catalog. */
-function hasSameContent(standing: ReleaseRecord, bytes: Uint8Array): boolean {
+function hasSameContent(stored: ReleaseRecord, bytes: Uint8Array): boolean {
   if (bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes) return false;
   const { documents } = lint(bytes, { file: 'definition.yaml' });
   const [document] = documents;
   if (documents.length !== 1 || document?.kind !== 'KRMFunctionDefinition') return false;
   try {
-    return canonicalJson(document.definition) === canonicalJson(standing.definition);
+    return canonicalJson(document.definition) === canonicalJson(stored.definition);
   } catch {
     return false;
   }

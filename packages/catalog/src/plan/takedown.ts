@@ -43,11 +43,11 @@ export function planTakedown({
   displayed,
 }: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
-  const standing = current?.releases.find(({ release }) => release === takedown.release);
-  if (standing !== undefined && standing.digest !== takedown.digest) {
+  const stored = current?.releases.find(({ release }) => release === takedown.release);
+  if (stored !== undefined && stored.digest !== takedown.digest) {
     throw new KrmhubError(
       'conflict',
-      `${name.group}/${name.kind}@${takedown.release} has the digest ${standing.digest}, not ${takedown.digest}`,
+      `${name.group}/${name.kind}@${takedown.release} has the digest ${stored.digest}, not ${takedown.digest}`,
       { hint: `Check the digest: krmhub show ${name.group}/${name.kind}@${takedown.release}` },
     );
   }
@@ -69,7 +69,7 @@ export function planTakedown({
   const releases = [
     {
       release: takedown.release,
-      signers: mergeSigners(recorded, standing === undefined ? [] : releaseSigners(standing)),
+      signers: mergeSigners(recorded, stored === undefined ? [] : releaseSigners(stored)),
     },
     ...same.map((one) => ({ release: one.release, signers: releaseSigners(one) })),
   ];

@@ -129,12 +129,12 @@ class SelectionBuilder {
       source.catalog === undefined ? this.#releases(source) : this.#entries(source, source.catalog);
     for (const version of apiVersions(candidates)) {
       const serving = candidates.filter(({ versions }) => versions.includes(version));
-      const standing = serving.filter(({ yanked }) => !yanked);
-      const judged = standing.map((candidate) => ({
+      const notYanked = serving.filter(({ yanked }) => !yanked);
+      const judged = notYanked.map((candidate) => ({
         candidate,
         ...this.#evaluate(source, candidate, version),
       }));
-      const wanted = newestCandidate(standing);
+      const wanted = newestCandidate(notYanked);
       const refused = judged.find(({ candidate }) => candidate === wanted);
       if (refused !== undefined && refused.reasons.length > 0) {
         const { candidate, reasons } = refused;
