@@ -15,7 +15,7 @@ import { type CatalogView, invalidEntries } from './read-catalog.js';
 const TITLES: Record<CatalogTab, string> = {
   functions: 'Functions',
   sources: 'Sources',
-  report: 'Left out',
+  report: 'Not included',
   history: 'Snapshots',
   trust: 'Trust',
   recipe: 'Recipe',

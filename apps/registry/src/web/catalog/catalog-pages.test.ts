@@ -168,7 +168,7 @@ describe('the page of a catalog', () => {
     expect(words).toContain('krmhub catalog pull platform --out catalog.yaml');
     expect(words).toMatch(/oras pull registry\.example\.com \/catalogs\/platform:\d+/);
     expect(words).toContain('stage : production');
-    expect(words).toMatch(/Functions 5 Sources 4 Left out 4 Snapshots \d+ Trust Recipe/);
+    expect(words).toMatch(/Functions 5 Sources 4 Not included 4 Snapshots \d+ Trust Recipe/);
   });
 
   it.each([

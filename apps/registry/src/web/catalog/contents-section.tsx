@@ -47,7 +47,7 @@ export function ContentsSection({ view, snapshot, counts, query, contents, descr
       {snapshot.functions === 0 ? (
         <p>
           This snapshot has no functions.{' '}
-          <a href={at(catalogTabPath(catalog, 'report'))}>What is left out, and why</a>
+          <a href={at(catalogTabPath(catalog, 'report'))}>What is not included, and why</a>
         </p>
       ) : (
         <>

@@ -31,7 +31,7 @@ const MAX_REMARKS = 10;
 const MAX_MESSAGE = 500;
 
 /**
- * Shows what a catalog leaves out and why: an overview with the first functions of each kind of remark, or all of one
+ * Shows what a catalog does not include and why: an overview with the first functions of each kind of remark, or all of one
  * kind.
  */
 export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
@@ -42,11 +42,11 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   return (
     <div class="catalog report">
       <CatalogHead view={view} counts={counts} tab="report" />
-      <h2 id="left-out">Left out</h2>
+      <h2 id="not-included">Not included</h2>
       <p>
         {newest === undefined
-          ? 'What the catalog leaves out. It has no snapshot yet.'
-          : 'What the current snapshot leaves out, and why. Each snapshot has its own report.'}
+          ? 'What the catalog does not include. It has no snapshot yet.'
+          : 'What the current snapshot does not include, and why. Each snapshot has its own report.'}
       </p>
       <nav class="contents" aria-label="Kinds of remarks">
         <ul>
@@ -277,91 +277,88 @@ function FailedSources({ view }: { view: CatalogView }) {
   );
 }
 
-/** The first entries of each source that the recipe's defaults completed; only these are stored. */
+/** The entries that the recipe's defaults completed. */
 function CompletedEntries({ view }: { view: CatalogView }) {
   const sources = view.sources.flatMap(({ record }) => {
     const { completed, completedEntries: count = 0 } = record?.copy ?? {};
-    return record === undefined || completed === undefined
-      ? []
-      : [{ source: record.source, completed, count }];
+    if (record === undefined || completed === undefined) return [];
+    const entries = completed.map(({ fields, ...entry }) => ({ ...entry, text: fields.join(', ') }));
+    return [{ source: record.source, count, entries }];
   });
-  if (sources.length === 0) return null;
   return (
-    <section aria-labelledby="completed">
-      <h2 id="completed">Completed entries</h2>
-      <p>
-        Fields are missing in these entries. The <code>defaults</code> of the recipe for their source set
-        these fields.
-      </p>
-      {sources.map(({ source, completed, count }) => (
-        <>
-          <h3>
-            {source} <span class="quiet">{count.toLocaleString('en')}</span>
-          </h3>
-          <ol class="places">
-            {completed.map(({ entry, group, kind, fields }) => (
-              <li>
-                <span class="place-name">
-                  entry {entry} <Text value={`${group}/${kind}`} max={160} />
-                </span>
-                <p>
-                  <Text value={fields.join(', ')} max={MAX_MESSAGE} />
-                </p>
-              </li>
-            ))}
-          </ol>
-          <NotStored count={count - completed.length} />
-        </>
-      ))}
-    </section>
+    <SourceEntries id="completed" title="Completed entries" sources={sources}>
+      Fields are missing in these entries. The <code>defaults</code> of the recipe for their source set these
+      fields.
+    </SourceEntries>
   );
 }
 
-/** The first invalid entries of each source; only these are stored. */
 function InvalidEntries({ view }: { view: CatalogView }) {
-  const records = view.sources.flatMap(({ record }) =>
-    record?.copy !== undefined && record.copy.invalidEntries > 0 ? [{ ...record, copy: record.copy }] : [],
-  );
-  if (records.length === 0) return null;
+  const sources = view.sources.flatMap(({ record }) => {
+    const { invalid = [], invalidEntries: count = 0 } = record?.copy ?? {};
+    if (record === undefined || count === 0) return [];
+    const entries = invalid.map(({ message, ...entry }) => ({ ...entry, text: message }));
+    return [{ source: record.source, count, entries }];
+  });
   return (
-    <section aria-labelledby="invalid">
-      <h2 id="invalid">
-        Invalid entries <span class="quiet">{invalidEntries(view).toLocaleString('en')}</span>
+    <SourceEntries id="invalid" title="Invalid entries" total={invalidEntries(view)} sources={sources}>
+      Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the
+      publisher of the catalog. <code>krmhub lint</code> lists the errors of a file.
+    </SourceEntries>
+  );
+}
+
+/** The first entries of each source that a remark is about; only these are stored. */
+function SourceEntries({
+  id,
+  title,
+  total,
+  sources,
+  children,
+}: {
+  id: string;
+  title: string;
+  total?: number;
+  sources: readonly {
+    source: string;
+    count: number;
+    entries: readonly { entry: number; group?: string; kind?: string; text: string }[];
+  }[];
+  children: Child;
+}) {
+  if (sources.length === 0) return null;
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {title}
+        {total === undefined ? null : <span class="quiet"> {total.toLocaleString('en')}</span>}
       </h2>
-      <p>
-        Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the
-        publisher of the catalog. <code>krmhub lint</code> lists the errors of a file.
-      </p>
-      {records.map(({ source, copy: { invalid, invalidEntries: count } }) => (
+      <p>{children}</p>
+      {sources.map(({ source, count, entries }) => (
         <>
           <h3>
             {source} <span class="quiet">{count.toLocaleString('en')}</span>
           </h3>
           <ol class="places">
-            {invalid.map(({ entry, group, kind, message }) => (
+            {entries.map(({ entry, group, kind, text }) => (
               <li>
                 <span class="place-name">
-                  entry {entry}
+                  entry {entry}{' '}
                   {group === undefined || kind === undefined ? null : (
-                    <>
-                      {' '}
-                      <Text value={`${group}/${kind}`} max={160} />
-                    </>
+                    <Text value={`${group}/${kind}`} max={160} />
                   )}
                 </span>
                 <p>
-                  <Text value={message} max={MAX_MESSAGE} />
+                  <Text value={text} max={MAX_MESSAGE} />
                 </p>
               </li>
             ))}
           </ol>
-          <NotStored count={count - invalid.length} />
+          {count > entries.length ? (
+            <p class="quiet">And {(count - entries.length).toLocaleString('en')} more are not stored.</p>
+          ) : null}
         </>
       ))}
     </section>
   );
-}
-
-function NotStored({ count }: { count: number }) {
-  return count > 0 ? <p class="quiet">And {count.toLocaleString('en')} more are not stored.</p> : null;
 }

@@ -65,7 +65,7 @@ const TITLES: Record<FunctionTab, string> = {
   configuration: 'Configuration',
   releases: 'Releases',
   signatures: 'Signatures',
-  source: 'Source',
+  source: 'Permissions',
 };
 
 /** Sections that the page of a function had before it had tabs. */
