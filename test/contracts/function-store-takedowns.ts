@@ -45,48 +45,51 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('takedowns', () => {
-    it('list the digests that runtimes named, while no release names them', async () => {
-      const digest = (character: string) => `sha256:${character.repeat(64)}` as const;
-      const running = (kind: string, ...digests: string[]) => {
+    it('list the digests that they refuse, in pages that are not too large', async () => {
+      const digest = (text: string) => sha256(text);
+      const takeDown = async (kind: string, ...runtimeDigests: ReturnType<typeof digest>[]) => {
         const change = changeOf({ kind, release: '1.0.0' });
-        const versions = digests.map((one) => ({
-          ...change.release.definition.versions[0]!,
-          runtime: { container: { image: 'example.com/fn', sha256: one.slice('sha256:'.length) } },
-        }));
-        return {
-          ...change,
-          release: { ...change.release, definition: { ...change.release.definition, versions } },
-        };
-      };
-      const takeDown = (
-        { group, kind, release }: FunctionChange,
-        ...runtimeDigests: ReturnType<typeof digest>[]
-      ) => {
+        await store().commitFunction(change);
+        const { group, release } = change;
         const takedowns = [{ ...takedownOf(release), runtimeDigests }];
         return store().commitTakedown({ group, kind, expectedRevision: 1, takedowns });
       };
-      const first = running('A', digest('a'), digest('b'));
-      const second = running('B', digest('b'));
-      for (const one of [first, second]) await store().commitFunction(one);
-      const listed = async (...digests: ReturnType<typeof digest>[]) =>
-        (await store().revocations(0, 9, digests)).map(({ kind, runtimeDigests }) => [kind, runtimeDigests]);
-      await takeDown(first, digest('a'), digest('b'));
-      expect(await listed(digest('b'), digest('c'))).toEqual([]);
-      expect(await listed(digest('a'), digest('b'))).toEqual([['A', [digest('a')]]]);
-      await takeDown(second, digest('b'));
+      const listed = async (digests?: ReturnType<typeof digest>[], after = 0) =>
+        (await store().revocations(after, 9, digests)).map(({ kind, runtimeDigests }) => [
+          kind,
+          runtimeDigests,
+        ]);
+      const [a, b] = ['a', 'b'].map(digest).sort() as [`sha256:${string}`, `sha256:${string}`];
+      expect((await takeDown('A', b, a)).refused).toEqual([a, b]);
+      await takeDown('B', b);
+      await takeDown('C');
       const all = [
-        ['A', [digest('a'), digest('b')]],
-        ['B', [digest('b')]],
+        ['A', [a, b]],
+        ['B', [b]],
       ];
-      expect(await listed(digest('b'))).toEqual(all);
-      expect(
-        (await store().revocations(0, 9)).map(({ kind, runtimeDigests }) => [kind, runtimeDigests]),
-      ).toEqual(all);
-      const sequence = (await store().revocations(0, 1, [digest('b')]))[0]!.sequence;
-      expect((await store().revocations(sequence, 9, [digest('b')])).map(({ kind }) => kind)).toEqual(['B']);
-      expect((await store().allTakedowns()).map(({ runtimeDigests }) => runtimeDigests)).toEqual(
-        all.map(([, digests]) => digests),
-      );
+      expect(await listed([b, digest('c')])).toEqual(all);
+      expect(await listed([a])).toEqual(all.slice(0, 1));
+      expect(await listed([digest('c')])).toEqual([]);
+      expect(await listed()).toEqual([...all, ['C', undefined]]);
+      const sequence = (await store().revocations(0, 1, [b]))[0]!.sequence;
+      expect(await listed([b], sequence)).toEqual(all.slice(1));
+      expect((await store().allTakedowns()).map(({ runtimeDigests }) => runtimeDigests)).toEqual([
+        [a, b],
+        [b],
+        undefined,
+      ]);
+      const [tombstone] = await store().allTakedowns();
+      await store().completeTakedown({ ...tombstone!, kind: 'a', runtimeDigests: [digest('c'), b] });
+      expect((await listed([a]))[0]![1]).toEqual([a, b, digest('c')].sort());
+      await store().allowRuntimes({ ...tombstone!, kind: 'a' });
+      expect(await listed([a, b])).toEqual(all.slice(1));
+      const many = Array.from({ length: 6_000 }, (_, at) => digest(String(at)));
+      for (const kind of ['D', 'E']) await takeDown(kind, ...many);
+      const kinds = async (after: number) => (await listed([many[0]!], after)).map(([kind]) => kind);
+      expect(await kinds(0)).toEqual(['D']);
+      const first = (await store().revocations(0, 9, [many[0]!]))[0]!.sequence;
+      expect(await kinds(first)).toEqual(['E']);
+      expect((await listed()).map(([kind]) => kind)).toEqual(['A', 'B', 'C', 'D']);
     });
 
     it('leave a tombstone, and the rest of the function', async () => {
@@ -133,10 +136,10 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
         ['1.0.0', [key]],
         ['2.0.0', undefined],
       ]);
-      await store().addTakedownSigners({ ...tombstone, kind: 'BAD', signers: [person, key] });
-      await store().addTakedownSigners({ ...unsigned, signers: [person] });
-      await store().addTakedownSigners(takedownOf(one.release));
-      await store().addTakedownSigners({ ...unsigned, release: '3.0.0', signers: [person] });
+      await store().completeTakedown({ ...tombstone, kind: 'BAD', signers: [person, key] });
+      await store().completeTakedown({ ...unsigned, signers: [person] });
+      await store().completeTakedown(takedownOf(one.release));
+      await store().completeTakedown({ ...unsigned, release: '3.0.0', signers: [person] });
       expect(await store().allTakedowns()).toEqual([
         { ...tombstone, signers: [key, person] },
         { ...unsigned, signers: [person] },

@@ -32,6 +32,7 @@ import type {
   SnapshotList,
   Source,
   SourceList,
+  TakedownRequest,
   TakedownResult,
   Token,
   TokenList,
@@ -158,23 +159,23 @@ export class RegistryClient {
     return this.#undo('undeprecate', fillPath('undeprecate', { group, kind, release }), reason);
   }
 
-  /** Takes a release down. `dryRun` only reports what would be deleted. */
+  /** Takes a release down, or changes what it refuses. `dryRun` only reports what would be deleted. */
   takedown(
     group: string,
     kind: string,
     release: string,
-    reason: string,
+    request: TakedownRequest,
     { dryRun }: { dryRun?: boolean | undefined } = {},
   ): Promise<TakedownResult> {
     return this.#json('takedown', fillPath('takedown', { group, kind, release }), {
       method: 'POST',
       query: { dryRun: flag(dryRun) },
-      body: JSON.stringify({ reason }),
+      body: JSON.stringify(request),
       contentType: 'application/json',
     });
   }
 
-  /** Revocations after a sequence, oldest first. With digests, only takedowns of releases whose runtimes named one. */
+  /** Revocations after a sequence, oldest first. With digests, only takedowns that refuse one. */
   revocations(after: number, limit?: number, digest?: readonly Digest[]): Promise<RevocationPage> {
     return this.#json('revocations', fillPath('revocations', {}), { query: { after, limit, digest } });
   }

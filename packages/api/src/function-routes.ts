@@ -9,6 +9,7 @@ import {
   ReasonRequest,
   Release,
   SearchResult,
+  TakedownRequest,
   TakedownResult,
 } from './model.js';
 import * as parameters from './parameters.js';
@@ -246,7 +247,7 @@ export const FUNCTION_ROUTES = {
     request: {
       params: releaseParameters,
       query: parameters.TakedownParameters,
-      body: { required: true, content: { 'application/json': { schema: ReasonRequest } } },
+      body: { required: true, content: { 'application/json': { schema: TakedownRequest } } },
     },
     responses: {
       200: json('The deleted objects, or with dryRun the objects that would be deleted', TakedownResult),

@@ -55,7 +55,10 @@ export const PublishResult = z
 
 export const TakedownResult = z
   .object({
-    outcome: z.enum(['taken-down', 'unchanged']),
+    outcome: z.enum(['taken-down', 'allowed', 'unchanged']).openapi({
+      description:
+        '`allowed`: the release was taken down before, and its `refused` digests are allowed again',
+    }),
     dryRun: z.boolean(),
     takedowns: z
       .array(Takedown)
@@ -80,6 +83,9 @@ export const TakedownResult = z
         }),
       )
       .openapi({ description: 'Manifests of the Starlark scripts that the definition names by digest' }),
+    refused: z.array(DigestText).openapi({
+      description: 'Digests of images, executables, and scripts that the registry refuses for the release',
+    }),
     withdrawn: z
       .array(CatalogSnapshotReference)
       .openapi({ description: 'Snapshots that contained the release' }),
@@ -140,7 +146,7 @@ export const Event = z
     }),
     runtimeDigests: z.array(DigestText).optional().openapi({
       description:
-        'Digests of its images, executables, and scripts that no release names now; only in `/api/v1/revocations`',
+        'Digests of images, executables, and scripts that the registry refuses; only in `/api/v1/revocations`',
     }),
   })
   .openapi('Event');
@@ -276,6 +282,13 @@ export const LeakReport = z
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
+export const TakedownRequest = ReasonRequest.extend({
+  runtimes: z.enum(['refuse', 'allow'], 'must be refuse or allow').optional().openapi({
+    description:
+      '`refuse`: clients refuse the images, executables, and scripts that the definition names by digest, in every release. `allow`: ends this for a release that was taken down',
+  }),
+}).openapi('TakedownRequest');
+
 export const DeprecateRequest = z
   .object({
     reason: z.string().min(1).max(1000).optional().openapi({ description: 'Default: use the replacement' }),
@@ -326,6 +339,7 @@ export const Readiness = z
 
 export type DeprecateRequest = z.input<typeof DeprecateRequest>;
 export type TakedownResult = z.infer<typeof TakedownResult>;
+export type TakedownRequest = z.infer<typeof TakedownRequest>;
 export type RevocationPage = z.infer<typeof RevocationPage>;
 export type Problem = z.infer<typeof Problem>;
 export type PublishResult = z.infer<typeof PublishResult>;

@@ -201,7 +201,7 @@ export const RevocationParameters = EventParameters.extend({
     .optional()
     .openapi({
       description:
-        'Digest of an image, an executable, or a script. Only takedowns of releases whose runtimes named it, if no release names it now. If repeated: match any of them',
+        'Digest of an image, an executable, or a script. Only takedowns that refuse it. If repeated: match any of them',
     }),
 });
 

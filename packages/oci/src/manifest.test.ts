@@ -14,6 +14,14 @@ const annotations = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']));
 
 describe('readManifest', () => {
+  it('refuses a field that occurs twice in one object, however it is written', () => {
+    const repeated = (text: string) => () => readManifest(Buffer.from(text), MEDIA_TYPES.image);
+    const text = JSON.stringify({ ...image, annotations: { a: 'x":1,"x":', b: '{' } });
+    expect(repeated(text)).not.toThrow();
+    expect(repeated(text.replace('{', '{"layers" : [],'))).toThrow('the field "layers" occurs twice');
+    expect(repeated(text.replace('"b"', '"\\u0061"'))).toThrow('the field "a" occurs twice');
+  });
+
   it('parses images and indexes with unknown fields', () => {
     expect(readManifest(bytes({ ...image, more: [1] }), MEDIA_TYPES.image)).toMatchObject({ kind: 'image' });
     // Keys of a map are not fields.

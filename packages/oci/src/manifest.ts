@@ -120,10 +120,16 @@ export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
   if (kind === undefined) throw invalidManifest(`"${mediaType.slice(0, 100)}" is not a manifest media type`);
   if (bytes.byteLength > MAX_MANIFEST_BYTES) throw invalidManifest(`larger than ${MAX_MANIFEST_BYTES} bytes`);
   let value: unknown;
+  let text: string;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw invalidManifest('not valid JSON', cause);
+  }
+  const repeated = findRepeatedField(text);
+  if (repeated !== undefined) {
+    throw invalidManifest(`the field ${JSON.stringify(repeated.slice(0, 100))} occurs twice in one object`);
   }
   const declared =
     typeof value === 'object' && value !== null && 'mediaType' in value ? value.mediaType : undefined;
@@ -135,6 +141,33 @@ export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
   return kind === 'image'
     ? { kind, image: parseDocument(image, value) }
     : { kind, index: parseDocument(index, value) };
+}
+
+/** Parses a stored manifest. Returns undefined if an earlier version accepted it, and this one refuses it. */
+export function readStoredManifest(bytes: Uint8Array, mediaType: string): Manifest | undefined {
+  try {
+    return readManifest(bytes, mediaType);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns a field of valid JSON that occurs twice in one object. RFC 8259 leaves open which value counts, so other
+ * clients could read another content than the one that krmhub checks.
+ */
+function findRepeatedField(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (name !== undefined) {
+      const field = JSON.parse(name) as string;
+      if (open.at(-1)!.has(field)) return field;
+      open.at(-1)!.add(field);
+    }
+  }
+  return undefined;
 }
 
 /** Returns the descriptors that a manifest keeps alive: config and layers, or the manifests of an index. */

@@ -405,7 +405,7 @@ ${GROUP}/Chosen
     await apply(recipe('gone', 'Gone'));
     await publish('1.1.0', definition('Gone', { publisher: 'Malware Co' }));
     const name = { group: GROUP, kind: 'Gone', release: '1.1.0' };
-    await client.takedown(name.group, name.kind, name.release, 'mal\u001bware');
+    await client.takedown(name.group, name.kind, name.release, { reason: 'mal\u001bware' });
     await publish('1.2.0', definition('Gone', { publisher: 'Other Co' }));
     const { snapshots } = await client.snapshots('gone');
     expect(snapshots.map(({ withdrawn }) => withdrawn !== undefined)).toContain(true);
@@ -417,7 +417,7 @@ ${GROUP}/Chosen
     const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined).map(({ serial }) => serial);
     expect(standing.slice(0, 2)).toEqual([4, 3]);
     expect(listClasses(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
-    await client.takedown(name.group, name.kind, '1.2.0', 'malware');
+    await client.takedown(name.group, name.kind, '1.2.0', { reason: 'malware' });
     const after = await run(['gone', '-o', 'json']);
     expect(told(after)).toBe('skipped withdrawn snapshots: 4\n');
     expect(JSON.parse(after.out())).toMatchObject({

@@ -1,4 +1,5 @@
 import type { TakedownResult } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import { requireConfirmation } from '../io/confirm.js';
@@ -12,6 +13,10 @@ type TakenDownSigner = NonNullable<TakedownResult['takedowns'][number]['signers'
 
 export interface TakedownOptions {
   reason: string;
+  /** Refuse the images, executables, and scripts of the definition, also in other releases. */
+  refuseRuntimes?: boolean;
+  /** Allow them again after a takedown. */
+  allowRuntimes?: boolean;
   dryRun?: boolean;
   /** Do not ask. */
   yes?: boolean;
@@ -37,8 +42,14 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
       hint: 'Add a public reason, for example: --reason "contains a password"',
     });
   }
+  const { refuseRuntimes = false, allowRuntimes = false } = options;
+  if (refuseRuntimes && allowRuntimes) {
+    throw new KrmhubError('usage', '`--refuse-runtimes` and `--allow-runtimes` cannot be used together');
+  }
+  const runtimes = refuseRuntimes ? 'refuse' : allowRuntimes ? 'allow' : undefined;
   const client = await connect(io, options.registry);
-  const ask = (dryRun?: boolean) => client.takedown(group, kind, release, reason, { dryRun });
+  const request = { reason, ...defined({ runtimes }) } as const;
+  const ask = (dryRun?: boolean) => client.takedown(group, kind, release, request, { dryRun });
   if (options.dryRun !== true && options.yes !== true) {
     const name = `${group}/${kind}@${release}`;
     await requireConfirmation(
@@ -47,7 +58,7 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
       'Delete all of this permanently? You cannot undo it.',
       async () => {
         const preview = await ask(true);
-        if (preview.outcome === 'unchanged') return false;
+        if (preview.outcome !== 'taken-down') return false;
         for (const line of effectLines(preview, io.now())) await printLine(io, escapeControls(line));
         return true;
       },
@@ -67,6 +78,7 @@ function effectLines(result: TakedownResult, now: Date): string[] {
     const [{ at, by, reason } = { at: '', by: '', reason: '' }] = takedowns;
     return [`unchanged: ${names} was taken down ${relativeTime(at, now)} by ${by}: ${reason}`];
   }
+  if (outcome === 'allowed') return [`${dryRun ? 'would allow' : 'allowed'} the runtimes of ${names} again`];
   const lines = [`${dryRun ? 'would take' : 'took'} down ${names}`];
   if (takedowns.length > 1) lines.push('  all of them have the same bytes');
   const files = [
@@ -84,6 +96,9 @@ function effectLines(result: TakedownResult, now: Date): string[] {
       `  ${dryRun ? 'would keep' : 'kept'}${what}, because it is also used by ${some.join(', ')}`,
       `    ${digest}`,
     );
+  }
+  for (const digest of result.refused) {
+    lines.push(`  clients ${dryRun ? 'would refuse' : 'refuse'} to run`, `    ${digest}`);
   }
   if (result.repositories.length > 0) {
     const some = result.repositories.slice(0, 20);

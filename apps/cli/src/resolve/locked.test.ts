@@ -149,7 +149,7 @@ describe('a locked function', () => {
     expect((await resolve(kind, withLock(lock))).warnings).toEqual([
       `${GROUP}/${kind}@1.1.0 was yanked: it is wrong`,
     ]);
-    await opened.client.takedown(GROUP, kind, '1.1.0', 'a secret');
+    await opened.client.takedown(GROUP, kind, '1.1.0', { reason: 'a secret' });
     // With the cache of the machine that locked it, and without.
     for (const cache of ['cache', 'empty']) {
       const refused = resolve(kind, withLock(lock), path.join(opened.folder, cache));

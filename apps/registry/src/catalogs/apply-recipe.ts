@@ -7,10 +7,9 @@
  * @module
  */
 
-import type { ApplyResult, Diagnostic } from '@krmhub/api/model';
-import type { CatalogReader, SnapshotStore } from '@krmhub/catalog';
-import { type Recipe, readRecipe } from '@krmhub/catalog';
-import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import type { ApplyResult } from '@krmhub/api/model';
+import type { CatalogReader, Recipe, SnapshotStore } from '@krmhub/catalog';
+import { type Diagnostic, type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { WakeableBuilder } from './build/catalog-builder.js';
 
@@ -19,7 +18,19 @@ export interface StoreRecipeDeps {
   clock: () => Date;
 }
 
+/** Reads recipes without delaying other requests. */
+export interface RecipeReader {
+  readRecipe(bytes: Uint8Array, file: string): Promise<CheckedRecipe>;
+}
+
+/** A recipe, unless it has errors. */
+export interface CheckedRecipe {
+  recipe?: Recipe;
+  diagnostics: Diagnostic[];
+}
+
 export interface ApplyRecipeDeps extends StoreRecipeDeps {
+  planner: RecipeReader;
   /** Syncs the sources of recipes. */
   refresher: { wake(): void };
   snapshotBuilder: WakeableBuilder;
@@ -64,11 +75,12 @@ export function refuseBuiltIn(name: string): void {
 }
 
 /** Returns the recipe with its warnings. Throws `invalid-document` with all diagnostics if it has errors. */
-export function checkRecipe(
+export async function checkRecipe(
+  planner: RecipeReader,
   bytes: Uint8Array,
   name: string,
-): { text: string; recipe: Recipe; diagnostics: Diagnostic[] } {
-  const { recipe, diagnostics } = readRecipe(bytes, `${name}.yaml`);
+): Promise<{ text: string; recipe: Recipe; diagnostics: Diagnostic[] }> {
+  const { recipe, diagnostics } = await planner.readRecipe(bytes, `${name}.yaml`);
   if (recipe === undefined) {
     throw new KrmhubError('invalid-document', 'invalid recipe', { diagnostics });
   }

@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import { recheckToken } from './auth/authorize.js';
 import { type BodyLease, BodyMemory } from './body-memory.js';
 import { type BodyReader, isBodyRead, openBody } from './body-reader.js';
 import { rateLimitKey } from './client-address.js';
@@ -75,7 +76,8 @@ export async function readBody(
       if (pieces === undefined) {
         const whole = bytes.slice(0, length);
         lease.resize(length);
-        await recheckToken(c);
+        // A client can send the body as slowly as it likes.
+        await recheckToken(c)();
         return whole;
       }
       for (const piece of pieces) {
@@ -106,7 +108,7 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Ui
         throw new KrmhubError('invalid-request', 'the body is incomplete', { cause });
       });
       if (pieces === undefined) {
-        await recheckToken(c);
+        await recheckToken(c)();
         return;
       }
       yield pieces;
@@ -114,14 +116,6 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Ui
   } finally {
     reader.cancel();
   }
-}
-
-/**
- * The token was checked before the body, which can take as long as the client likes: what arrives after the token was
- * revoked is not accepted.
- */
-async function recheckToken(c: RegistryContext): Promise<void> {
-  await c.get('recheckToken')?.();
 }
 
 /** Discards some of a body before a refusal, as `discard` does. */

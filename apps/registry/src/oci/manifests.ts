@@ -2,11 +2,11 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { recheckToken } from '../http/auth/authorize.js';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { functionLockKey } from '../publish/publish-release.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from '../store/artifacts/repositories.js';
 import type { OciDeps } from './oci-deps.js';
 import { goneOrNotFound } from './taken-down.js';
@@ -66,7 +66,8 @@ export async function deleteManifest(
   const remove = () => removeManifest(deps, named, kind, token);
   // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
-    await deps.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
+    const fn = { group: kind.group, kind: kind.kindFolded };
+    await deps.functionLocks.run(fn, recheckToken(c), remove);
   } else await remove();
   return c.body(null, 202, { 'Content-Length': '0' });
 }

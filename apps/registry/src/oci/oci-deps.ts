@@ -2,10 +2,10 @@ import type { CatalogReader, FunctionReader } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Authority } from '../http/auth/authorize.js';
 import type { PublicAddress } from '../http/public-address.js';
+import type { FunctionLocks } from '../publish/function-locks.js';
 import type { PublishDeps } from '../publish/publish-release.js';
 import type { AttachDeps } from '../publish/trust/attach-bundle.js';
 import type { StoredBlobDeps } from '../store/artifacts/stored-blob.js';
-import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 import type { AccessDeps, RepositoryAccess } from './access.js';
 import type { Collector } from './collector.js';
 import type { UploadSessions } from './upload-sessions.js';
@@ -20,7 +20,7 @@ export type OciRegistryDeps = PublishDeps &
     uploads: UploadSessions;
     collector: Collector;
     /** Serializes the changes of a function. */
-    functionLocks: KeyedMutex;
+    functionLocks: FunctionLocks;
     config: PublicAddress;
   };
 

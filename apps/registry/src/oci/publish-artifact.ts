@@ -11,8 +11,8 @@ import {
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { RecheckToken } from '../publish/function-locks.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
-import { functionLockKey } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { readBlobBytes } from '../store/artifacts/stored-blob.js';
 import { newChange, withinQuota } from './change.js';
@@ -48,14 +48,14 @@ export async function publishArtifact(
   deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
-  { tag, token }: { tag: string; token: TokenRecord },
+  { tag, token, recheck }: { tag: string; token: TokenRecord; recheck: RecheckToken },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, token);
   const putOptions = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
-    return await deps.functionLocks.run(functionLockKey(name), async () => {
+    return await deps.functionLocks.run(name, recheck, async () => {
       const { record: manifest, needed } = pushed;
       // Under the lock, so that no one can delete the bundles before they are evidence.
       const { own, others } = await referrerBundles(deps, repository, manifest.digest, token.name);

@@ -12,6 +12,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { recheckToken } from '../http/auth/authorize.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -32,6 +33,7 @@ export async function putManifest(
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   const token = await deps.access.authorize(c, repository, 'push');
   const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
+  const recheck = recheckToken(c);
   const contentType = c.req.header('content-type');
   const pushed = await deps.turns.run(() => checkedManifest(bytes, contentType, reference));
   const { record } = pushed;
@@ -50,10 +52,14 @@ export async function putManifest(
       {
         tag: reference,
         token,
+        recheck,
       },
     );
   } else if (
-    !(kind.of === 'function' && (await attachPushed(deps, { repository, ...kind }, pushed, { tags, token })))
+    !(
+      kind.of === 'function' &&
+      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, token, recheck }))
+    )
   ) {
     const change = newChange(deps, token);
     await refuseUnknown(() =>

@@ -161,12 +161,12 @@ describe('a function whose group has a policy', () => {
     const { functionLocks: locks } = registry.parts;
     const runLocked = locks.run.bind(locks);
     let isFirst = true;
-    locks.run = async (thing, work) => {
+    locks.run = async (thing, recheck, work) => {
       if (isFirst) {
         isFirst = false;
         expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
       }
-      return runLocked(thing, work);
+      return runLocked(thing, recheck, work);
     };
     expect(await readError(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
   });

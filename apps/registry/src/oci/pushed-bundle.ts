@@ -1,8 +1,8 @@
 import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
-import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
+import { bundleLayer, type OciDigest, OciError, readStoredManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { functionLockKey } from '../publish/publish-release.js';
+import type { RecheckToken } from '../publish/function-locks.js';
 import { attachBundle } from '../publish/trust/attach-bundle.js';
 import type { SubmittedBundle } from '../publish/trust/release-bundles.js';
 import { isFallbackTag } from '../store/artifacts/repositories.js';
@@ -55,7 +55,7 @@ async function readBundles(
   for (const { digest, mediaType } of referrers.slice(0, limit)) {
     const stored = await store.manifest(repository, digest);
     if (stored === undefined) continue;
-    const manifest = readStored(stored.bytes, mediaType);
+    const manifest = readStoredManifest(stored.bytes, mediaType);
     const found = manifest && (await bundleIn(deps, repository, manifest));
     if (found === undefined) continue;
     total += found === 'too-large' ? 0 : found.byteLength;
@@ -63,15 +63,6 @@ async function readBundles(
     else bundles.push({ bytes: found, manifest: digest });
   }
   return { bundles, isCut };
-}
-
-/** Returns undefined for a manifest that an earlier version accepted, and this one does not: it is not a bundle. */
-function readStored(bytes: Uint8Array, mediaType: string): PushedManifest['manifest'] | undefined {
-  try {
-    return readManifest(bytes, mediaType);
-  } catch {
-    return undefined;
-  }
 }
 
 async function bundleIn(
@@ -93,7 +84,7 @@ export async function attachPushed(
   deps: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
-  { tags, token }: { tags: readonly string[]; token: TokenRecord },
+  { tags, token, recheck }: { tags: readonly string[]; token: TokenRecord; recheck: RecheckToken },
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
@@ -115,7 +106,7 @@ export async function attachPushed(
     const name = { group, kind: kindFolded, release };
     try {
       const { outcome } = await refuseUnknown(() =>
-        deps.functionLocks.run(functionLockKey(name), () =>
+        deps.functionLocks.run(name, recheck, () =>
           attachBundle(deps, name, given, { by: token.name, pushed: artifact }),
         ),
       );

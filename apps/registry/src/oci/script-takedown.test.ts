@@ -141,6 +141,34 @@ describe('a takedown of a release with a Starlark script', () => {
     expect((await read('blobs', file)).status).toBe(410);
   });
 
+  it('keeps its tombstone after a restore of a database from before the push', async () => {
+    await takeDown(release('SetOwner', SCRIPT));
+    const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'));
+    await registry.close();
+    registry = await openTestRegistry();
+    await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);
+    registry = await registry.reopen();
+    authorization = `Bearer ${(await registry.token({})).secret}`;
+    expect((await read('manifests', digest)).status).toBe(410);
+    const again = await client.request('POST', `${COPY}/blobs/uploads/?digest=${file}`, { body: SCRIPT });
+    expect(again.status).toBe(410);
+    expect(await readFile(path.join(registry.folder, 'takedowns.jsonl'))).toEqual(record);
+  });
+
+  it('keeps a recorded script that another release of the older database runs', async () => {
+    await takeDown(release('SetOwner', SCRIPT));
+    const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'));
+    await registry.close();
+    registry = await openTestRegistry();
+    authorization = `Bearer ${(await registry.token({})).secret}`;
+    expect((await push(REPOSITORY, SCRIPT)).status).toBe(201);
+    expect((await registry.publish(release('Other', SCRIPT))).status).toBe(201);
+    await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);
+    registry = await registry.reopen();
+    expect((await read('manifests', digest)).status).toBe(200);
+    expect((await read('blobs', file)).status).toBe(200);
+  });
+
   it.each([
     ['has no type but that of its layer', (one: string) => ({ ...manifest(one), artifactType: undefined })],
     ['has another type', (one: string) => ({ ...manifest(one), artifactType: 'application/x-other' })],

@@ -99,6 +99,35 @@ describe('Planner', () => {
     expect([plan.from, plan.outcome]).toEqual([from, from === undefined ? 'created' : 'invalid']);
   });
 
+  it('checks recipes with costly defaults in the process', async () => {
+    const recipe = (patterns: number) => {
+      const fields = Array.from(
+        { length: patterns },
+        (_, at) => `            f${at}: {type: string, pattern: "a{1000}"}\n`,
+      );
+      return Buffer.from(`apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: costly}
+spec:
+  sources:
+  - name: elsewhere
+    catalog:
+      url: https://example.com/catalog.yaml
+      defaults:
+        schema:
+          type: object
+          properties:
+${fields.join('')}`);
+    };
+    plannerThat(`answer({ checked: { diagnostics: [], from: 'process' } })`);
+    expect(await planner.readRecipe(recipe(11), 'r.yaml')).toMatchObject({ from: 'process' });
+    expect(await planner.readRecipe(recipe(2), 'r.yaml')).not.toHaveProperty('from');
+    await planner.close();
+    planner = new Planner();
+    const { diagnostics } = await planner.readRecipe(recipe(11), 'r.yaml');
+    expect(diagnostics).toEqual((await planner.readRecipe(recipe(2), 'r.yaml')).diagnostics);
+  });
+
   it('returns the same plan from the process as without it', async () => {
     planner = new Planner();
     const small = await planner.plan(input(0));

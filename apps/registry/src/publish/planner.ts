@@ -1,18 +1,19 @@
-import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
+import { type PublishInput, type PublishPlan, planPublish, readRecipe } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { checkCost } from '@krmhub/schema/lint/check-cost';
+import type { CheckedRecipe, RecipeReader } from '../catalogs/apply-recipe.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { ProcessEnded } from '../workers/isolation/bounded-process.js';
 import { WarmProcess } from '../workers/isolation/warm-process.js';
 import { Turns } from '../workers/locks/turns.js';
-import type { PlanResult } from './plan-process.js';
+import type { PlanResult, RecipeInput } from './plan-process.js';
 
 /**
  * Plans releases. Checking a definition of a megabyte takes a second and would block other requests, and so do a hundred
  * patterns that repeat. So definitions that are large, or whose expressions are, are planned in a separate process: one
  * at a time, in bounded time and memory. Others take a few milliseconds, each in its own turn of the event loop.
  */
-export class Planner {
+export class Planner implements RecipeReader {
   readonly #warmProcess: WarmProcess;
   readonly #turns: Turns;
   #waiting = 0;
@@ -40,7 +41,27 @@ export class Planner {
    * takes too long.
    */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (isSmall(input)) return this.#turns.run(() => planPublish(input));
+    if (isSmall(input.bytes, largestDefinition(input))) return this.#turns.run(() => planPublish(input));
+    const response = await this.#inProcess(input);
+    if ('plan' in response) return response.plan;
+    if (!('conflict' in response)) throw new Error('the process has checked a recipe');
+    const { message, ...options } = response.conflict;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
+  }
+
+  /** Reads a recipe, by the same rules: its defaults are checked as those of a definition. */
+  async readRecipe(bytes: Uint8Array, file: string): Promise<CheckedRecipe> {
+    if (isSmall(bytes, bytes.byteLength)) return this.#turns.run(() => readRecipe(bytes, file));
+    const response = await this.#inProcess({ recipe: bytes, file });
+    if ('checked' in response) return response.checked;
+    throw new Error('the process has planned a release');
+  }
+
+  async close(): Promise<void> {
+    await this.#warmProcess.close();
+  }
+
+  async #inProcess(input: PublishInput | RecipeInput): Promise<Exclude<PlanResult, { failure: unknown }>> {
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
       throw new KrmhubError('unavailable', 'too many large or complex definitions are waiting for a check', {
         hint: 'Publish again in a few seconds.',
@@ -48,24 +69,14 @@ export class Planner {
     }
     this.#waiting++;
     try {
-      return await this.#planLarge(input);
+      const response = (await this.#warmProcess.call(input).catch((error: unknown) => {
+        throw refusal(error);
+      })) as PlanResult;
+      if ('failure' in response) throw response.failure;
+      return response;
     } finally {
       this.#waiting--;
     }
-  }
-
-  async close(): Promise<void> {
-    await this.#warmProcess.close();
-  }
-
-  async #planLarge(input: PublishInput): Promise<PublishPlan> {
-    const response = (await this.#warmProcess.call(input).catch((error: unknown) => {
-      throw refusal(error);
-    })) as PlanResult;
-    if ('failure' in response) throw response.failure;
-    if ('plan' in response) return response.plan;
-    const { message, ...options } = response.conflict;
-    return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
   }
 }
 
@@ -81,9 +92,9 @@ function refusal(cause: unknown): KrmhubError {
   });
 }
 
-function isSmall(input: PublishInput): boolean {
+function isSmall(bytes: Uint8Array, size: number): boolean {
   const { maxPlannedInlineBytes, maxInlineCheckCost } = SERVER_LIMITS;
-  return largestDefinition(input) <= maxPlannedInlineBytes && checkCost(input.bytes) <= maxInlineCheckCost;
+  return size <= maxPlannedInlineBytes && checkCost(bytes) <= maxInlineCheckCost;
 }
 
 /** Returns the size of all definitions that the plan reads, in bytes, including the earlier releases. */

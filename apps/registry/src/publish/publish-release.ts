@@ -127,11 +127,6 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
   });
 }
 
-/** Returns the lock key of a function. Functions whose kinds differ only by case are the same. */
-export function functionLockKey({ group, kind }: FunctionName): string {
-  return `${group}/${kind.toLowerCase()}`;
-}
-
 export function concurrentUpdate(group: string, kind: string): KrmhubError {
   return new KrmhubError('unavailable', `${group}/${kind}: concurrent update`, {
     hint: 'Nothing was stored. Try again.',

@@ -17,8 +17,8 @@ import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
-import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
-import { concurrentUpdate, functionLockKey } from './publish-release.js';
+import type { FunctionLocks, RecheckToken } from './function-locks.js';
+import { concurrentUpdate } from './publish-release.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
   yank: planYank,
@@ -29,7 +29,7 @@ const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> =
 
 export interface LifecycleDeps {
   store: FindStore & Pick<FunctionStore, 'commitFunction'>;
-  functionLocks: KeyedMutex;
+  functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
 }
@@ -40,6 +40,7 @@ export interface LifecycleRequest {
   replacement?: Replacement;
   /** Name of the token. */
   by: string;
+  recheck: RecheckToken;
 }
 
 /**
@@ -53,7 +54,7 @@ export function setLifecycle(
   name: FunctionName & { release: string },
   request: LifecycleRequest,
 ): Promise<ReleaseRecord> {
-  return deps.functionLocks.run(functionLockKey(name), () => commitLifecycle(deps, action, name, request));
+  return deps.functionLocks.run(name, request.recheck, () => commitLifecycle(deps, action, name, request));
 }
 
 function commitLifecycle(

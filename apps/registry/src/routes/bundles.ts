@@ -2,25 +2,24 @@ import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { bundleList } from '../http/presentation.js';
 import { bodyMediaType, readBody } from '../http/request-body.js';
-import { functionLockKey } from '../publish/publish-release.js';
+import type { FunctionLocks } from '../publish/function-locks.js';
 import type { AttachDeps } from '../publish/trust/attach-bundle.js';
 import { attachBundle } from '../publish/trust/attach-bundle.js';
 import { functionRepository } from '../store/artifacts/repositories.js';
 import type { StoredBlobDeps } from '../store/artifacts/stored-blob.js';
 import { lost, storedBytes } from '../store/artifacts/stored-blob.js';
 import { type FindHeadStore, findReleaseHead } from '../store/find-record.js';
-import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 
 /** The routes of signatures and attestations of releases. */
 type BundleDeps = AttachDeps &
   StoredBlobDeps &
-  Authority & { store: FindHeadStore; functionLocks: KeyedMutex };
+  Authority & { store: FindHeadStore; functionLocks: FunctionLocks };
 
 export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   const { store, trust } = deps;
@@ -54,7 +53,7 @@ export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
     const { name: by } = await authorize(c, deps, 'publish', params.group);
     const bytes = await readBundleBody(c);
-    const { release } = await deps.functionLocks.run(functionLockKey(params), () =>
+    const { release } = await deps.functionLocks.run(params, recheckToken(c), () =>
       attachBundle(deps, params, { bytes }, { by }),
     );
     return c.json(bundleList(trust.policies, release));

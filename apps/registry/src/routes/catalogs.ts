@@ -61,7 +61,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
       what: 'A recipe',
       hint: 'Send it as application/yaml.',
     });
-    const { diagnostics, ...given } = checkRecipe(bytes, name);
+    const { diagnostics, ...given } = await checkRecipe(deps.planner, bytes, name);
     const outcome = await applyRecipe(deps, given, { by });
     const result: ApplyResult = {
       outcome,

@@ -4,7 +4,7 @@ import type { LifecycleAction, ReleaseRecord } from '@krmhub/catalog';
 import { formatReplacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
@@ -39,7 +39,8 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
         ReasonRequest,
         fallback === undefined ? undefined : { reason: fallback },
       );
-      return respond(c, await setLifecycle(deps, action, params, { reason, by }));
+      const request = { reason, by, recheck: recheckToken(c) };
+      return respond(c, await setLifecycle(deps, action, params, request));
     });
   }
 
@@ -50,6 +51,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
       reason: reason ?? `use ${formatReplacement(replacement!)}`,
       ...defined({ replacement }),
       by,
+      recheck: recheckToken(c),
     };
     return respond(c, await setLifecycle(deps, 'deprecate', params, request));
   });

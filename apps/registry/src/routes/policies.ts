@@ -4,7 +4,7 @@ import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
@@ -29,7 +29,7 @@ export function policyRoutes(app: RegistryApp, deps: PolicyDeps): void {
     const { name: by } = await authorize(c, deps, 'admin');
     const { text, policies, diagnostics } = await readPolicyBody(c);
     // One change at a time, and no publish sees policies that are half replaced.
-    const result = await deps.functionLocks.run('policies', () =>
+    const result = await deps.functionLocks.run('policies', recheckToken(c), () =>
       applyPolicies(deps, { text, policies }, { by, ...query }),
     );
     return c.json({ ...result, diagnostics });

@@ -24,7 +24,7 @@ import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -32,13 +32,12 @@ import { releaseDetail } from '../http/presentation.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
+import type { FunctionLocks } from '../publish/function-locks.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import type { PublishDeps } from '../publish/publish-release.js';
-import { functionLockKey } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
 import type { AttachDeps } from '../publish/trust/attach-bundle.js';
 import { definitionJson, findReleaseHead } from '../store/find-record.js';
-import type { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 
 /** An uploaded file must not run in a browser on the registry's origin. */
 const UPLOADED = {
@@ -51,7 +50,7 @@ type ReleaseDeps = PublishDeps &
   Authority & {
     store: FunctionReader & SnapshotStore & EventStore;
     blobs: BlobBytes;
-    functionLocks: KeyedMutex;
+    functionLocks: FunctionLocks;
     snapshotBuilder: AwaitableBuilder;
     config: PublicAddress;
   };
@@ -70,11 +69,9 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
     const { name: by } = await authorize(c, deps, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await deps.functionLocks.run(functionLockKey(params), async () => {
-      // Others may have published the function for long.
-      await c.get('recheckToken')?.();
-      return publishOrAttach(deps, params, submission, { by, ...query });
-    });
+    const result = await deps.functionLocks.run(params, recheckToken(c), () =>
+      publishOrAttach(deps, params, submission, { by, ...query }),
+    );
     if (query.wait && !query.dryRun) {
       const { release } = result;
       // Other catalogs may take long to build.

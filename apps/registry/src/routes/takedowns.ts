@@ -1,7 +1,7 @@
-import { ReasonRequest } from '@krmhub/api/model';
+import { TakedownRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
@@ -12,8 +12,8 @@ import { takeDownRelease } from '../publish/takedown/take-down-release.js';
 export function takedownRoutes(app: RegistryApp, deps: TakeDownReleaseDeps & Authority): void {
   serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
     const token = await authorize(c, deps, 'admin');
-    const { reason } = await readJsonBody(c, ReasonRequest);
-    const request = { reason, dryRun, by: token.name, token: token.id };
+    const { reason, runtimes } = await readJsonBody(c, TakedownRequest);
+    const request = { reason, runtimes, dryRun, by: token.name, token: token.id, recheck: recheckToken(c) };
     return c.json(await takeDownRelease(deps, params, request));
   });
 }

@@ -20,6 +20,7 @@ import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
+import { FunctionLocks } from '../publish/function-locks.js';
 import { Planner } from '../publish/planner.js';
 import { openTakedownRecord } from '../publish/takedown/record.js';
 import { finishPendingTakedowns } from '../publish/takedown/takedown.js';
@@ -42,7 +43,6 @@ import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
 import { deriveHere } from '../workers/derive/derivation.js';
 import { DerivedDocuments } from '../workers/derive/derived-documents.js';
-import { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 import { RwLock } from '../workers/locks/rw-lock.js';
 import { Turns } from '../workers/locks/turns.js';
 import { Following } from '../workers/processes/following.js';
@@ -330,7 +330,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       planner,
       /** Work of requests on this thread. */
       turns,
-      functionLocks: new KeyedMutex(),
+      functionLocks: new FunctionLocks(),
       bytesLock,
       processes,
       trust,

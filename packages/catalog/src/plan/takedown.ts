@@ -15,6 +15,8 @@ export interface TakedownInput {
   takedown: Takedown;
   /** The definition of the release, which names what it runs; undefined if the release does not exist. */
   definition?: ReleaseRecord['definition'] | undefined;
+  /** Whether the registry refuses what its runtimes name by digest. */
+  refusesRuntimes?: boolean | undefined;
   /** ID of the token of the request. */
   token?: string;
   /** The record of the release that `displayedReleaseAfterTakedown` returns. */
@@ -39,6 +41,7 @@ export function planTakedown({
   current,
   takedown,
   definition,
+  refusesRuntimes = false,
   token,
   displayed,
 }: TakedownInput): FunctionTakedown {
@@ -59,12 +62,9 @@ export function planTakedown({
   const same = (current?.releases ?? []).filter(
     ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
   );
-  const { signers: recorded = [], scripts: recordedScripts = [], ...named } = takedown;
-  const { runtimeDigests: recordedDigests = [], ...rest } = named;
-  const scripts = [
-    ...new Set([...recordedScripts, ...(definition === undefined ? [] : scriptPins(definition))]),
-  ];
-  const pins = definition === undefined ? [] : runtimePins(definition);
+  const { signers: recorded = [], runtimeDigests: recordedDigests = [], ...rest } = takedown;
+  const scripts = definition === undefined ? [] : scriptPins(definition);
+  const pins = definition === undefined || !refusesRuntimes ? [] : runtimePins(definition);
   const runtimeDigests = [...new Set([...recordedDigests, ...pins.filter(isDigest)])];
   const releases = [
     {

@@ -5,7 +5,7 @@ import type { Event } from './records.js';
 export interface EventStore {
   /**
    * Returns yanks, unyanks, takedowns, withdrawn snapshots, and deleted and restored catalogs after a sequence, oldest
-   * first. With digests, only takedowns of releases whose runtimes named one of them, and no release names it now.
+   * first. With digests, only takedowns that refuse one of them. Returns fewer than `limit` if they have many digests.
    */
   revocations(after: number, limit: number, digests?: readonly Digest[]): Promise<Event[]>;
   /** Returns events after a sequence, oldest first. */

@@ -65,10 +65,12 @@ export interface FunctionStore extends FunctionReader, NameFinder {
    */
   commitTakedown(takedown: FunctionTakedown, options?: { dryRun: boolean }): Promise<TakedownResult>;
   /**
-   * Adds the signers of a takedown to its tombstone, for example those that a record knows and an older database does
-   * not. Does nothing without that tombstone.
+   * Adds the signers and the refused digests of a takedown to its tombstone, for example those that a record knows and
+   * an older database does not. Does nothing without that tombstone.
    */
-  addTakedownSigners(takedown: Takedown): Promise<void>;
+  completeTakedown(takedown: Takedown): Promise<void>;
+  /** Removes the refused digests from the tombstone of a release. */
+  allowRuntimes(name: FunctionName & { release: string }): Promise<void>;
   /** Returns what must still be deleted outside the store; undefined if every takedown is complete. */
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases the data of takedowns from the files of the store, and marks the takedowns as complete. */

@@ -240,9 +240,9 @@ export interface FunctionChange extends FunctionName {
 export interface FunctionTakedown extends FunctionName {
   /** The revision of the plan; 0 for a new function. */
   expectedRevision: number;
-  /** Every release of the function with these bytes; without their `scripts`. */
+  /** Every release of the function with these bytes. Their `scripts` are those of a record. */
   takedowns: Takedown[];
-  /** What their definitions and a record name as scripts, as candidates. Absent for nothing. */
+  /** What their definition names as scripts, as candidates. Absent for nothing. */
   scripts?: readonly RuntimePin[];
   /** ID of the token of the request. */
   token?: string;
@@ -263,6 +263,8 @@ export interface TakedownResult {
    * them.
    */
   scripts: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
+  /** Digests of images, executables, and scripts that the registry refuses from now on. */
+  refused: Digest[];
   /** Artifact repositories with copies, which lose the manifests that reference them. */
   repositories: string[];
 }

@@ -27,8 +27,8 @@ export interface Takedown {
    */
   scripts?: Digest[];
   /**
-   * Digests by which its definition named images, executables, and scripts. Absent for none, and in tombstones of older
-   * versions.
+   * Digests of images, executables, and scripts that its definition named, and that the registry refuses. Absent for
+   * none, and in tombstones of older versions.
    */
   runtimeDigests?: Digest[];
 }

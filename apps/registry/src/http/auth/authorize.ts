@@ -92,6 +92,13 @@ export async function authenticateHash(
   return token;
 }
 
+/** Returns how a write checks the token of its request again, after it has waited. */
+export function recheckToken(c: RegistryContext): () => Promise<void> {
+  return async () => {
+    await c.get('recheckToken')?.();
+  };
+}
+
 async function recordUse(
   token: TokenRecord,
   now: Date,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
+import { FunctionLocks } from '../function-locks.js';
 import { takeDownRelease } from './take-down-release.js';
 
 let registry: TestRegistry;
@@ -17,11 +17,12 @@ it.each([false, true])(
     const name = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
     // Each process has locks of its own.
     const takeDown = (by: string) =>
-      takeDownRelease({ ...registry.parts, functionLocks: new KeyedMutex() }, name, {
+      takeDownRelease({ ...registry.parts, functionLocks: new FunctionLocks() }, name, {
         reason: 'bad',
         dryRun,
         by,
         token: by,
+        recheck: async () => undefined,
       });
     const results = await Promise.all(['a', 'b', 'c'].map(takeDown));
     const outcomes = results.map(({ outcome }) => outcome).sort();

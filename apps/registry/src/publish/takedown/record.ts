@@ -22,8 +22,10 @@ import { translateFileError } from '../../store/blobs/folder.js';
 export interface TakedownRecord {
   /** Returns an empty list without a file. Rejects with `invalid-document` if the file is damaged. */
   read(): Promise<Takedown[]>;
-  /** Adds missing takedowns, and missing signers of known ones; durable when it resolves. */
+  /** Adds missing takedowns, and missing signers and refused digests of known ones; durable when it resolves. */
   add(takedowns: readonly Takedown[]): Promise<void>;
+  /** Removes the refused digests of a takedown; durable when it resolves. */
+  allowRuntimes(takedown: Takedown): Promise<void>;
 }
 
 export function openTakedownRecord(file: string): TakedownRecord {
@@ -37,30 +39,50 @@ export function openTakedownRecord(file: string): TakedownRecord {
     }
     return parseTakedowns(bytes, file);
   };
+  const write = async (takedowns: readonly Takedown[]): Promise<void> => {
+    try {
+      await replaceFile(file, takedowns.map(recordLine).join(''));
+    } catch (error) {
+      throw translateFileError(path.dirname(file), error);
+    }
+  };
   return {
     read,
     async add(takedowns) {
       const known = await read();
       const all = mergeTakedowns([...known, ...takedowns]);
-      if (all.length === known.length && all.every((one, at) => !lacksSigners(known[at]!, one))) return;
-      try {
-        await replaceFile(file, all.map(recordLine).join(''));
-      } catch (error) {
-        throw translateFileError(path.dirname(file), error);
-      }
+      if (all.length === known.length && all.every((one, at) => !isIncomplete(known[at]!, one))) return;
+      await write(all);
+    },
+    async allowRuntimes(takedown) {
+      const name = takedownName(takedown);
+      await write(
+        (await read()).map((one) => {
+          const { runtimeDigests: _, ...allowed } = one;
+          return takedownName(one) === name ? allowed : one;
+        }),
+      );
     },
   };
 }
 
-/** Returns each takedown once, in order. Lists of older versions lack signers, so those of all lists are merged. */
+/** Returns each takedown once, in order. Lists of older versions lack signers and digests, so those of all lists are merged. */
 function mergeTakedowns(takedowns: readonly Takedown[]): Takedown[] {
   const merged = new Map<string, Takedown>();
   for (const one of takedowns) {
     const name = takedownName(one);
     const before = merged.get(name);
     if (before === undefined) merged.set(name, one);
-    else if (lacksSigners(before, one)) {
-      merged.set(name, { ...before, signers: mergeSigners(before.signers ?? [], one.signers ?? []) });
+    else if (isIncomplete(before, one)) {
+      const signers = mergeSigners(before.signers ?? [], one.signers ?? []);
+      const runtimeDigests = [...new Set([...(before.runtimeDigests ?? []), ...(one.runtimeDigests ?? [])])];
+      merged.set(name, {
+        ...before,
+        ...defined({
+          signers: signers.length === 0 ? undefined : signers,
+          runtimeDigests: runtimeDigests.length === 0 ? undefined : runtimeDigests,
+        }),
+      });
     }
   }
   return [...merged.values()];
@@ -69,6 +91,15 @@ function mergeTakedowns(takedowns: readonly Takedown[]): Takedown[] {
 /** Reports whether a takedown lacks a signer that another one of the same release names. */
 export function lacksSigners(takedown: Takedown, other: Takedown): boolean {
   return lacksSigner(takedown.signers ?? [], other.signers ?? []);
+}
+
+/** Reports whether a takedown lacks a signer or a refused digest that another one of the same release names. */
+export function isIncomplete(takedown: Takedown, other: Takedown): boolean {
+  const refused = takedown.runtimeDigests ?? [];
+  return (
+    lacksSigners(takedown, other) ||
+    other.runtimeDigests?.some((digest) => !refused.includes(digest)) === true
+  );
 }
 
 /** Returns the takedowns of a record or a saved revocation feed. Throws `invalid-document` naming every bad line. */

@@ -1,6 +1,6 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { RevocationPage } from '@krmhub/api/model';
+import type { RevocationPage, TakedownResult } from '@krmhub/api/model';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   openTestRegistry,
@@ -16,9 +16,26 @@ const ONE: TestDefinition = { kind: 'One', release: '1.0.0' };
 const TWO: TestDefinition = { kind: 'Two', release: '1.0.0' };
 
 let registry: TestRegistry;
+let authorization: string;
 
-const takeDown = (definition: TestDefinition) => registry.takeDown(definition);
-const publish = (definition: TestDefinition) => registry.publish(definition);
+async function post(definition: TestDefinition, action: string, body: object): Promise<Response> {
+  return registry.request(`${releasePath(definition)}/${action}`, {
+    method: 'POST',
+    body: JSON.stringify({ reason: 'malware', ...body }),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+}
+async function takeDown(
+  definition: TestDefinition,
+  body: { runtimes?: 'refuse' | 'allow' } = { runtimes: 'refuse' },
+): Promise<TakedownResult> {
+  const response = await post(definition, 'takedown', body);
+  expect(response.status, await response.clone().text()).toBe(200);
+  return (await response.json()) as TakedownResult;
+}
+async function publish(definition: TestDefinition): Promise<void> {
+  expect((await registry.publish(definition)).status).toBe(201);
+}
 async function feed(query = ''): Promise<RevocationPage> {
   const response = await registry.request(`/api/v1/revocations${query}`);
   expect(response.status, await response.clone().text()).toBe(200);
@@ -29,36 +46,47 @@ const named = async (...digests: string[]) => {
   const { revocations } = await feed(`?${digests.map((one) => `digest=${one}`).join('&')}`);
   return revocations.map(({ kind, release, runtimeDigests }) => [`${kind}@${release}`, runtimeDigests]);
 };
+const record = () => path.join(registry.folder, 'takedowns.jsonl');
+const recorded = async () => JSON.parse(await readFile(record(), 'utf8')).runtimeDigests;
 
 beforeEach(async () => {
   registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
 
 describe('a digest that the runtime of a release names', () => {
-  it('is in the feed after the takedown of the last release with it, until another one has it', async () => {
-    for (const one of [ONE, TWO]) await publish(one);
-    await takeDown(ONE);
+  it('is not refused by a takedown that does not ask for it: others can use the image', async () => {
+    await publish(ONE);
+    expect((await takeDown(ONE, {})).refused).toEqual([]);
     expect(await named(IMAGE)).toEqual([]);
     expect((await feed()).revocations.flatMap(({ runtimeDigests = [] }) => runtimeDigests)).toEqual([]);
-    await takeDown(TWO);
-    expect(await named(IMAGE)).toEqual([
-      ['One@1.0.0', [IMAGE]],
-      ['Two@1.0.0', [IMAGE]],
-    ]);
-    const fixed = { ...ONE, release: '1.0.1', description: 'Without the password.' };
-    await publish(fixed);
-    expect(await named(IMAGE)).toEqual([]);
-    await takeDown(fixed);
-    expect((await named(IMAGE)).map(([name]) => name)).toEqual(['One@1.0.0', 'Two@1.0.0', 'One@1.0.1']);
+    const later = await post(ONE, 'takedown', { runtimes: 'refuse' });
+    expect([later.status, await later.text()]).toEqual([409, expect.stringContaining('--refuse-runtimes')]);
   });
 
-  it('of a yanked release is not in the feed', async () => {
+  it('stays refused if a publisher names it again, until an administrator allows it', async () => {
     for (const one of [ONE, TWO]) await publish(one);
-    const yanked = await registry.send('POST', `${releasePath(TWO)}/yank`, { reason: 'broken' });
-    expect(yanked.status).toBe(200);
-    await takeDown(ONE);
+    expect((await takeDown(ONE)).refused).toEqual([IMAGE]);
+    const refused = [['One@1.0.0', [IMAGE]]];
+    expect(await named(IMAGE)).toEqual(refused);
+    await publish({ ...ONE, release: '1.0.1', description: 'Without the password.' });
+    expect(await named(IMAGE)).toEqual(refused);
+    expect((await feed()).revocations.flatMap(({ runtimeDigests = [] }) => runtimeDigests)).toEqual([IMAGE]);
+    expect(await takeDown(ONE, {})).toMatchObject({ outcome: 'unchanged', refused: [IMAGE] });
+    const { secret } = await registry.token({ scopes: ['publish', 'yank'] });
+    const body = { method: 'POST', body: JSON.stringify({ reason: 'mine', runtimes: 'allow' }) };
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` };
+    const publisher = await registry.request(`${releasePath(ONE)}/takedown`, { ...body, headers });
+    expect(publisher.status).toBe(403);
+    expect(await named(IMAGE)).toEqual(refused);
+    expect(await recorded()).toEqual([IMAGE]);
+    expect(await takeDown(ONE, { runtimes: 'allow' })).toMatchObject({ outcome: 'allowed', refused: [] });
     expect(await named(IMAGE)).toEqual([]);
+    expect(await recorded()).toBeUndefined();
+    registry = await registry.reopen();
+    expect(await named(IMAGE)).toEqual([]);
+    expect(await takeDown(ONE, { runtimes: 'allow' })).toMatchObject({ outcome: 'unchanged', refused: [] });
   });
 
   it('is asked for with others, page by page', async () => {
@@ -90,24 +118,34 @@ describe('a digest that the runtime of a release names', () => {
     const again = () => registry.request(url, { headers: { 'If-None-Match': tag } });
     expect((await again()).status).toBe(304);
     await publish(TWO);
+    expect((await again()).status).toBe(304);
+    await takeDown(TWO);
     expect((await again()).status).toBe(200);
   });
 
   it('is known after a restore of a database from before the takedown, or before the release', async () => {
     await publish(ONE);
     await takeDown(ONE);
-    const file = (one: TestRegistry) => path.join(one.folder, 'takedowns.jsonl');
-    expect(JSON.parse(await readFile(file(registry), 'utf8')).runtimeDigests).toEqual([IMAGE]);
+    expect(await recorded()).toEqual([IMAGE]);
     const kept = path.join(registry.folder, 'copy.jsonl');
-    await copyFile(file(registry), kept);
-    const record = await readFile(kept, 'utf8');
+    await copyFile(record(), kept);
+    const lines = await readFile(kept, 'utf8');
     for (const releases of [[ONE], []]) {
       await registry.close();
       registry = await openTestRegistry();
       for (const one of releases) await publish(one);
-      await writeFile(file(registry), record);
+      await writeFile(record(), lines);
       registry = await registry.reopen();
       expect(await named(IMAGE)).toEqual([['One@1.0.0', [IMAGE]]]);
     }
+  });
+
+  it('is added to a tombstone that a record knows more of', async () => {
+    await publish(ONE);
+    await takeDown(ONE, {});
+    const line = JSON.parse(await readFile(record(), 'utf8'));
+    await writeFile(record(), `${JSON.stringify({ ...line, runtimeDigests: [IMAGE] })}\n`);
+    registry = await registry.reopen();
+    expect(await named(IMAGE)).toEqual([['One@1.0.0', [IMAGE]]]);
   });
 });

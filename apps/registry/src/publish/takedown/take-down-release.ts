@@ -1,18 +1,18 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import type { CatalogReader, EventStore } from '@krmhub/catalog';
-import type { FunctionName, Takedown } from '@krmhub/schema';
+import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { AwaitableBuilder, WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
-import type { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
-import { functionLockKey } from '../publish-release.js';
+import type { FunctionLocks, RecheckToken } from '../function-locks.js';
+import { takedownName } from './record.js';
 import type { TakedownDeps } from './takedown.js';
 import { finishTakedowns, takeDown } from './takedown.js';
 
 export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   store: TakedownDeps['store'] & FindStore & CatalogReader & EventStore;
-  functionLocks: KeyedMutex;
+  functionLocks: FunctionLocks;
   snapshotBuilder: AwaitableBuilder & WakeableBuilder;
   derived: Pick<DerivedDocuments, 'clear'>;
   clock: () => Date;
@@ -21,17 +21,20 @@ export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
 export interface TakedownRequest {
   /** Public reason. */
   reason: string;
+  /** Whether clients refuse the images, executables, and scripts of the definition, also in other releases. */
+  runtimes?: 'refuse' | 'allow' | undefined;
   /** Only report what would be deleted. */
   dryRun: boolean;
   /** Name and ID of the token. */
   by: string;
   token: string;
+  recheck: RecheckToken;
 }
 
 /**
  * Takes a release down, waits for the snapshots without it, and erases its bytes. With `dryRun`, it returns the same
  * result and changes nothing. Rejects with `not-found` for an unknown release; one that was taken down before is
- * `unchanged`.
+ * `unchanged`, unless its digests are allowed again.
  */
 export async function takeDownRelease(
   deps: TakeDownReleaseDeps,
@@ -39,15 +42,15 @@ export async function takeDownRelease(
   request: TakedownRequest,
 ): Promise<TakedownResult> {
   const { dryRun } = request;
-  const result = await deps.functionLocks.run(functionLockKey(name), async () => {
+  const result = await deps.functionLocks.run(name, request.recheck, async () => {
     const earlier = await findTombstone(deps, name);
-    if (earlier !== undefined) return unchanged(earlier);
+    if (earlier !== undefined) return repeat(deps, earlier, request);
     try {
       return await apply(deps, name, request);
     } catch (error) {
       // Another process may have taken it down meanwhile.
       const later = await findTombstone(deps, name).catch(() => undefined);
-      if (later !== undefined) return unchanged(later);
+      if (later !== undefined) return repeat(deps, later, request);
       throw error;
     }
   });
@@ -70,15 +73,36 @@ async function findTombstone(
 
 type Applied = Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>;
 
-function unchanged(takedown: Takedown): Applied {
-  const nothing = { blobs: [], scripts: [], withdrawn: [], repositories: [] };
-  return { outcome: 'unchanged', takedowns: [takedown], ...nothing };
+/** Allows what a takedown refuses, if the request asks for it. */
+async function repeat(
+  { store, takedownRecord, log }: TakeDownReleaseDeps,
+  tombstone: Takedown,
+  { runtimes, dryRun, by, token, reason }: TakedownRequest,
+): Promise<Applied> {
+  const name = takedownName(tombstone);
+  const takedown = (await store.allTakedowns()).find((one) => takedownName(one) === name);
+  const refused = takedown?.runtimeDigests ?? [];
+  const nothing = { takedowns: [tombstone], blobs: [], scripts: [], withdrawn: [], repositories: [] };
+  if (runtimes === 'refuse' && refused.length === 0) {
+    const { group, kind, release } = tombstone;
+    const label = `${group}/${kind}@${release}`;
+    throw new KrmhubError('conflict', `${label} was taken down, so the registry no longer has its digests`, {
+      hint: 'Publish a release that names the digests, and take it down with `--refuse-runtimes`.',
+    });
+  }
+  if (runtimes !== 'allow' || refused.length === 0) return { outcome: 'unchanged', refused, ...nothing };
+  if (!dryRun) {
+    await store.allowRuntimes(tombstone);
+    await takedownRecord.allowRuntimes(tombstone);
+    log.warn({ takedown, by, tokenId: token, reason }, 'digests of a takedown are allowed again');
+  }
+  return { outcome: 'allowed', refused: [], ...nothing };
 }
 
 async function apply(
   deps: TakeDownReleaseDeps,
   name: FunctionName & { release: string },
-  { reason, dryRun, by, token }: TakedownRequest,
+  { reason, runtimes, dryRun, by, token }: TakedownRequest,
 ): Promise<Applied> {
   const { release } = await findRelease(deps.store, name);
   const takedown = {
@@ -90,10 +114,14 @@ async function apply(
     by,
     reason,
   };
-  const { takedowns, reach } = await takeDown(deps, takedown, { dryRun, token });
+  const { takedowns, reach } = await takeDown(deps, takedown, {
+    dryRun,
+    refusesRuntimes: runtimes === 'refuse',
+    token,
+  });
   if (!dryRun) deps.snapshotBuilder.wake();
-  const { blobs, scripts, withdrawn, repositories } = reach;
-  return { outcome: 'taken-down', takedowns, blobs, scripts, withdrawn, repositories };
+  const { event: _, ...effects } = reach;
+  return { outcome: 'taken-down', takedowns, ...effects };
 }
 
 async function newestSnapshots(

@@ -33,7 +33,7 @@ import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
-import { lacksSigners, type TakedownRecord } from './record.js';
+import { isIncomplete, type TakedownRecord, takedownName } from './record.js';
 
 export interface TakedownDeps {
   bytesLock: BytesLock;
@@ -46,6 +46,14 @@ export interface TakedownDeps {
   newestSnapshots: NewestSnapshots;
   takedownRecord: TakedownRecord;
   log: Log;
+}
+
+export interface TakedownOptions {
+  dryRun?: boolean;
+  /** Whether the registry refuses what the runtimes of the release name by digest. */
+  refusesRuntimes?: boolean;
+  /** ID of the token of the request. */
+  token?: string;
 }
 
 export interface TakenDown {
@@ -62,7 +70,7 @@ export interface TakenDown {
 export async function takeDown(
   deps: TakedownDeps,
   takedown: Takedown,
-  options: { dryRun?: boolean; token?: string } = {},
+  options: TakedownOptions = {},
 ): Promise<TakenDown> {
   const { log } = deps;
   if (options.dryRun === true) return commit(deps, takedown, options);
@@ -102,11 +110,13 @@ export async function applyTakedowns(
   const { store, log } = deps;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
   await deps.bytesLock.exclusively(async () => {
+    const stored = new Map((await store.allTakedowns()).map((one) => [takedownName(one), one]));
     for (const takedown of takedowns) {
       const tombstones = await store.takedowns(takedown.group, takedown.kind);
       const tombstone = tombstones.find(({ release }) => release === takedown.release);
       if (tombstone !== undefined) {
-        if (lacksSigners(tombstone, takedown)) await store.addTakedownSigners(takedown);
+        const known = stored.get(takedownName(takedown)) ?? tombstone;
+        if (isIncomplete(known, takedown)) await store.completeTakedown(takedown);
         result.known.push(takedown);
         continue;
       }
@@ -140,7 +150,7 @@ export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> 
 function commit(
   { store, newestSnapshots: newest }: TakedownDeps,
   takedown: Takedown,
-  { dryRun = false, token }: { dryRun?: boolean; token?: string },
+  { dryRun = false, refusesRuntimes, token }: TakedownOptions,
 ): Promise<TakenDown> {
   const commitOnce = async () => {
     const current = await store.function(takedown.group, takedown.kind);
@@ -151,11 +161,12 @@ function commit(
       takedown,
       definition: release?.digest === takedown.digest ? release.definition : undefined,
       displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
+      refusesRuntimes,
       ...defined({ token }),
     });
     const reach = await store.commitTakedown(plan, { dryRun });
     if (!dryRun) newest.clear();
-    const takedowns = plan.takedowns.map(({ runtimeDigests: _, ...one }) => one);
+    const takedowns = plan.takedowns.map(({ scripts: _, runtimeDigests: __, ...one }) => one);
     return { takedowns, reach };
   };
   return retryOnConflict(commitOnce, {

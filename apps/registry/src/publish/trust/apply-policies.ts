@@ -21,8 +21,7 @@ import { storedBytes } from '../../store/artifacts/stored-blob.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
-import type { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
-import { functionLockKey } from '../publish-release.js';
+import type { FunctionLocks } from '../function-locks.js';
 import { signedRelease } from './attach-bundle.js';
 import { verifySubmittedBundle } from './release-bundles.js';
 import type { SigningTrust } from './signing-trust.js';
@@ -36,7 +35,7 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
     ManifestReader;
   trust: SigningTrust;
   /** Serializes the changes of a function. */
-  functionLocks: KeyedMutex;
+  functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
 }
@@ -155,7 +154,7 @@ async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy
       const name = { group: fn.group, kind: fn.kind, release: release.release };
       if (!unknown || applicablePolicies(deps.trust.policies, name).length === 0) continue;
       if (!isNew && applicablePolicies(before, name).length > 0) continue;
-      await deps.functionLocks.run(functionLockKey(fn), () => recognizeRelease(deps, name));
+      await deps.functionLocks.run(fn, 'no token', () => recognizeRelease(deps, name));
     }
   }
 }

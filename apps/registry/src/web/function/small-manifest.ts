@@ -1,4 +1,4 @@
-import { type ImageManifest, type ManifestReader, readManifest } from '@krmhub/oci';
+import { type ImageManifest, type ManifestReader, readStoredManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 
 /** Bytes of a manifest that is read for each request of a page. Most have less than one kilobyte. */
@@ -14,10 +14,8 @@ export async function readSmallManifest(
   if (size > MAX_MANIFEST_BYTES) return undefined;
   const found = await store.manifest(repository, reference);
   if (found === undefined) return undefined;
-  return orUndefined(() => {
-    const manifest = readManifest(found.bytes, found.mediaType);
-    return manifest.kind === 'image' ? manifest.image : undefined;
-  });
+  const manifest = readStoredManifest(found.bytes, found.mediaType);
+  return manifest?.kind === 'image' ? manifest.image : undefined;
 }
 
 /** Returns undefined where a text from a publisher is not what it should be. */

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { compareTrust, POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { recheckToken } from '../../http/auth/authorize.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { ApplyPoliciesDeps } from '../../publish/trust/apply-policies.js';
 import { applyPolicies } from '../../publish/trust/apply-policies.js';
@@ -98,7 +99,9 @@ export function policyPageRoutes(deps: PolicyPageDeps, pages: OperatorPages): vo
       const before = trust.policies;
       const options = { by: token.name, dryRun: form.do === 'check', remove: remove !== undefined };
       try {
-        const result = await deps.functionLocks.run('policies', () => apply(form, policies, options));
+        const result = await deps.functionLocks.run('policies', recheckToken(c), () =>
+          apply(form, policies, options),
+        );
         if (result === undefined) return page({ form, diagnostics, outcome: { is: 'conflict' } }, 409);
         if (form.do === 'check') {
           const changes = compareTrust(before, policies);

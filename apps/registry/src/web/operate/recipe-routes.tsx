@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName } from '@krmhub/api/parameters';
 import type { CatalogReader, SourceReader } from '@krmhub/catalog';
-import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
+import { RECIPE_LIMITS } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ApplyRecipeDeps } from '../../catalogs/apply-recipe.js';
@@ -121,7 +121,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     const stored = query.applied === undefined ? undefined : await store.catalog(name);
     if (stored === undefined) return recipe(name, { diagnostics: [] });
     // Diagnostics of a valid recipe.
-    const { diagnostics } = readRecipe(new TextEncoder().encode(stored.recipe), `${name}.yaml`);
+    const { diagnostics } = await deps.planner.readRecipe(encodeText(stored.recipe), `${name}.yaml`);
     return recipe(name, { diagnostics, outcome: { is: 'applied' } });
   });
 
@@ -138,7 +138,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     async (c, { params: { name }, form }, operator) => {
       try {
         refuseBuiltIn(name);
-        const { diagnostics, ...given } = checkRecipe(new TextEncoder().encode(form.text), name);
+        const { diagnostics, ...given } = await checkRecipe(deps.planner, encodeText(form.text), name);
         const stored = await store.catalog(name);
         if (form.do === 'check') {
           const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';
@@ -158,6 +158,8 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     },
   );
 }
+
+const encodeText = (text: string) => new TextEncoder().encode(text);
 
 /** Returns the initial recipe of a catalog: everything in this registry. */
 function beginning(name: string): string {

@@ -1,11 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
+import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { refuseLacking } from '../../http/auth/authorize.js';
+import { recheckToken, refuseLacking } from '../../http/auth/authorize.js';
+import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
-import type { TakeDownReleaseDeps } from '../../publish/takedown/take-down-release.js';
+import type { TakeDownReleaseDeps, TakedownRequest } from '../../publish/takedown/take-down-release.js';
 import { takeDownRelease } from '../../publish/takedown/take-down-release.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
@@ -68,7 +70,7 @@ const LifecycleForm = z.object({
   reason: Typed,
   replacement: Typed,
 });
-const TakedownForm = z.object({ reason: Typed, confirmed: Typed });
+const TakedownForm = z.object({ reason: Typed, refuse: Typed, confirmed: Typed });
 
 export type ReleasePageDeps = LifecycleDeps &
   TakeDownReleaseDeps & {
@@ -78,6 +80,12 @@ export type ReleasePageDeps = LifecycleDeps &
   };
 
 type ReleaseName = z.output<typeof params>;
+
+const describeCaller = (c: RegistryContext, { name, id }: TokenRecord) => ({
+  by: name,
+  token: id,
+  recheck: recheckToken(c),
+});
 
 /** Pages that yank, deprecate, and take down releases, by the rules of the HTTP API. */
 export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): void {
@@ -139,7 +147,11 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
       const wanted = lifecycleRequest(form.do, typed);
       if ('problems' in wanted) return releasePage(name, { typed, problems: wanted.problems });
       try {
-        await setLifecycle(deps, form.do, name, { ...wanted, by: token.name });
+        await setLifecycle(deps, form.do, name, {
+          ...wanted,
+          by: token.name,
+          recheck: recheckToken(c),
+        });
       } catch (error) {
         if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
         const { message, hint } = error;
@@ -155,10 +167,9 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   const takedownPage = async (
     name: ReleaseName,
     given: Pick<TakedownPageData, 'reason' | 'problems'>,
-    operator: { name: string; id: string },
+    caller: Pick<TakedownRequest, 'by' | 'token' | 'recheck'>,
   ): Promise<PrivatePage> => {
-    const request = { reason: 'preview', dryRun: true, by: operator.name, token: operator.id };
-    const preview = await takeDownRelease(deps, name, request);
+    const preview = await takeDownRelease(deps, name, { reason: 'preview', dryRun: true, ...caller });
     return {
       head: { title: `Take down ${name.group}/${name.kind}@${name.release}`, path: takedownPath(name) },
       body: <TakedownPage shown={{ name, preview, ...given }} />,
@@ -166,15 +177,17 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     };
   };
 
-  pages.page(RELEASE_PAGE_ROUTES.takedownPage, { needs: CHANGES }, async (_, { params: name }, { token }) =>
-    takedownPage(name, { reason: '', problems: {} }, token),
+  pages.page(RELEASE_PAGE_ROUTES.takedownPage, { needs: CHANGES }, async (c, { params: name }, { token }) =>
+    takedownPage(name, { reason: '', problems: {} }, describeCaller(c, token)),
   );
 
   pages.action(
     RELEASE_PAGE_ROUTES.takeDownNow,
     { needs: CHANGES, form: TakedownForm },
-    async (c, { params: name, form: { reason = '', confirmed } }, { token }) => {
-      const request = { reason: reason.trim(), by: token.name, token: token.id };
+    async (c, { params: name, form: { reason = '', refuse, confirmed } }, { token }) => {
+      const caller = describeCaller(c, token);
+      const runtimes = refuse === undefined ? undefined : 'refuse';
+      const request = { reason: reason.trim(), runtimes, ...caller } as const;
       const preview = await takeDownRelease(deps, name, { ...request, dryRun: true });
       const problems: TakedownPageData['problems'] = defined({
         reason: request.reason === '' ? { message: 'enter a reason' } : undefined,
@@ -184,7 +197,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
             ? undefined
             : { message: 'confirm that everything above is deleted' },
       });
-      if (Object.keys(problems).length > 0) return takedownPage(name, { reason, problems }, token);
+      if (Object.keys(problems).length > 0) return takedownPage(name, { reason, problems }, caller);
       await takeDownRelease(deps, name, { ...request, dryRun: false });
       const gone = `${name.group}/${name.kind}@${name.release}`;
       return c.redirect(site.at(`${RELEASES}?${new URLSearchParams({ gone })}`), 303);

@@ -64,6 +64,12 @@ export function TakedownPage({ shown: { name, preview, reason, problems } }: { s
           Everyone can read it.
         </Field>
         <p>
+          <label class="choice">
+            <input type="checkbox" name="refuse" value="true" />
+            <span>Refuse its images, executables, and scripts in every release</span>
+          </label>
+        </p>
+        <p>
           <Problem field="confirmed" problems={problems} />
           <label class="choice">
             <input

@@ -6,12 +6,16 @@
 
 import type { Event, EventStore } from '@krmhub/catalog';
 import type { Digest, TakenDownSigner } from '@krmhub/schema';
-import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, max, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { inList, query, text, type Work } from '../../sql/statement.js';
+import { takedownPins } from '../schema/runtime-pins.js';
 import { events, IS_REVOCATION, takedowns } from '../schema/schema.js';
-import { unusedDigests } from '../takedowns/takedown-rows.js';
+import { countRefused, refusedDigests } from '../takedowns/takedown-rows.js';
 import { functionsChanged, functionsOfContestedGroups, releasesChanged } from './functions-changed.js';
+
+/** So that a page has at most about a mebibyte of digests, or those of one definition. */
+const MAX_DIGESTS_PER_PAGE = 10_000;
 
 const inOrder = query((db) =>
   db
@@ -21,46 +25,46 @@ const inOrder = query((db) =>
     .orderBy(asc(events.sequence))
     .limit(sql.placeholder('limit')),
 );
-const revoking = query((db) =>
-  db
-    .select({
-      ...getTableColumns(events),
-      signers: takedowns.signers,
-      scripts: takedowns.scripts,
-      takedown: takedowns.id,
-    })
-    .from(events)
-    .leftJoin(
-      takedowns,
-      and(
-        eq(events.type, 'release.taken-down'),
-        eq(takedowns.group, events.group),
-        eq(takedowns.kindFolded, sql`lower(${events.kind})`),
-        eq(takedowns.release, events.release),
-      ),
-    )
-    .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
-    .orderBy(asc(events.sequence))
-    .limit(sql.placeholder('limit')),
-);
-/** Takedowns of releases whose runtimes named one of some digests, which no release names now. */
-const takedownsNaming = text<{ takedown: number }>(
-  inList(
-    (digests) =>
-      `SELECT DISTINCT takedown FROM takedown_pin WHERE pin IN ${digests}
-         AND NOT EXISTS (SELECT 1 FROM release_pin WHERE release_pin.pin = takedown_pin.pin)`,
-    ':digests',
-  ),
-);
-const selectEvents = text<{ sequence: number }>(
-  inList(
-    (ids) =>
-      `SELECT sequence FROM event JOIN takedown ON takedown.group_name = event.group_name
-         AND takedown.kind_folded = lower(event.kind) AND takedown.release = event.release
-       WHERE ${IS_REVOCATION} AND type = 'release.taken-down' AND sequence > :after
-         AND CAST(takedown.id AS text) IN ${ids} ORDER BY sequence LIMIT :limit`,
-    ':ids',
-  ),
+/** Revocations with their takedowns. `count` digests limit them to takedowns that refuse one of them. */
+const revoking = (count?: number) =>
+  query((db) => {
+    const digests = Array.from({ length: count ?? 0 }, (_, at) => sql.placeholder(`digest${at}`));
+    const refusing = db
+      .select({ takedown: takedownPins.takedown })
+      .from(takedownPins)
+      .where(inArray(takedownPins.pin, digests));
+    return db
+      .select({
+        ...getTableColumns(events),
+        signers: takedowns.signers,
+        scripts: takedowns.scripts,
+        takedown: takedowns.id,
+      })
+      .from(events)
+      .leftJoin(
+        takedowns,
+        and(
+          eq(events.type, 'release.taken-down'),
+          eq(takedowns.group, events.group),
+          eq(takedowns.kindFolded, sql`lower(${events.kind})`),
+          eq(takedowns.release, events.release),
+        ),
+      )
+      .where(
+        and(
+          gt(events.sequence, sql.placeholder('after')),
+          sql.raw(IS_REVOCATION),
+          count === undefined ? undefined : inArray(takedowns.id, refusing),
+        ),
+      )
+      .orderBy(asc(events.sequence))
+      .limit(sql.placeholder('limit'));
+  });
+const allRevoking = revoking();
+/** By the number of digests, of which a request has a few. */
+const revokingDigests = new Map<number, ReturnType<typeof revoking>>();
+const isRefused = text<{ pin: Digest }>(
+  inList((digests) => `SELECT pin FROM takedown_pin WHERE pin IN ${digests} LIMIT 1`, ':digests'),
 );
 const last = query((db) => db.select({ sequence: max(events.sequence) }).from(events));
 
@@ -74,7 +78,7 @@ export function eventRows({ read, readOne, durable }: Sql): EventStore {
   return {
     events: (after, limit) =>
       readDurable(function* () {
-        return (yield* inOrder.all({ after, limit: Math.max(0, limit) })).map(present);
+        return (yield* inOrder.all({ after, limit: Math.max(0, limit) })).map(withoutEmpty);
       }),
     async revocations(after, limit, digests) {
       const found = await read(() => revocations({ after, limit: Math.max(0, limit), digests }));
@@ -95,6 +99,13 @@ export function eventRows({ read, readOne, durable }: Sql): EventStore {
   };
 }
 
+type RevocationRow = typeof events.$inferSelect & {
+  signers: TakenDownSigner[] | null;
+  scripts: Digest[] | null;
+  /** ID of the takedown. */
+  takedown: number | null;
+};
+
 interface RevocationQuery {
   after: number;
   limit: number;
@@ -102,34 +113,32 @@ interface RevocationQuery {
 }
 
 function* revocations({ after, limit, digests }: RevocationQuery): Work<Event[]> {
-  if (digests === undefined) return yield* page({ after, limit });
-  const takedowns = yield* takedownsNaming.all({ digests: JSON.stringify(digests) });
+  if (digests === undefined) return yield* present(yield* allRevoking.all({ after, limit }));
   // Nearly always.
-  if (takedowns.length === 0) return [];
-  const ids = JSON.stringify(takedowns.map(({ takedown }) => String(takedown)));
-  const found: Event[] = [];
-  for (const { sequence } of yield* selectEvents.all({ ids, after, limit })) {
-    const [event] = yield* page({ after: sequence - 1, limit: 1 });
-    if (event !== undefined) found.push(event);
-  }
-  return found;
+  if ((yield* isRefused.first({ digests: JSON.stringify(digests) })) === undefined) return [];
+  const statement = revokingDigests.get(digests.length) ?? revoking(digests.length);
+  revokingDigests.set(digests.length, statement);
+  const wanted = Object.fromEntries(digests.map((digest, at) => [`digest${at}`, digest]));
+  return yield* present(yield* statement.all({ after, limit, ...wanted }));
 }
 
-function* page({ after, limit }: RevocationQuery): Work<Event[]> {
-  const rows = yield* revoking.all({ after, limit });
-  const digests = yield* unusedDigests(rows.flatMap(({ takedown }) => takedown ?? []));
-  return rows.map(({ takedown, ...row }) =>
-    present({ ...row, runtimeDigests: digests.get(takedown ?? 0) ?? null }),
-  );
+/** Returns rows with their digests, but no more of them than one page can have. */
+function* present(rows: readonly RevocationRow[]): Work<Event[]> {
+  const ids = rows.flatMap(({ takedown }) => takedown ?? []);
+  if (ids.length === 0) return rows.map(withoutEmpty);
+  const counts = yield* countRefused(ids);
+  let total = 0;
+  const shown = rows.filter(({ takedown, scripts }, index) => {
+    total += (counts.get(takedown ?? 0) ?? 0) + (scripts?.length ?? 0);
+    return index === 0 || total <= MAX_DIGESTS_PER_PAGE;
+  });
+  const digests = yield* refusedDigests(shown.flatMap(({ takedown }) => takedown ?? []));
+  return shown.map((row) => withoutEmpty({ ...row, runtimeDigests: digests.get(row.takedown ?? 0) ?? null }));
 }
-
 /** Returns the row without its empty columns. */
-function present(
-  row: typeof events.$inferSelect & {
-    signers?: TakenDownSigner[] | null;
-    scripts?: Digest[] | null;
-    runtimeDigests?: Digest[] | null;
-  },
-): Event {
+function withoutEmpty({
+  takedown: _,
+  ...row
+}: typeof events.$inferSelect & Partial<RevocationRow> & { runtimeDigests?: Digest[] | null }): Event {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
 }

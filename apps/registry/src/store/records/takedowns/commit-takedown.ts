@@ -89,7 +89,9 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
     events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
   }
   const touched = new Set<string>();
-  const { scripts, removed } = yield* withdrawScripts(change.scripts ?? [], touched);
+  const recorded = [...new Set(change.takedowns.flatMap((takedown) => takedown.scripts ?? []))];
+  const { scripts, removed } = yield* withdrawScripts({ pins: change.scripts ?? [], recorded }, touched);
+  const refused = new Set(removed);
   for (const { runtimeDigests = [], ...takedown } of change.takedowns) {
     const id = yield* addTombstone({
       ...takedown,
@@ -100,7 +102,8 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
       finished: false,
       scripts: removed.length === 0 ? null : removed,
     });
-    yield* insertTakedownPins(id, runtimeDigests);
+    for (const digest of runtimeDigests) refused.add(digest);
+    yield* insertTakedownPins(id, [...refused]);
   }
   for (const digest of digests) yield* removeUnnamedFile(digest);
   if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
@@ -117,7 +120,7 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
   for (const one of events) event = Math.max(event, (yield* appendEvent(one)).sequence);
   // Builds that were planned before may contain it, so they must be planned again.
   yield* planAgain.run({ event });
-  return { event, withdrawn, blobs, scripts, repositories };
+  return { event, withdrawn, blobs, scripts, refused: [...refused].sort(), repositories };
 }
 
 /** Deletes a release. Returns the digest of its README, null without one, undefined if there is no such release. */

@@ -19,43 +19,62 @@ const last = query((db) =>
 );
 
 const insertPins = text<never>({
-  sqlite: 'INSERT INTO takedown_pin (takedown, pin) SELECT :takedown, value FROM json_each(:pins)',
-  postgres:
-    'INSERT INTO takedown_pin (takedown, pin) SELECT :takedown::bigint, json_array_elements_text(:pins::json)',
+  sqlite: `INSERT INTO takedown_pin (takedown, pin) SELECT :takedown, value FROM json_each(:pins) WHERE true
+    ON CONFLICT DO NOTHING`,
+  postgres: `INSERT INTO takedown_pin (takedown, pin) SELECT :takedown::bigint, json_array_elements_text(:pins::json)
+    ON CONFLICT DO NOTHING`,
 });
-const selectPins = text<{ pin: Digest }>(
-  'SELECT pin FROM takedown_pin WHERE takedown = :takedown ORDER BY pin',
+/** The placeholder is a JSON list of numbers. */
+const amongTakedowns = (source: (condition: string) => string) => ({
+  sqlite: source('takedown IN (SELECT value FROM json_each(:takedowns))'),
+  postgres: source('takedown IN (SELECT json_array_elements_text(:takedowns::json)::bigint)'),
+});
+const selectPins = text<{ takedown: number; pin: Digest }>(
+  amongTakedowns(
+    (condition) => `SELECT takedown, pin FROM takedown_pin WHERE ${condition} ORDER BY takedown, pin`,
+  ),
 );
-const selectUnusedPins = text<{ pin: Digest }>(
-  `SELECT pin FROM takedown_pin WHERE takedown = :takedown
-     AND NOT EXISTS (SELECT 1 FROM release_pin WHERE release_pin.pin = takedown_pin.pin) ORDER BY pin`,
+const selectCounts = text<{ takedown: number; count: number }>(
+  amongTakedowns(
+    (condition) =>
+      `SELECT takedown, count(*) AS count FROM takedown_pin WHERE ${condition} GROUP BY takedown`,
+  ),
+);
+const deletePins = text<never>(
+  `DELETE FROM takedown_pin WHERE takedown IN (SELECT id FROM takedown
+     WHERE group_name = :group AND kind_folded = :kindFolded AND release = :release)`,
 );
 
 export function* insertTakedownPins(takedown: number, pins: readonly Digest[]): Work<void> {
   if (pins.length > 0) yield* insertPins.run({ takedown, pins: JSON.stringify(pins) });
 }
 
-/** Returns takedowns with the digests that their runtimes named. */
+/** Returns takedowns with the digests that the registry refuses for them. */
 export function* withRuntimeDigests(rows: readonly (typeof takedowns.$inferSelect)[]): Work<Takedown[]> {
-  const found: Takedown[] = [];
-  for (const row of rows) {
-    const runtimeDigests = (yield* selectPins.all({ takedown: row.id })).map(({ pin }) => pin);
-    found.push({
-      ...takedown(row),
-      ...defined({ runtimeDigests: runtimeDigests.length === 0 ? undefined : runtimeDigests }),
-    });
+  const refused = yield* refusedDigests(rows.map(({ id }) => id));
+  return rows.map((row) => ({ ...takedown(row), ...defined({ runtimeDigests: refused.get(row.id) }) }));
+}
+
+/** Returns by takedown the digests that the registry refuses for it; nothing for none. */
+export function* refusedDigests(ids: readonly number[]): Work<Map<number, Digest[]>> {
+  const found = new Map<number, Digest[]>();
+  for (const { takedown, pin } of yield* selectPins.all({ takedowns: JSON.stringify(ids) })) {
+    const digests = found.get(takedown);
+    if (digests === undefined) found.set(takedown, [pin]);
+    else digests.push(pin);
   }
   return found;
 }
 
-/** Returns by takedown the digests that its runtimes named and no release names now; nothing for none. */
-export function* unusedDigests(ids: readonly number[]): Work<Map<number, Digest[]>> {
-  const found = new Map<number, Digest[]>();
-  for (const takedown of ids) {
-    const digests = (yield* selectUnusedPins.all({ takedown })).map(({ pin }) => pin);
-    if (digests.length > 0) found.set(takedown, digests);
-  }
-  return found;
+/** Returns by takedown how many digests the registry refuses for it; nothing for none. */
+export function* countRefused(ids: readonly number[]): Work<Map<number, number>> {
+  const counts = yield* selectCounts.all({ takedowns: JSON.stringify(ids) });
+  return new Map(counts.map(({ takedown, count }) => [takedown, count]));
+}
+
+/** Allows the digests again that are refused for a release. */
+export function* allowDigests(name: { group: string; kindFolded: string; release: string }): Work<void> {
+  yield* deletePins.run(name);
 }
 
 /** Returns takedowns of a function in their order, ignoring the case of the kind. */

@@ -15,7 +15,13 @@ import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
-import { functionTakedowns, takedown, withRuntimeDigests } from './takedown-rows.js';
+import {
+  allowDigests,
+  functionTakedowns,
+  insertTakedownPins,
+  takedown,
+  withRuntimeDigests,
+} from './takedown-rows.js';
 
 export type TakedownRows = Pick<
   FunctionStore,
@@ -23,7 +29,8 @@ export type TakedownRows = Pick<
   | 'allTakedowns'
   | 'takedownOfScript'
   | 'commitTakedown'
-  | 'addTakedownSigners'
+  | 'completeTakedown'
+  | 'allowRuntimes'
   | 'unfinishedTakedowns'
   | 'finishTakedowns'
 >;
@@ -52,7 +59,9 @@ const named = and(
   eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
   eq(takedowns.release, sql.placeholder('release')),
 );
-const selectSigners = query((db) => db.select({ signers: takedowns.signers }).from(takedowns).where(named));
+const selectTombstone = query((db) =>
+  db.select({ id: takedowns.id, signers: takedowns.signers }).from(takedowns).where(named),
+);
 const naming = text<{ digest: Digest }>(
   `SELECT digest FROM release WHERE digest = :digest OR readme = :digest LIMIT 1`,
 );
@@ -76,14 +85,18 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
         return row && takedown(row);
       }),
     commitTakedown: commitTakedown({ write }, reach.search),
-    addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>
+    completeTakedown: ({ group, kind, release, signers: added = [], runtimeDigests = [] }) =>
       write(function* () {
         const name = { group, kindFolded: kind.toLowerCase(), release };
-        const stored = yield* selectSigners.first(name);
-        if (stored === undefined || added.length === 0) return;
+        const stored = yield* selectTombstone.first(name);
+        if (stored === undefined) return;
+        yield* insertTakedownPins(stored.id, runtimeDigests);
+        if (added.length === 0) return;
         const signers = mergeSigners(stored.signers ?? [], added);
         yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);
       }),
+    allowRuntimes: ({ group, kind, release }) =>
+      write(() => allowDigests({ group, kindFolded: kind.toLowerCase(), release })),
     unfinishedTakedowns: () =>
       read(function* () {
         const rows = yield* unfinished.all();

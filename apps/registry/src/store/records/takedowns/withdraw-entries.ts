@@ -53,7 +53,7 @@ export function* withdrawEntries({
 }: FunctionTakedown): Work<TakedownResult['withdrawn']> {
   const digests = JSON.stringify(takedowns.map(({ digest }) => digest));
   // The tombstone has the rest.
-  const { signers: _signers, runtimeDigests: _digests, ...reported } = takedowns[0]!;
+  const { signers: _signers, scripts: _scripts, runtimeDigests: _digests, ...reported } = takedowns[0]!;
   const takedown = JSON.stringify(reported);
   const rows = yield* holding.all({ group, kind, digests });
   const withdrawn: TakedownResult['withdrawn'] = [];

@@ -4,7 +4,7 @@
  * Nothing else in such an artifact is taken down with it, because its publisher could name the files of others.
  */
 import type { RuntimePin, TakedownResult } from '@krmhub/catalog';
-import { EMPTY_DIGEST, type Manifest, type OciDigest, readManifest, scriptLayer } from '@krmhub/oci';
+import { EMPTY_DIGEST, type Manifest, type OciDigest, readStoredManifest, scriptLayer } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema';
 import { inList, text, type Work } from '../../sql/statement.js';
 import { forget, removeWithFiles } from './withdraw-artifacts.js';
@@ -62,16 +62,17 @@ interface User {
 
 /**
  * Removes the Starlark scripts of releases from every repository, unless another release uses them. `pins` has digests
- * of their manifests and files, and their tags. Returns each script of this registry, and everything that is not accepted
- * again.
+ * of their manifests and files, and their tags; `recorded` has digests that the takedown removed before, which this
+ * database may not have yet. Returns each script of this registry, and everything that is not accepted again.
  */
 export function* withdrawScripts(
-  pins: readonly RuntimePin[],
+  { pins, recorded }: { pins: readonly RuntimePin[]; recorded: readonly Digest[] },
   touched: Set<string>,
 ): Work<{ scripts: TakedownResult['scripts']; removed: Digest[] }> {
   const found = new Map<Digest, TakedownResult['scripts'][number]>();
   const removed = new Set<Digest>();
-  for (const pin of pins) {
+  const stillUsed = new Set<OciDigest>();
+  for (const pin of [...recorded, ...pins]) {
     const script = isDigest(pin) ? pin : yield* readTag(pin);
     if (script === undefined || found.has(script)) continue;
     const { artifacts, files } = yield* findScript(script);
@@ -81,7 +82,10 @@ export function* withdrawScripts(
     const used = new Set<OciDigest>([script, ...artifacts, ...files, ...holders]);
     const keptBy = yield* findUsers([...used]);
     found.set(script, { digest: script, keptBy });
-    if (keptBy.length > 0) continue;
+    if (keptBy.length > 0) {
+      for (const digest of used) stillUsed.add(digest);
+      continue;
+    }
     for (const digest of artifacts) {
       for (const { id, repository } of yield* selectCopies.all({ digest })) {
         touched.add(repository);
@@ -92,6 +96,12 @@ export function* withdrawScripts(
       yield* forget(digest, touched);
       if (isDigest(digest)) removed.add(digest);
     }
+  }
+  for (const digest of recorded) {
+    if (removed.has(digest) || stillUsed.has(digest)) continue;
+    if ((yield* findUsers([digest])).length > 0) continue;
+    yield* forget(digest, touched);
+    removed.add(digest);
   }
   return { scripts: [...found.values()], removed: [...removed] };
 }
@@ -137,12 +147,7 @@ function* findScript(named: OciDigest): Work<{ artifacts: Set<OciDigest>; files:
 
 function* readStored(digest: OciDigest): Work<Manifest | undefined> {
   const row = yield* selectManifest.first({ digest });
-  try {
-    return row && readManifest(row.bytes, row.mediaType);
-  } catch {
-    // An earlier version accepted it. No client of this version would run it.
-    return undefined;
-  }
+  return row && readStoredManifest(row.bytes, row.mediaType);
 }
 
 /** Returns the digest of the script in an artifact; undefined if a client would not run it. */

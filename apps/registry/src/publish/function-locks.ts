@@ -1,0 +1,27 @@
+import type { FunctionName } from '@krmhub/schema';
+import { KeyedMutex } from '../workers/locks/keyed-mutex.js';
+
+/** Checks the token of a request again. Rejects with `unauthorized` if it was revoked or has expired since. */
+export type RecheckToken = () => Promise<void>;
+
+/** Serializes the changes of a function, and those of the policies, within one process. */
+export class FunctionLocks {
+  readonly #mutex = new KeyedMutex();
+
+  /**
+   * Waits for the lock, checks the token of the request again, and runs the work: others can change a function for
+   * long. Work of the registry itself has no token.
+   */
+  run<Result>(
+    of: FunctionName | 'policies',
+    recheck: RecheckToken | 'no token',
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    // Functions whose kinds differ only by case are the same.
+    const key = of === 'policies' ? of : `${of.group}/${of.kind.toLowerCase()}`;
+    return this.#mutex.run(key, async () => {
+      if (recheck !== 'no token') await recheck();
+      return work();
+    });
+  }
+}
