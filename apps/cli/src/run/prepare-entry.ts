@@ -28,8 +28,11 @@ import { storedExecutable, storeExecutable } from './stored-executables.js';
 /** As kustomize sets them, for every container (kyaml, `NewContainerEnv`). */
 const CONTAINER_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
 
-/** Variables with folders of the user's keys, tokens, and temporary files, which can be outside of the home folder. */
-const SECRET_FOLDERS = [
+/**
+ * Variables with folders and files of the user's keys, tokens, and temporary files, which can be outside of the home
+ * folder. Some have several, as PATH has.
+ */
+const SECRET_PLACES = [
   'XDG_CONFIG_HOME',
   'XDG_DATA_HOME',
   'XDG_STATE_HOME',
@@ -37,6 +40,13 @@ const SECRET_FOLDERS = [
   'DOCKER_CONFIG',
   'GNUPGHOME',
   'KRMHUB_DATA',
+  'KRMHUB_CACHE',
+  'KUBECONFIG',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'AWS_CONFIG_FILE',
+  'AWS_SHARED_CREDENTIALS_FILE',
+  'REGISTRY_AUTH_FILE',
+  'NETRC',
   'CLOUDSDK_CONFIG',
   'AZURE_CONFIG_DIR',
   'TMPDIR',
@@ -122,7 +132,9 @@ async function prepareExec(
   const executable = { digest: sha256, bin: path.basename(file), platform: hostPlatform() };
   const env = functionEnvironment(io);
   // Catalogs cannot declare that an executable needs the network.
-  const secrets = SECRET_FOLDERS.map((variable) => io.env[variable] ?? '');
+  const secrets = SECRET_PLACES.flatMap((variable) => (io.env[variable] ?? '').split(path.delimiter))
+    .filter((place) => place !== '')
+    .map((place) => path.resolve(io.cwd, place));
   const run = { file, sha256, env, network: false, secrets, ...defined({ sandbox }) };
   return {
     run: (input, { folder: cwd = io.cwd, signal } = {}) =>

@@ -120,22 +120,27 @@ describe('an executable', () => {
     expect(asked).toEqual(['/fn']);
   });
 
-  it.skipIf(!sandbox.ok)('sees nothing in the folders of temporary files and keys in a sandbox', async () => {
-    // Outside of `/tmp`, which is hidden anyway.
-    const temporary = mkdtempSync(path.join(process.cwd(), '.temporary-'));
-    writeFileSync(path.join(temporary, 'key'), 'secret');
-    const data = mkdtempSync(path.join(process.cwd(), '.data-'));
-    writeFileSync(path.join(data, 'admin.token'), 'secret');
-    const folders = { TMPDIR: temporary, KRMHUB_DATA: data };
-    const env = { KRMHUB_CACHE: path.join(cwd, 'cache'), ...folders, PATH: process.env.PATH ?? '' };
+  it.skipIf(!sandbox.ok)('sees no secrets in a sandbox, also in its working folder', async () => {
+    const places = ['temporary/key', 'data/admin.token', 'cache/key', 'kube/config', 'kube/other', 'plain/file'];
+    for (const place of places) {
+      mkdirSync(path.join(cwd, path.dirname(place)), { recursive: true });
+      writeFileSync(path.join(cwd, place), `${place}\n`);
+    }
+    const env = {
+      KRMHUB_CACHE: path.join(cwd, 'cache'),
+      TMPDIR: path.join(cwd, 'temporary'),
+      KRMHUB_DATA: 'data',
+      KUBECONFIG: ['kube/config', 'kube/missing', path.join(cwd, 'kube/other')].join(path.delimiter),
+      PATH: process.env.PATH ?? '',
+    };
     const runner = new Runner(testIo({ cwd, env }), EXEC);
-    const list = `echo $(cat ${temporary}/key ${data}/admin.token 2>/dev/null)`;
-    const script = Buffer.from(`#!/bin/sh\ncat >/dev/null\n${list} >&2\nexit 1\n`);
+    const script = Buffer.from(
+      `#!/bin/sh\ncat >/dev/null\necho $(cat ${places.join(' ')} 2>/dev/null) >&2\nexit 1\n`,
+    );
     const prepared = await runner.entry(named(serve('/list', script)));
-    const { stderr } = await prepared.run(INPUT);
+    const { stderr } = await prepared.run(INPUT, { folder: cwd });
     await runner.close();
-    for (const folder of [temporary, data]) rmSync(folder, { recursive: true });
-    expect(Buffer.from(stderr).toString()).toBe('\n');
+    expect(Buffer.from(stderr).toString()).toBe('plain/file\n');
   });
 
   it('is taken out of its archive', async () => {

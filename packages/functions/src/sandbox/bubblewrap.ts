@@ -52,7 +52,7 @@ export interface SandboxedCommand {
   network: boolean;
   /** The home folder, which is hidden. */
   home?: string | undefined;
-  /** Other folders with keys and tokens of the user, which are hidden. */
+  /** Other folders and files with keys and tokens of the user, which are hidden, also in the working directory. */
   secrets?: readonly string[] | undefined;
 }
 
@@ -130,7 +130,7 @@ export async function sandboxArguments(
   const { file, args, cwd, env, network } = command;
   const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
   const readable = (folder: string) => ['--ro-bind-try', folder, folder];
-  const { hidden, shown } = await visibleFolders(command);
+  const { hidden, shown, hiddenBelow, hiddenFiles } = await visibleFolders(command);
   const realCwd = await realPath(cwd);
   const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
   return [
@@ -145,6 +145,8 @@ export async function sandboxArguments(
     ...['--proc', '/proc'],
     ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
     ...shown.flatMap(readable),
+    ...hiddenBelow.flatMap((folder) => [...size, '--tmpfs', folder]),
+    ...hiddenFiles.flatMap((one) => ['--ro-bind', '/dev/null', one]),
     ...['--ro-bind', file, inside],
     // A folder in memory, whose size bubblewrap cannot limit. Devices can still be written.
     ...['--remount-ro', '/dev'],
@@ -161,7 +163,7 @@ export async function sandboxArguments(
   ];
 }
 
-/** Returns the folders that the sandbox hides, and those below them that it shows. */
+/** Returns the folders that the sandbox hides, those below them that it shows, and what it hides below these. */
 export async function visibleFolders({
   cwd,
   env,
@@ -171,16 +173,41 @@ export async function visibleFolders({
 }: Pick<SandboxedCommand, 'cwd' | 'env' | 'network' | 'home' | 'secrets'>): Promise<{
   hidden: string[];
   shown: string[];
+  hiddenBelow: string[];
+  hiddenFiles: string[];
 }> {
-  const homes = [home, accountHome(), ...secrets].filter(path.isAbsolute);
+  const { folders, files } = await existingSecrets(secrets);
+  const homes = [home, accountHome(), ...folders].filter(path.isAbsolute);
   const hidden = await existingFolders([
     ...HIDDEN_FOLDERS,
     ...homes.filter((folder) => !SYSTEM.test(folder)),
   ]);
   const searched = await searchedFolders(env, [...hidden, ...(await Promise.all(homes.map(realPath)))]);
-  const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, await realPath(cwd)];
-  // Binding what is not hidden would do nothing but take time.
-  return { hidden, shown: shown.filter((folder) => hidden.some((other) => isInside(folder, other))) };
+  const realCwd = await realPath(cwd);
+  const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, realCwd]
+    // Binding what is not hidden would do nothing but take time.
+    .filter((folder) => hidden.some((other) => isInside(folder, other)));
+  const real = await Promise.all(shown.map(realPath));
+  const isShown = (place: string) => real.some((folder) => place !== folder && isInside(place, folder));
+  const isHidden = (place: string) => hidden.some((folder) => isInside(place, folder));
+  return {
+    hidden,
+    shown,
+    hiddenBelow: folders.filter((folder) => isShown(folder) && !isInside(realCwd, folder)),
+    hiddenFiles: files.filter((file) => isShown(file) || !isHidden(file)),
+  };
+}
+
+/** Returns the real paths of the folders and files that exist. */
+async function existingSecrets(secrets: readonly string[]): Promise<{ folders: string[]; files: string[] }> {
+  const folders = new Set<string>();
+  const files = new Set<string>();
+  for (const secret of secrets.filter(path.isAbsolute)) {
+    const real = await realPath(secret);
+    const found = await stat(real).catch(() => undefined);
+    if (found !== undefined) (found.isDirectory() ? folders : files).add(real);
+  }
+  return { folders: [...folders], files: [...files] };
 }
 
 /** The home of the account, also if HOME is another folder; empty for a user without an account. */
