@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { ERROR_CODES } from '@krmhub/schema';
+import { ERROR_CODES, EVENT_TYPES } from '@krmhub/schema';
 import {
   Diagnostic,
   DigestText,
@@ -101,26 +101,6 @@ export const TakedownResult = z
       .openapi({ description: 'Whether all bytes are deleted from the disk. If not, the registry retries' }),
   })
   .openapi('TakedownResult');
-
-export const EVENT_TYPES = [
-  'release.published',
-  'release.yanked',
-  'release.unyanked',
-  'release.deprecated',
-  'release.undeprecated',
-  'release.attested',
-  'release.taken-down',
-  'catalog.applied',
-  'catalog.cut',
-  'catalog.withdrawn',
-  'catalog.deleted',
-  'catalog.restored',
-  'policy.applied',
-  'source.changed',
-  'source.failing',
-  'source.recovered',
-  'source.matured',
-] as const;
 
 export const Event = z
   .object({
@@ -358,5 +338,4 @@ export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
 export type CreatedToken = z.infer<typeof CreatedToken>;
 export type RegistryKey = z.infer<typeof RegistryKey>;
 export type RegistryKeyList = z.infer<typeof RegistryKeyList>;
-export type EventType = (typeof EVENT_TYPES)[number];
 export type Readiness = z.infer<typeof Readiness>;

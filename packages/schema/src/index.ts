@@ -23,6 +23,7 @@ export * from './digests/digest.js';
 export type { Catalog, CatalogKind } from './documents/catalog.js';
 export { CATALOG_KINDS } from './documents/catalog.js';
 export * from './documents/definition.js';
+export * from './documents/event-types.js';
 export * from './documents/formats.js';
 export * from './documents/limits.js';
 export * from './documents/media-types.js';

@@ -1,6 +1,7 @@
 import type {
   Digest,
   EntryVersion,
+  EventType,
   FunctionDefinition,
   FunctionName,
   Refused,
@@ -16,7 +17,7 @@ import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
 import type { TestSummary } from './test-summary.js';
 
-export type { Signer } from '@krmhub/schema';
+export type { EventType, Signer } from '@krmhub/schema';
 
 /** Records of the stores. Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
@@ -173,25 +174,6 @@ export interface ServedEntry extends FunctionName {
   entry: Digest;
   versions: EntryVersion[];
 }
-
-export type EventType =
-  | 'release.published'
-  | 'release.yanked'
-  | 'release.unyanked'
-  | 'release.deprecated'
-  | 'release.undeprecated'
-  | 'release.attested'
-  | 'release.taken-down'
-  | 'catalog.applied'
-  | 'catalog.cut'
-  | 'catalog.withdrawn'
-  | 'catalog.deleted'
-  | 'catalog.restored'
-  | 'policy.applied'
-  | 'source.changed'
-  | 'source.failing'
-  | 'source.recovered'
-  | 'source.matured';
 
 export interface NewEvent {
   type: EventType;
