@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { EVENT_TYPES } from '@krmhub/api/model';
 import { TOKEN_SCOPES } from '@krmhub/api/token-scopes';
-import { ERROR_CODES, PROFILES } from '@krmhub/schema';
+import { ERROR_CODES, EVENT_TYPES, PROFILES } from '@krmhub/schema';
 import { FACET_NAMES } from '@krmhub/schema/facets';
 import { describe, expect, it } from 'vitest';
 import { root } from '../running.js';
@@ -55,7 +54,7 @@ const CONCEPTS: Record<string, Concept> = {
   'types of events': {
     names: EVENT_TYPES,
     most: EVENT_TYPES.length,
-    homes: ['packages/api/src/model.ts', 'packages/catalog/src/ports/records.ts'],
+    homes: ['packages/schema/src/documents/event-types.ts'],
   },
 };
 

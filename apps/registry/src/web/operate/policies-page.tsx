@@ -5,20 +5,15 @@ import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
-import { visibleText } from '../visible-text.js';
-import { ActionForm } from './action-form.js';
-import { missingChangeScopes, useOperator } from './operator.js';
-import { RecipeDiagnostics } from './recipe-diagnostics.js';
+import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
 
 /** Result of submitted policies. */
 export type PoliciesOutcome =
   | { is: 'checked'; result: Omit<PolicyResult, 'diagnostics'>; trust: readonly TrustChange[] }
-  | { is: 'refused'; message: string; hint?: string | undefined }
   /** The policies would remove others, which must be confirmed. */
   | { is: 'removes'; message: string }
-  | { is: 'conflict' }
-  | { is: 'stale' }
-  | { is: 'applied' };
+  | { is: 'applied' }
+  | DocumentOutcome;
 
 export interface PoliciesPageData {
   /** Absent if policies were never applied. */
@@ -37,7 +32,6 @@ const MAX_CHANGES = 50;
 
 export function PoliciesPage({ shown }: { shown: PoliciesPageData }) {
   const { applied, stored, text, expected, diagnostics, outcome } = shown;
-  const lacking = missingChangeScopes(useOperator());
   return (
     <>
       <h1>Signing policies</h1>
@@ -51,63 +45,21 @@ export function PoliciesPage({ shown }: { shown: PoliciesPageData }) {
         )}{' '}
         They say which signers the registry trusts, and for which functions.
       </p>
-      {lacking === undefined ? null : (
-        <Banner title="Read-only access">
-          <p>
-            To apply policies, you need the scope <code>admin</code> for all groups. Your token does not have{' '}
-            <Text value={lacking} />.
-          </p>
-        </Banner>
-      )}
-      {outcome === undefined ? null : <Outcome outcome={outcome} />}
-      {outcome?.is === 'conflict' ? (
-        <section aria-labelledby="stored">
-          <h2 id="stored">Current policies</h2>
-          <pre tabindex={0}>
-            <code>{visibleText(stored)}</code>
-          </pre>
-          <h2>Yours</h2>
-        </section>
-      ) : null}
-      <RecipeDiagnostics diagnostics={diagnostics} text={text} />
-      {lacking === undefined ? (
-        <ActionForm action={OPERATE_POLICIES} class="editor">
-          <input type="hidden" name="expected" value={String(expected)} />
-          <label for="policies">Policies, YAML: one SigningPolicy per document</label>
-          {/* HTML parsers drop a line end at the start of a text area. */}
-          <textarea
-            id="policies"
-            name="text"
-            rows={Math.min(Math.max(text.split('\n').length + 2, 16), 40)}
-            spellcheck={false}
-            autocapitalize="none"
-            autocomplete="off"
-            wrap="off"
-            dir="ltr"
-            aria-invalid={outcome?.is === 'refused' ? 'true' : undefined}
-          >
-            {`\n${text}`}
-          </textarea>
-          {outcome?.is === 'removes' ? (
-            <label class="choice">
-              <input type="checkbox" name="remove" value="true" />
-              <span>Remove the policies that are missing in the text</span>
-            </label>
-          ) : null}
-          <div class="buttons">
-            <button type="submit" name="do" value="check" class="button-plain">
-              Check only
-            </button>
-            <button type="submit" name="do" value="apply">
-              {outcome?.is === 'conflict' ? 'Replace them with my policies' : 'Apply'}
-            </button>
-          </div>
-        </ActionForm>
-      ) : (
-        <pre tabindex={0}>
-          <code>{visibleText(text)}</code>
-        </pre>
-      )}
+      <DocumentEditor
+        {...{ text, stored, diagnostics, outcome }}
+        noun="policies"
+        label="Policies, YAML: one SigningPolicy per document"
+        action={OPERATE_POLICIES}
+        expected={String(expected)}
+        banner={outcome === undefined ? null : <Outcome outcome={outcome} />}
+      >
+        {outcome?.is === 'removes' ? (
+          <label class="choice">
+            <input type="checkbox" name="remove" value="true" />
+            <span>Remove the policies that are missing in the text</span>
+          </label>
+        ) : null}
+      </DocumentEditor>
     </>
   );
 }
@@ -137,31 +89,8 @@ function Outcome({ outcome }: { outcome: PoliciesOutcome }) {
           </p>
         </Banner>
       );
-    case 'conflict':
-      return (
-        <Banner tone="warning" title="The policies have changed since you started">
-          <p>Nothing was changed. Compare both texts, then apply yours again.</p>
-        </Banner>
-      );
-    case 'stale':
-      return (
-        <Banner tone="warning" title="Not applied yet">
-          <p>You signed in again after you opened this form. Check the form, and submit it again.</p>
-        </Banner>
-      );
-    case 'refused':
-      return (
-        <Banner tone="danger" title="Nothing was changed">
-          <p>
-            <Text value={`${outcome.message}.`} max={2_000} />
-          </p>
-          {outcome.hint === undefined ? null : (
-            <p>
-              <Text value={outcome.hint} max={500} />
-            </p>
-          )}
-        </Banner>
-      );
+    default:
+      return <DocumentBanner noun="policies" outcome={outcome} />;
   }
 }
 
