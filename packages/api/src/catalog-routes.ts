@@ -13,7 +13,7 @@ import {
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
+import { bearer, errorResponses, json, notModified, text, writeErrors } from './route-responses.js';
 
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const snapshotParameters = catalogParameters.extend({ snapshot: parameters.SnapshotReference });
@@ -87,16 +87,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('The recipe was updated, or is unchanged', ApplyResult),
       201: json('The catalog was created', ApplyResult),
-      ...errorResponses(
-        'invalid-request',
-        'invalid-document',
-        'unauthorized',
-        'forbidden',
-        'conflict',
-        'too-large',
-        'unsupported-media-type',
-        'unavailable',
-      ),
+      ...writeErrors('invalid-document', 'conflict', 'too-large', 'unsupported-media-type'),
     },
   }),
   deleteCatalog: createRoute({
@@ -112,14 +103,7 @@ export const CATALOG_ROUTES = {
     },
     responses: {
       200: json('The tombstone', CatalogTombstone),
-      ...errorResponses(
-        'invalid-request',
-        'unauthorized',
-        'forbidden',
-        'not-found',
-        'conflict',
-        'unavailable',
-      ),
+      ...writeErrors('not-found', 'conflict'),
     },
   }),
   restoreCatalog: createRoute({
@@ -132,7 +116,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters },
     responses: {
       200: json('The catalog', RestoreResult),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+      ...writeErrors('not-found', 'gone'),
     },
   }),
   cut: createRoute({
@@ -145,7 +129,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters },
     responses: {
       200: json('The catalog with its newest snapshot', CatalogDetail),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+      ...writeErrors('not-found', 'gone'),
     },
   }),
   catalogInputs: createRoute({
@@ -161,7 +145,7 @@ export const CATALOG_ROUTES = {
         description: 'The first line is a CatalogInputs. Each further line is a CatalogInputsEntry',
         content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
       },
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+      ...writeErrors('not-found', 'gone'),
     },
   }),
   catalogYaml: catalogRendition(

@@ -14,7 +14,7 @@ import {
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
+import { bearer, errorResponses, json, notModified, text, writeErrors } from './route-responses.js';
 
 const functionParameters = z.object({ group: parameters.Group, kind: parameters.Kind });
 const releaseParameters = functionParameters.extend({ release: parameters.ReleaseName });
@@ -57,7 +57,7 @@ const releaseChange = (
     },
     responses: {
       200: json('The changed release', Release),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+      ...writeErrors('not-found', 'gone'),
     },
   });
 
@@ -139,16 +139,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: json('The release already exists with the same bytes, or this was a dry run', PublishResult),
       201: json('Published', PublishResult),
-      ...errorResponses(
-        'invalid-request',
-        'invalid-document',
-        'unauthorized',
-        'forbidden',
-        'conflict',
-        'too-large',
-        'unsupported-media-type',
-        'unavailable',
-      ),
+      ...writeErrors('invalid-document', 'conflict', 'too-large', 'unsupported-media-type'),
     },
   }),
   definition: createRoute({
@@ -221,18 +212,7 @@ export const FUNCTION_ROUTES = {
     },
     responses: {
       200: json('All bundles of the release', BundleList),
-      ...errorResponses(
-        'invalid-request',
-        'invalid-document',
-        'unauthorized',
-        'forbidden',
-        'not-found',
-        'conflict',
-        'gone',
-        'too-large',
-        'unsupported-media-type',
-        'unavailable',
-      ),
+      ...writeErrors('invalid-document', 'not-found', 'conflict', 'gone', 'too-large', 'unsupported-media-type'),
     },
   }),
   yank: releaseChange('yank', 'Yank a release: remove it from catalogs, but keep its bytes', true),
@@ -251,7 +231,7 @@ export const FUNCTION_ROUTES = {
     },
     responses: {
       200: json('The deleted objects, or with dryRun the objects that would be deleted', TakedownResult),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...writeErrors('not-found', 'conflict'),
     },
   }),
   deprecate: releaseChange(

@@ -15,7 +15,7 @@ import {
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
+import { bearer, errorResponses, json, notModified, text, writeErrors } from './route-responses.js';
 
 /** Operations for the registry as a whole: events, tokens, policies, health. */
 export const REGISTRY_ROUTES = {
@@ -127,16 +127,7 @@ export const REGISTRY_ROUTES = {
     },
     responses: {
       200: json('The changes, or with dryRun the changes that would be made', PolicyResult),
-      ...errorResponses(
-        'invalid-request',
-        'invalid-document',
-        'unauthorized',
-        'forbidden',
-        'conflict',
-        'too-large',
-        'unsupported-media-type',
-        'unavailable',
-      ),
+      ...writeErrors('invalid-document', 'conflict', 'too-large', 'unsupported-media-type'),
     },
   }),
   registryKeys: createRoute({

@@ -35,6 +35,10 @@ export function errorResponses(...codes: ErrorResponseCode[]) {
   };
 }
 
+/** Returns the documented error responses of a write, which needs a token. */
+export const writeErrors = (...codes: ErrorResponseCode[]) =>
+  errorResponses('invalid-request', 'unauthorized', 'forbidden', 'unavailable', ...codes);
+
 export const json = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
   description,
   content: { 'application/json': { schema } },

@@ -3,7 +3,7 @@ import { SnapshotReport } from './document-model.js';
 import { Source, SourceList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
+import { bearer, errorResponses, json, notModified, text, writeErrors } from './route-responses.js';
 
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const sourceParameters = catalogParameters.extend({ source: parameters.SourceName });
@@ -32,7 +32,7 @@ export const SOURCE_ROUTES = {
     request: { params: sourceParameters },
     responses: {
       200: json('The state of the source, also if the sync failed', Source),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...writeErrors('not-found'),
     },
   }),
   sourceCopy: createRoute({
