@@ -168,10 +168,8 @@ export class RegistryClient {
     { dryRun }: { dryRun?: boolean | undefined } = {},
   ): Promise<TakedownResult> {
     return this.#json('takedown', fillPath('takedown', { group, kind, release }), {
-      method: 'POST',
+      ...asJson(request),
       query: { dryRun: flag(dryRun) },
-      body: JSON.stringify(request),
-      contentType: 'application/json',
     });
   }
 
@@ -322,9 +320,7 @@ export class RegistryClient {
   /** Revokes a leaked token. The response is the same for an unknown token. */
   async reportLeak(token: string): Promise<void> {
     await this.#transport.send(fillPath('reportLeak', {}), {
-      method: 'POST',
-      body: JSON.stringify({ token }),
-      contentType: 'application/json',
+      ...asJson({ token }),
       withToken: false,
       accept: 'application/json',
       maxBytes: 0,
@@ -360,11 +356,7 @@ export class RegistryClient {
   }
 
   #post<Route extends JsonRoute>(route: Route, path: string, body: object): Promise<ResponseBody<Route>> {
-    return this.#json(route, path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      contentType: 'application/json',
-    });
+    return this.#json(route, path, asJson(body));
   }
 
   #undo(route: 'unyank' | 'undeprecate', path: string, reason?: string): Promise<Release> {
@@ -397,4 +389,8 @@ export class RegistryClient {
       ...defined({ digest: etagDigest(response) }),
     };
   }
+}
+
+function asJson(body: object) {
+  return { method: 'POST', body: JSON.stringify(body), contentType: 'application/json' } as const;
 }

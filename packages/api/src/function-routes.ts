@@ -212,7 +212,14 @@ export const FUNCTION_ROUTES = {
     },
     responses: {
       200: json('All bundles of the release', BundleList),
-      ...writeErrors('invalid-document', 'not-found', 'conflict', 'gone', 'too-large', 'unsupported-media-type'),
+      ...writeErrors(
+        'invalid-document',
+        'not-found',
+        'conflict',
+        'gone',
+        'too-large',
+        'unsupported-media-type',
+      ),
     },
   }),
   yank: releaseChange('yank', 'Yank a release: remove it from catalogs, but keep its bytes', true),

@@ -121,7 +121,14 @@ describe('an executable', () => {
   });
 
   it.skipIf(!sandbox.ok)('sees no secrets in a sandbox, also in its working folder', async () => {
-    const places = ['temporary/key', 'data/admin.token', 'cache/key', 'kube/config', 'kube/other', 'plain/file'];
+    const places = [
+      'temporary/key',
+      'data/admin.token',
+      'cache/key',
+      'kube/config',
+      'kube/other',
+      'plain/file',
+    ];
     for (const place of places) {
       mkdirSync(path.join(cwd, path.dirname(place)), { recursive: true });
       writeFileSync(path.join(cwd, place), `${place}\n`);

@@ -148,7 +148,6 @@ describe('a takedown of a release with a Starlark script', () => {
     registry = await openTestRegistry();
     await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);
     registry = await registry.reopen();
-    authorization = `Bearer ${(await registry.token({})).secret}`;
     expect((await read('manifests', digest)).status).toBe(410);
     const again = await client.request('POST', `${COPY}/blobs/uploads/?digest=${file}`, { body: SCRIPT });
     expect(again.status).toBe(410);
@@ -160,7 +159,6 @@ describe('a takedown of a release with a Starlark script', () => {
     const record = await readFile(path.join(registry.folder, 'takedowns.jsonl'));
     await registry.close();
     registry = await openTestRegistry();
-    authorization = `Bearer ${(await registry.token({})).secret}`;
     expect((await push(REPOSITORY, SCRIPT)).status).toBe(201);
     expect((await registry.publish(release('Other', SCRIPT))).status).toBe(201);
     await writeFile(path.join(registry.folder, 'takedowns.jsonl'), record);

@@ -10,9 +10,7 @@ import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document
 /** Result of a submitted recipe. */
 export type RecipeOutcome =
   /** It was only checked, and is valid. */
-  | { is: 'checked'; would: 'create' | 'change' | 'leave' }
-  | { is: 'applied' }
-  | DocumentOutcome;
+  { is: 'checked'; would: 'create' | 'change' | 'leave' } | { is: 'applied' } | DocumentOutcome;
 
 export interface RecipePageData {
   name: string;
