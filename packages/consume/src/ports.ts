@@ -7,6 +7,10 @@
  * @module
  */
 
+import type { RegistryClient } from '@krmhub/api/client';
+import type { OciClient } from '@krmhub/oci';
+import type { SourceFetcher, SourceLimits } from '@krmhub/sources';
+
 /** What a user asks of a snapshot besides its signature, for a machine that has verified no snapshot before. */
 export interface SnapshotLimits {
   minSerial?: number;
@@ -48,5 +52,28 @@ export interface Warnings {
   report(text: string): Promise<void>;
 }
 
+/** Opens connections, each of which has the credentials, the proxy, and the timeouts of the program. */
+export interface Fetch {
+  /** Fetches catalogs, repositories, and files. `temporaryFolder` need not exist. */
+  openSources(options: { temporaryFolder: string; limits?: Partial<SourceLimits> }): Promise<SourceFetcher>;
+  /** Reads from OCI registries. */
+  openOci(options?: { signal?: AbortSignal }): Promise<OciClient>;
+  /** Asks a krmhub registry, by its URL. Waits at most so long for one response. */
+  connect(registry: string, options: { timeoutMilliseconds: number }): Promise<RegistryClient>;
+}
+
+/** The network. */
+export interface Network {
+  fetch: Fetch;
+}
+
+/** What of the program is part of what it caches: another version does not use what this one read of an entry. */
+export interface Program {
+  version: string;
+}
+
 /** What verifying the signature of a snapshot needs. */
 export interface TrustPorts extends Environment, WorkingFolder, SnapshotRules, Clock, Warnings {}
+
+/** The ports: environment, files, network, clock, and warnings. */
+export interface Ports extends TrustPorts, Network, Program, Trace {}

@@ -2,12 +2,12 @@ import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinne
 import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { copyArtifact, formatReference, parseReference } from '@krmhub/oci';
 import { escapeControls, plural } from '@krmhub/schema/text';
-import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 
 export interface CopyOptions extends ArtifactOptions {

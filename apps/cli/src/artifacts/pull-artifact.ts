@@ -28,12 +28,12 @@ import type { Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural } from '@krmhub/schema/text';
-import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import {
   type JudgedArtifact,

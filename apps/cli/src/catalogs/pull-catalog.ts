@@ -11,10 +11,10 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
 import { plural } from '@krmhub/schema/text';
 import { checkOutput } from '../io/check-output.js';
-import { consumePorts } from '../io/consume-ports.js';
 import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { connect } from '../registry/connection.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 // As the schema package has them, which loads too much for a help text.
 export const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;

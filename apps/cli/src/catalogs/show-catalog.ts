@@ -5,11 +5,11 @@ import { catalogUrl, openPinnedCatalog } from '@krmhub/consume/trust/registry-sn
 import { untrustedCatalog } from '@krmhub/consume/trust/require-snapshot';
 import { sha256 } from '@krmhub/schema/digest';
 import { escapeControls, oneLine, plural } from '@krmhub/schema/text';
-import { consumePorts } from '../io/consume-ports.js';
 import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { type CatalogAddresses, catalogAddresses } from './catalog-addresses.js';
 
 /** Prints the newest snapshot, the URLs and the recipe of a catalog. */

@@ -8,6 +8,7 @@
  */
 
 import { isCatalogName } from '@krmhub/consume/references/catalog-name';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { defined } from '@krmhub/schema/defined';
@@ -17,7 +18,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseTimeout } from '../io/duration.js';
 import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
 import { absoluteMount } from '../run/mounts.js';
 import type { RunPermissions } from '../run/permissions.js';
 
@@ -97,7 +97,7 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
       hint: 'A lock file has no time of a signature. Run `krmhub lock` with --max-age, and review the changes.',
     });
   }
-  const { readStandingCatalogs } = await import('../resolve/open/standing-catalogs.js');
+  const { readStandingCatalogs } = await import('@krmhub/consume/trust/standing-catalogs');
   const standing = await readStandingCatalogs(io);
   const official =
     options.official === undefined ? standing.official : { reference: options.official, by: '--official' };

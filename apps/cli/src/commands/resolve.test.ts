@@ -1,8 +1,9 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import { sha256 } from '@krmhub/schema';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openResolver } from '../resolve/open-resolver.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
 import { runTest, type TestIo, testIo } from '../testing/command-line.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
@@ -75,7 +76,7 @@ describe('a catalog in a registry', () => {
       env: opened.env(),
     });
     const options = { catalogs: [opened.catalogUrl()], trustedCatalogs: [], offline: false };
-    const resolver = await openResolver(io, options);
+    const resolver = await openResolver(consumePorts(io), options);
     try {
       const kinds = await resolver.list();
       expect(kinds.map(({ kind }) => kind)).toEqual(['SetLabels', 'SetNames']);

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { cacheFolder, openCache } from '@krmhub/consume/cache/cache';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
 import { canonicalRelease } from '@krmhub/schema/release';
 import { type Io, write } from '../io/io.js';
-import { cacheFolder, openCache } from '../resolve/cache/cache.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 export interface CompleteNamesOptions {
   of: 'functions' | 'releases';
@@ -48,7 +49,7 @@ export async function completeNames(io: Io, word: string, options: CompleteNames
 async function readNames(io: Io, option: string | undefined): Promise<StoredNames['functions']> {
   const url = registryUrl(io, option);
   // Refuses a cache that other users can write to.
-  await openCache(io);
+  await openCache(consumePorts(io));
   const name = createHash('sha256').update(url).digest('hex');
   const file = path.join(cacheFolder(io), 'completion', `${name}.json`);
   const stored = await readStored(io, file);

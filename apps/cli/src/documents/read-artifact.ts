@@ -2,9 +2,9 @@ import { repositoryUrl, verifyPinnedArtifact } from '@krmhub/consume/trust/pinne
 import { reportNotPinned, requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { consumePorts } from '../io/consume-ports.js';
 import type { Io } from '../io/io.js';
 import { createOciClient } from '../registry/connect-oci.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 /**
  * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a

@@ -1,5 +1,6 @@
+import type { Resolution } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
-import type { Resolution } from '../resolve/resolution.js';
+
 import type { PreparedFunction } from '../run/prepared-function.js';
 import type { Runnable } from './runnable.js';
 

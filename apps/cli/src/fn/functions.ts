@@ -1,5 +1,8 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { Environment } from '@krmhub/consume/ports';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import { imageAt, imageWithTag, requiredDigest } from '@krmhub/consume/resolve/images/named-image';
+import type { ListedKind, Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
 import { ENGINE_NAMES, type EngineName } from '@krmhub/functions/containers/container-run';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
@@ -12,8 +15,7 @@ import type { Io } from '../io/io.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
 import { type LockCommandOptions, lockCommand } from '../lock/lock-file.js';
-import { imageAt, imageWithTag, requiredDigest } from '../resolve/images/named-image.js';
-import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
 import { commandLineFunction, type ExecFunction } from './exec-function.js';
@@ -92,8 +94,8 @@ export class Functions {
     if (asWritten) name = fullImage(step.image, prefix);
     else if (digest?.tag !== undefined) name = imageWithTag(named.text, digest.tag);
     else if (!('reference' in named) && digest === undefined) {
-      const { newestImage } = await import('../resolve/images/newest-image.js');
-      name = await newestImage(this.#io, named, resolution);
+      const { newestImage } = await import('@krmhub/consume/resolve/images/newest-image');
+      name = await newestImage(consumePorts(this.#io), named, resolution);
     }
     const image = digest === undefined ? name : imageAt(named.text, digest.digest);
     if (digest !== undefined) await this.#requireStanding(image, digest.digest, catalogs);
@@ -109,12 +111,12 @@ export class Functions {
     const { frozen, resolution } = this.#settings;
     if (frozen || resolution.offline) return;
     const { knownRegistries, refuseTakenDown, withTakedowns } = await import(
-      '../resolve/release/takedowns.js'
+      '@krmhub/consume/trust/takedowns'
     );
     const named = [resolution.official ?? [], resolution.catalogs, catalogs].flat();
     const registries = await knownRegistries(this.#io, named);
-    await withTakedowns(this.#io, (cache) =>
-      refuseTakenDown(this.#io, cache, image, { codes: [{ sha256 }], registries }),
+    await withTakedowns(consumePorts(this.#io), (cache) =>
+      refuseTakenDown(consumePorts(this.#io), cache, image, { codes: [{ sha256 }], registries }),
     );
   }
 
@@ -210,9 +212,9 @@ export class Functions {
 
   #openResolver(): Promise<Resolver> {
     const open = async () => {
-      const { openResolver } = await import('../resolve/open-resolver.js');
+      const { openResolver } = await import('@krmhub/consume/resolve/open-resolver');
       const lock = await this.#openLock();
-      return openResolver(this.#io, {
+      return openResolver(consumePorts(this.#io), {
         ...this.#settings.resolution,
         ...defined({ lock }),
       });

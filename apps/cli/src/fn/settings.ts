@@ -1,5 +1,6 @@
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { PullPolicy } from '@krmhub/functions';
-import type { ResolverOptions } from '../resolve/resolution.js';
+
 import type { RunPermissions } from '../run/permissions.js';
 
 /** Where the output of functions goes. `report`: into the package, with a report on stdout. */

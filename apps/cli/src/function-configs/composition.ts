@@ -1,7 +1,7 @@
 import path from 'node:path';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { suggest } from '@krmhub/schema/suggest';
-import type { CatalogReference } from '../resolve/resolution.js';
 import { isBuiltin } from './config-documents.js';
 import { COMPOSITION_FILES, existingFiles, type LayerFile, readLayerFile } from './kustomization-file.js';
 import { catalogReferences, emptyLayer, isRelative, type LayerContext } from './layer-context.js';

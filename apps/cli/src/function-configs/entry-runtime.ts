@@ -1,8 +1,8 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
+import type { Resolution } from '@krmhub/consume/resolve/resolution';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { byType } from '@krmhub/schema/definition';
 import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
-import type { Resolution } from '../resolve/resolution.js';
 import { execLine, isExecLine, scriptLine } from './exec-line.js';
 
 /** What runs a function of a pipeline: an image, or a command line. */

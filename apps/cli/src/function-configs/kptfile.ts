@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { listPackage } from '@krmhub/functions/package-files/walk-package';
 import {
   CATALOGS_ANNOTATION,
@@ -16,7 +17,6 @@ import { type InlineRuntime, imageRuntime } from '@krmhub/functions/plan/declare
 import { type KptfileSource, parseKptfile, unknownField } from '@krmhub/functions/plan/kptfile';
 import { defined } from '@krmhub/schema/defined';
 import { formatPath, type Path } from '@krmhub/schema/diagnostic';
-import type { CatalogReference } from '../resolve/resolution.js';
 import type { EntryText } from './kustomization-file.js';
 import { catalogReferences, emptyLayer, type LayerContext } from './layer-context.js';
 import { findLocal, type LayerReader, type ProblemPlace } from './layer-reader.js';

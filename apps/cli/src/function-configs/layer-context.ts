@@ -1,6 +1,6 @@
 import path from 'node:path';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { defined } from '@krmhub/schema/defined';
-import type { CatalogReference } from '../resolve/resolution.js';
 import type { EntryText } from './kustomization-file.js';
 import { isInOrBelow, type LayerReader, type ProblemPlace } from './layer-reader.js';
 import type { Layer } from './layers.js';

@@ -1,7 +1,8 @@
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import type { FunctionRequest } from '@krmhub/consume/resolve/resolution';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject } from '@krmhub/schema/definition';
 import type { Path, Position } from '@krmhub/schema/diagnostic';
-import type { CatalogReference, FunctionRequest } from '../resolve/resolution.js';
 
 /** Where a functionConfig is used, in the order in which they run. */
 export const FUNCTION_FIELDS = [

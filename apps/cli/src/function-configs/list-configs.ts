@@ -1,3 +1,4 @@
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { readRuntime, readRuntimeField } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
 import {
@@ -9,7 +10,6 @@ import {
 } from '@krmhub/schema/diagnostic';
 import { field, isObject, textField } from '@krmhub/schema/json/access';
 import { exactIntegers, type YamlDocument } from '@krmhub/schema/yaml';
-import type { CatalogReference } from '../resolve/resolution.js';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
 import type { LayerReader } from './layer-reader.js';
 import type { FunctionField, ListedFunction } from './layers.js';

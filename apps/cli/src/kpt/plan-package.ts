@@ -1,6 +1,9 @@
 import path from 'node:path';
 import type { LockedFunctions } from '@krmhub/catalog';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { pinnedDigest } from '@krmhub/consume/resolve/images/named-image';
+import type { Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
+import { isUnresolved } from '@krmhub/consume/resolve/resolve-errors';
 import type { PipelineFunction } from '@krmhub/functions/plan';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { type KptfileSource, noKptfileError, parseKptfile } from '@krmhub/functions/plan/kptfile';
@@ -11,9 +14,6 @@ import { entryRuntime, type FilledRuntime, qualified } from '../function-configs
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
 import { checkListed } from '../lock/config-check.js';
-import { pinnedDigest } from '../resolve/images/named-image.js';
-import type { Resolution, Resolver } from '../resolve/resolution.js';
-import { isUnresolved } from '../resolve/resolve-errors.js';
 import { editKptfile, hasRuntime } from './edit-kptfile.js';
 import type { TextEdit } from './text-edits.js';
 

@@ -1,3 +1,10 @@
+import {
+  isDeletable,
+  knownRegistries,
+  type PinnedCode,
+  refuseTakenDown,
+  withTakedowns,
+} from '@krmhub/consume/trust/takedowns';
 import { FunctionFailure } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseExecutable, parseScript } from '../function-configs/exec-line.js';
@@ -5,13 +12,8 @@ import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeData } from '../io/io.js';
 import { readStdin } from '../io/read-stdin.js';
 import { watchCaller } from '../io/watch-caller.js';
-import {
-  isDeletable,
-  knownRegistries,
-  type PinnedCode,
-  refuseTakenDown,
-  withTakedowns,
-} from '../resolve/release/takedowns.js';
+import { consumePorts } from '../registry/consume-ports.js';
+
 import { Runner } from '../run/runner.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
@@ -56,5 +58,7 @@ async function requireNotTakenDown(io: Io, code: readonly PinnedCode[]): Promise
   const codes = code.filter((one) => !isDeletable(one));
   if (codes.length === 0) return;
   const registries = await knownRegistries(io, []);
-  await withTakedowns(io, (cache) => refuseTakenDown(io, cache, 'the function', { codes, registries }));
+  await withTakedowns(consumePorts(io), (cache) =>
+    refuseTakenDown(consumePorts(io), cache, 'the function', { codes, registries }),
+  );
 }

@@ -9,8 +9,20 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Cache } from '@krmhub/consume/cache/cache';
 import { diskError } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
+import {
+  catalogRelease,
+  findReleaseTakedown,
+  findTakedown,
+  isDeletable,
+  knownRegistries,
+  recordOrigin,
+  withTakedowns,
+} from '@krmhub/consume/trust/takedowns';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -23,18 +35,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
-import type { Cache } from '../resolve/cache/cache.js';
-import { openResolver } from '../resolve/open-resolver.js';
-import {
-  catalogRelease,
-  findReleaseTakedown,
-  findTakedown,
-  isDeletable,
-  knownRegistries,
-  recordOrigin,
-  withTakedowns,
-} from '../resolve/release/takedowns.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
 import { applyEdits } from './text-edits.js';
 
@@ -108,7 +109,7 @@ async function reportTakedowns(
   const named = kptfileLayers(layer).flatMap((one) => one.catalogs.map(({ text }) => text));
   const searched = [...new Set([official ?? [], catalogs, named].flat())];
   const context = { check, catalogs: searched, registries: await knownRegistries(io, searched) };
-  await withTakedowns(io, async (cache) => {
+  await withTakedowns(consumePorts(io), async (cache) => {
     for (const { name, entries } of plans) {
       for (const entry of entries) {
         const found = await entryTakedown(io, cache, entry, context);
@@ -139,7 +140,7 @@ async function entryTakedown(
     for (const { sha256 } of pinnedCode(image ?? exec)) await recordOrigin(cache, sha256, origin.registry);
   }
   const codes = pinnedCode((check ? before : undefined) ?? image ?? exec);
-  const found = await findTakedown(io, cache, codes, registries);
+  const found = await findTakedown(consumePorts(io), cache, codes, registries);
   if (found !== undefined) {
     const what = codes.some(isDeletable) ? 'its script does not run' : 'its release was taken down';
     return { what, reason: found };
@@ -148,7 +149,7 @@ async function entryTakedown(
   // No catalog has it any more: all its releases may be gone.
   for (const text of catalogs) {
     const all = catalogRelease(io, text, { apiVersion, kind: kind ?? '' });
-    const reason = all === undefined ? undefined : await findReleaseTakedown(io, cache, all);
+    const reason = all === undefined ? undefined : await findReleaseTakedown(consumePorts(io), cache, all);
     if (reason !== undefined) return { what: 'its function was taken down', reason };
   }
   return undefined;
@@ -174,7 +175,7 @@ async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise
     frozen,
   });
   const { catalogs, official } = options.resolution;
-  const resolver = await openResolver(io, { ...options.resolution, ...defined({ lock }) });
+  const resolver = await openResolver(consumePorts(io), { ...options.resolution, ...defined({ lock }) });
   try {
     const functions = packageFunctions(layer, lock);
     const plans: PackagePlan[] = [];

@@ -1,3 +1,4 @@
+import type { Resolution } from '@krmhub/consume/resolve/resolution';
 import type { CheckedDefinition, ConfigProblem } from '@krmhub/schema/config-fields/check-config';
 import type { JsonObject } from '@krmhub/schema/definition';
 import type { Path, Position } from '@krmhub/schema/diagnostic';
@@ -5,7 +6,6 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
-import type { Resolution } from '../resolve/resolution.js';
 
 /** A functionConfig, and where it is written. */
 export interface WrittenConfig {

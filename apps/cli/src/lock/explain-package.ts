@@ -1,4 +1,7 @@
 import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { ResolvedInline, ResolverOptions } from '@krmhub/consume/resolve/resolution';
+import { findTakedown, knownRegistries, takenDown, withTakedowns } from '@krmhub/consume/trust/takedowns';
 import type { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
@@ -11,9 +14,7 @@ import { inspectLayers } from '../function-configs/read-layers.js';
 import { EXIT_CODE, isUnanswered, NOT_ALLOWED, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
-import { openResolver } from '../resolve/open-resolver.js';
-import { findTakedown, knownRegistries, takenDown, withTakedowns } from '../resolve/release/takedowns.js';
-import type { ResolvedInline, ResolverOptions } from '../resolve/resolution.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { displayListed, displayPath } from './display-path.js';
 import type { Explanation } from './explanation.js';
 import { lockCommand } from './lock-file.js';
@@ -66,7 +67,7 @@ async function resolveAll(
   lock: LockedFunctions | undefined,
   options: ResolverOptions,
 ): Promise<ResolvedFunction[]> {
-  const resolver = await openResolver(io, { ...options, ...defined({ lock }) });
+  const resolver = await openResolver(consumePorts(io), { ...options, ...defined({ lock }) });
   try {
     const resolved = await checkConfigs(io, await resolveFunctions(resolver, functions));
     return options.offline || lock?.frozen === true ? resolved : await checkTakedowns(io, resolved, options);
@@ -81,7 +82,7 @@ function checkTakedowns(
   resolved: readonly ResolvedFunction[],
   options: Pick<ResolverOptions, 'catalogs' | 'official'>,
 ): Promise<ResolvedFunction[]> {
-  return withTakedowns(io, async (cache) => {
+  return withTakedowns(consumePorts(io), async (cache) => {
     const checked: ResolvedFunction[] = [];
     for (const one of resolved) {
       const { request, written } = one.listed;
@@ -93,7 +94,7 @@ function checkTakedowns(
         io,
         [options.official ?? [], options.catalogs, request.catalogs.map((named) => named.text)].flat(),
       );
-      const reason = await findTakedown(io, cache, codes, registries);
+      const reason = await findTakedown(consumePorts(io), cache, codes, registries);
       if (reason !== undefined) error = takenDown(`${request.apiVersion} ${request.kind}`, codes, reason);
       checked.push(error === undefined ? one : { listed: one.listed, error });
     }

@@ -1,6 +1,6 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
+import type { CatalogState, ResolvedCatalog, ResolvedInline } from '@krmhub/consume/resolve/resolution';
 import type { ListedFunction } from '../function-configs/layers.js';
-import type { CatalogState, ResolvedCatalog, ResolvedInline } from '../resolve/resolution.js';
 
 /** A functionConfig in the JSON output of `krmhub explain`. */
 export interface Explanation {

@@ -1,11 +1,12 @@
 import type { Lock, LockedFunction } from '@krmhub/catalog';
+import { parseCatalog } from '@krmhub/consume/references/parse-catalog';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { openResolver } from '../resolve/open-resolver.js';
-import { parseCatalog } from '../resolve/references/parse-catalog.js';
-import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 /**
  * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in
@@ -21,7 +22,7 @@ export async function findDefinition(
   const { registry } = parseCatalog(io, { text: fn.catalog, folder: io.cwd });
   if (serial === undefined || registry === undefined) return undefined;
   const snapshot = `${registry.url}/catalogs/${registry.name}/snapshots/${serial}/catalog.yaml`;
-  const resolver = await openResolver(io, {
+  const resolver = await openResolver(consumePorts(io), {
     catalogs: [snapshot],
     trustedCatalogs: [],
     offline,

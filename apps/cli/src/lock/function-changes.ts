@@ -9,10 +9,10 @@ import {
   type LockUse,
   parseFunction,
 } from '@krmhub/catalog';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
 import { findDefinition } from './find-definition.js';
 
 /** A function that is locked otherwise than before. */

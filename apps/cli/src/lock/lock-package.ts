@@ -17,6 +17,8 @@ import {
   writeLock,
 } from '@krmhub/catalog';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { imageRepository } from '@krmhub/consume/resolve/images/named-image';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -27,8 +29,6 @@ import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { imageRepository } from '../resolve/images/named-image.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
 import { EMPTY_LOCK, lockCommand, lockPath, packageFolder, readLockFile } from './lock-file.js';

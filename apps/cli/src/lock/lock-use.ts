@@ -1,9 +1,10 @@
 import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse } from '@krmhub/catalog';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import { type CatalogState, isPinned } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { type CatalogReference, type CatalogState, isPinned } from '../resolve/resolution.js';
 import { lockName } from './locked-functions.js';
 import type { ResolvedFunction } from './resolve-functions.js';
 

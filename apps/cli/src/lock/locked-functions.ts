@@ -8,7 +8,7 @@ import type {
   LockReference,
 } from '@krmhub/catalog';
 import type { Environment } from '@krmhub/consume/ports';
-import { parseCatalog } from '../resolve/references/parse-catalog.js';
+import { parseCatalog } from '@krmhub/consume/references/parse-catalog';
 
 /**
  * Returns the name of a catalog in a lock file: the same for every spelling of its reference. A file is relative to the

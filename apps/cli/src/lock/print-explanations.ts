@@ -1,5 +1,7 @@
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { imageAt } from '@krmhub/consume/resolve/images/named-image';
+import { isPinned, type ResolvedInline } from '@krmhub/consume/resolve/resolution';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { escapeControls, pad, plural, wrap } from '@krmhub/schema/text';
@@ -7,8 +9,6 @@ import { printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printLine } from '../io/print.js';
 import { printGrouped } from '../io/warnings.js';
-import { imageAt } from '../resolve/images/named-image.js';
-import { isPinned, type ResolvedInline } from '../resolve/resolution.js';
 import type { Explanation } from './explanation.js';
 
 const LABEL_COLUMNS = 12;

@@ -1,3 +1,5 @@
+import type { ImageMatch, Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
+import { isUnresolved } from '@krmhub/consume/resolve/resolve-errors';
 import { KrmhubError } from '@krmhub/schema/error';
 import { compareWritten } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
@@ -11,8 +13,6 @@ import {
   SUCCESS,
 } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
-import type { ImageMatch, Resolution, Resolver } from '../resolve/resolution.js';
-import { isUnresolved } from '../resolve/resolve-errors.js';
 import { checkListed } from './config-check.js';
 
 /** A functionConfig, and what runs for it or why nothing does. */

@@ -1,9 +1,9 @@
 import type { LockedFunctions, LockedImage } from '@krmhub/catalog';
+import { lockedName, pinnedDigest } from '@krmhub/consume/resolve/images/named-image';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
-import { lockedName, pinnedDigest } from '../resolve/images/named-image.js';
-import type { ResolverOptions } from '../resolve/resolution.js';
 import { type ResolvedFunction, resolveFunctions } from './resolve-functions.js';
 import { withResolver } from './resolve-uses.js';
 

@@ -1,4 +1,7 @@
 import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/catalog';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
+import { isUnresolved } from '@krmhub/consume/resolve/resolve-errors';
 import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
@@ -9,9 +12,7 @@ import type { ListedFunction } from '../function-configs/layers.js';
 import { isUnanswered } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { openResolver } from '../resolve/open-resolver.js';
-import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
-import { isUnresolved } from '../resolve/resolve-errors.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { displayListed } from './display-path.js';
 import { freshUse } from './lock-use.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -151,7 +152,7 @@ export async function withResolver<Result>(
   options: ResolverOptions,
   work: (resolver: Awaited<ReturnType<typeof openResolver>>) => Promise<Result>,
 ): Promise<Result> {
-  const resolver = await openResolver(io, options);
+  const resolver = await openResolver(consumePorts(io), options);
   try {
     return await work(resolver);
   } finally {

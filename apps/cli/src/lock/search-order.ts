@@ -1,7 +1,8 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { WorkingFolder } from '@krmhub/consume/ports';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import type { FunctionRequest, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { type Layer, type ListedFunction, listFunctions } from '../function-configs/layers.js';
-import type { CatalogReference, FunctionRequest, ResolverOptions } from '../resolve/resolution.js';
 
 /** The catalogs that a resolver searches for a request, in order. */
 export function searchOrder(

@@ -3,13 +3,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { computeDigest, MEDIA_TYPES, type OciClient, toContent } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOciClient } from '../registry/connect-oci.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Tags of images become digests: with a real registry, and with one that lies. */
 
@@ -112,7 +113,7 @@ spec:
 ${pinned === undefined ? '' : `        sha256: ${pinned}\n`}`,
   );
   const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
-  const resolver = await openResolver(io, {
+  const resolver = await openResolver(consumePorts(io), {
     catalogs: ['catalog.yaml'],
     trustedCatalogs: [],
     offline: false,

@@ -1,14 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Lock, LockedFunction, PinnedRuntime } from '@krmhub/catalog';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { describe, expect, it } from 'vitest';
 import { lockedFunctions } from '../lock/locked-functions.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
 import { runTest, testIo } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
-import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Functions of a lock file: they stay what they were, and no lock file chooses what runs. */
 
@@ -27,7 +28,7 @@ async function resolve(
   cache = opened.env().KRMHUB_CACHE,
 ): Promise<Resolution> {
   const io = testIo({ cwd: opened.folder, env: { ...opened.env(), KRMHUB_CACHE: cache } });
-  const resolver = await openResolver(io, {
+  const resolver = await openResolver(consumePorts(io), {
     catalogs: [opened.catalogUrl()],
     trustedCatalogs: [],
     offline: false,
@@ -92,7 +93,7 @@ describe('a locked function', () => {
     const lock = await locked(kind);
     const io = testIo({ cwd: opened.folder, env: opened.env() });
     for (const frozen of [true, false]) {
-      const resolver = await openResolver(io, {
+      const resolver = await openResolver(consumePorts(io), {
         catalogs: [],
         trustedCatalogs: [],
         offline: false,

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { consumePorts } from '../registry/consume-ports.js';
 import { runTest, testIo } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
-import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Catalogs whose registry's key is pinned in the trust file: nothing of them is used that is not signed. */
 
@@ -37,7 +38,12 @@ async function resolve(
 ): Promise<Resolution> {
   const { now, text = opened.catalogUrl(), kind = 'SetLabels', ...rest } = options;
   const io = testIo({ cwd: opened.folder, env: env(), ...(now === undefined ? {} : { now }) });
-  const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...rest });
+  const resolver = await openResolver(consumePorts(io), {
+    catalogs: [],
+    trustedCatalogs: [],
+    offline: false,
+    ...rest,
+  });
   try {
     return await resolver.resolve({
       apiVersion: `${GROUP}/v1`,

@@ -1,13 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CatalogFunction } from '@krmhub/api/model';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText, definitionText, recipeText, sourceText } from '../testing/catalog-build.js';
 import { runTest, testIo } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
-import { openResolver } from './open-resolver.js';
-import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Entries that a signing policy of this user covers: only what a trusted signer signed is resolved. */
 
@@ -43,7 +44,7 @@ const trustGood = () => trust('add', 'ours', '--group', GROUP, '--key', path.joi
 
 async function resolve(kind: string, options: Partial<ResolverOptions> = {}): Promise<Resolution> {
   const io = testIo({ cwd: opened.folder, env: opened.env() });
-  const resolver = await openResolver(io, {
+  const resolver = await openResolver(consumePorts(io), {
     catalogs: [opened.catalogUrl()],
     trustedCatalogs: [],
     offline: false,
@@ -157,7 +158,7 @@ describe('an entry of a group that a policy covers', () => {
     await opened.client.applyCatalog('mixed', new TextEncoder().encode(recipe));
     await opened.client.cutCatalog('mixed');
     const io = testIo({ cwd: opened.folder, env: opened.env() });
-    const resolver = await openResolver(io, {
+    const resolver = await openResolver(consumePorts(io), {
       catalogs: [`${opened.proxy.url}/catalogs/mixed`],
       trustedCatalogs: [],
       offline: false,

@@ -1,11 +1,23 @@
+/**
+ * Prints what serves a functionConfig, and what a catalog that is not of the configured registry has.
+ *
+ * @module
+ */
+
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import {
+  isPinned,
+  type Resolution,
+  type ResolvedInline,
+  type ResolverOptions,
+} from '@krmhub/consume/resolve/resolution';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import { RUNTIMES } from '@krmhub/schema/documents/runtimes';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { openResolver } from './open-resolver.js';
-import { isPinned, type Resolution, type ResolvedInline, type ResolverOptions } from './resolution.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 /** Prints what serves an API version and kind in the catalogs of the options. */
 export async function resolveFunction(
@@ -13,7 +25,7 @@ export async function resolveFunction(
   name: { apiVersion: string; kind: string },
   options: ResolverOptions & { output: OutputFormat },
 ): Promise<void> {
-  const resolver = await openResolver(io, options);
+  const resolver = await openResolver(consumePorts(io), options);
   try {
     const resolution = await resolver.resolve({ ...name, catalogs: [] });
     await printResolution(io, resolution, options.output);

@@ -1,20 +1,18 @@
 import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
 import { describePermissions } from '@krmhub/catalog/render/usage';
 import { declaredPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { type NamedCatalog, parseCatalog } from '@krmhub/consume/references/parse-catalog';
+import { openCatalog } from '@krmhub/consume/resolve/open/open-catalog';
+import type { OpenedCatalog } from '@krmhub/consume/resolve/open/open-context';
+import { openContext } from '@krmhub/consume/resolve/open-resolver';
+import { OptionTrust } from '@krmhub/consume/trust/catalog-trust';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import { escapeControls, oneLine, plural } from '@krmhub/schema/text';
 import { printRows } from '../io/change-lines.js';
 import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { openCache } from './cache/cache.js';
-import { CacheWriter } from './cache/cache-writer.js';
-import { DocumentFetcher } from './fetch/fetch-document.js';
-import { RESOLVE_LIMITS } from './limits.js';
-import { OptionTrust } from './open/catalog-trust.js';
-import { openCatalog } from './open/open-catalog.js';
-import type { OpenedCatalog } from './open/open-context.js';
-import { type NamedCatalog, parseCatalog } from './references/parse-catalog.js';
+import { consumePorts } from '../registry/consume-ports.js';
 
 /** What one API version of a function runs, and what that may touch. */
 interface ShownVersion {
@@ -58,17 +56,9 @@ export async function showUpstream(
 ): Promise<void> {
   const trust = new OptionTrust(io, { catalogs: [target], trustedCatalogs: [] });
   const named = parseCatalog(io, { text: target, folder: io.cwd });
-  const cache = await openCache(io);
-  const writer = new CacheWriter(cache);
-  const fetcher = new DocumentFetcher(cache, writer, false, async () => {
-    const { sourceFetcher } = await import('../registry/source-fetcher.js');
-    return sourceFetcher(io, {
-      temporaryFolder: cache.temporaryFolder,
-      limits: { maxCatalogBytes: RESOLVE_LIMITS.maxCatalogBytes },
-    });
-  });
+  const context = await openContext(consumePorts(io));
   try {
-    const opened = await openCatalog({ io, cache, writer, fetcher }, trust, named);
+    const opened = await openCatalog(context, trust, named);
     try {
       for (const warning of opened.warnings) await printWarning(io, escapeControls(warning));
       const shown = await readShown(io, target, opened);
@@ -77,7 +67,7 @@ export async function showUpstream(
       await opened.reader.close();
     }
   } finally {
-    await cache.close();
+    await context.cache.close();
   }
 }
 

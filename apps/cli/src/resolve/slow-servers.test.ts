@@ -3,10 +3,11 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText } from '../testing/catalog-build.js';
 import { testIo } from '../testing/command-line.js';
-import { openResolver } from './open-resolver.js';
 
 /** Servers that never end: with short limits, because those of a user are minutes. */
 
@@ -43,7 +44,7 @@ afterAll(async () => {
 async function resolve(catalog: string): Promise<unknown> {
   const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
   const options = { catalogs: [catalog], trustedCatalogs: [], offline: false };
-  const resolver = await openResolver(io, options, LIMITS);
+  const resolver = await openResolver(consumePorts(io), options, LIMITS);
   try {
     return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] });
   } finally {

@@ -1,12 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { FunctionRequest, Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { sha256 } from '@krmhub/schema';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText } from '../testing/catalog-build.js';
 import { testIo } from '../testing/command-line.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
-import { openResolver } from './open-resolver.js';
-import type { CatalogReference, FunctionRequest, Resolution, ResolverOptions } from './resolution.js';
 
 /** Which catalogs of a kustomization are trusted, and what the refusals say. */
 
@@ -34,7 +36,12 @@ type Wanted = Partial<FunctionRequest> & { options?: Partial<ResolverOptions> };
 
 async function resolve({ options, ...request }: Wanted): Promise<Resolution> {
   const io = testIo({ cwd: opened.folder, env: opened.env() });
-  const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...options });
+  const resolver = await openResolver(consumePorts(io), {
+    catalogs: [],
+    trustedCatalogs: [],
+    offline: false,
+    ...options,
+  });
   try {
     return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [], ...request });
   } finally {
@@ -214,7 +221,11 @@ describe('a resolver', () => {
   it('reads what it needs once, for several requests at a time', async () => {
     const io = testIo({ cwd: opened.folder, env: opened.env() });
     const text = `${opened.proxy.url}/catalogs/default/snapshots/${serial}`;
-    const resolver = await openResolver(io, { catalogs: [text], trustedCatalogs: [], offline: false });
+    const resolver = await openResolver(consumePorts(io), {
+      catalogs: [text],
+      trustedCatalogs: [],
+      offline: false,
+    });
     const request = { apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] };
     const found = await Promise.all(Array.from({ length: 20 }, () => resolver.resolve(request)));
     await resolver.close();
@@ -225,7 +236,7 @@ describe('a resolver', () => {
   it('lists the kinds of the catalogs in its options, each once', async () => {
     await writeFile(path.join(opened.folder, 'ours.yaml'), catalogText(GROUP, ['SetLabels', 'SetNames']));
     const io = testIo({ cwd: opened.folder, env: opened.env() });
-    const resolver = await openResolver(io, {
+    const resolver = await openResolver(consumePorts(io), {
       official: 'ours.yaml',
       catalogs: [`${opened.proxy.url}/catalogs/default`],
       trustedCatalogs: [],

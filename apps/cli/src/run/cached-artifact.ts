@@ -1,3 +1,4 @@
+import type { Cache } from '@krmhub/consume/cache/cache';
 import {
   MAX_MANIFEST_BYTES,
   type Manifest,
@@ -9,7 +10,6 @@ import {
 } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema/digest';
 import { isDigest } from '@krmhub/schema/digest';
-import type { Cache } from '../resolve/cache/cache.js';
 
 /**
  * Returns the digest of the file of an exec or Starlark artifact whose manifests are in the cache, of an index the one

@@ -1,7 +1,10 @@
 import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
+import { type Cache, openCache } from '@krmhub/consume/cache/cache';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
+import { catalogHost, parseCatalog } from '@krmhub/consume/references/parse-catalog';
+import { recordScript, refuseTakenDown } from '@krmhub/consume/trust/takedowns';
 import { EXECUTABLE_LIMITS } from '@krmhub/functions';
 import type { ProgramArtifact } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
@@ -12,10 +15,8 @@ import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
+import { consumePorts } from '../registry/consume-ports.js';
 import { sourceFetcher } from '../registry/source-fetcher.js';
-import { type Cache, openCache } from '../resolve/cache/cache.js';
-import { catalogHost, parseCatalog } from '../resolve/references/parse-catalog.js';
-import { recordScript, refuseTakenDown } from '../resolve/release/takedowns.js';
 import { cachedArtifact } from './cached-artifact.js';
 import { FETCH_LIMITS } from './limits.js';
 
@@ -46,7 +47,7 @@ export interface FetchedExecutable {
 export async function fetchExecutable(io: Io, request: ExecutableRequest): Promise<FetchedExecutable> {
   const { name, platform, offline, artifact } = request;
   const { uri, sha256, os, arch } = platform;
-  const cache = await openCache(io);
+  const cache = await openCache(consumePorts(io));
   const isManifest = `sha256:${ociDigest(uri)}` === sha256;
   const target = { os, architecture: arch };
   const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
@@ -55,7 +56,7 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
     artifact !== undefined && artifact !== 'exec' && isManifest ? { reference: uri, sha256 } : undefined;
   if (known !== undefined && cached !== undefined) {
     if (script !== undefined && !offline)
-      await refuseTakenDown(io, cache, name, { codes: [script], registries: [] });
+      await refuseTakenDown(consumePorts(io), cache, name, { codes: [script], registries: [] });
     return { file: cached, sha256: known };
   }
   if (offline) {

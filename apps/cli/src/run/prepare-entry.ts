@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import type { PinnedContainer, PinnedExec, PinnedPlatform, PinnedStarlark } from '@krmhub/catalog';
+import { isPinned } from '@krmhub/consume/resolve/resolution';
 import {
   type Engine,
   installExecutable,
@@ -17,7 +18,6 @@ import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
-import { isPinned } from '../resolve/resolution.js';
 import { functionEnvironment } from './function-environment.js';
 import { containerAccess, type RunPermissions, requireExecAllowed } from './permissions.js';
 import { executableFor, hostPlatform } from './platform.js';

@@ -1,6 +1,6 @@
+import type { Resolution } from '@krmhub/consume/resolve/resolution';
 import type { Engine, EngineName, RunResult, Sandbox } from '@krmhub/functions';
 import type { Digest } from '@krmhub/schema/digest';
-import type { Resolution } from '../resolve/resolution.js';
 
 /** Runs a function with a ResourceList. One that fails gives its exit code; one that cannot run throws. */
 export type Run = (input: Uint8Array, options?: RunOptions) => Promise<RunResult>;

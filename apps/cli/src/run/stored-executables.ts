@@ -1,10 +1,11 @@
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { cacheFolder } from '@krmhub/consume/cache/cache';
 import { diskError } from '@krmhub/consume/files/read-file';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { cacheFolder } from '../resolve/cache/cache.js';
+
 import type { InstalledExecutable } from './prepared-function.js';
 
 /**

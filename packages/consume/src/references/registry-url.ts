@@ -1,9 +1,3 @@
-/**
- * Reads the references by which users and packages name catalogs.
- *
- * @module
- */
-
 import type { Environment } from '../ports.js';
 
 export const DEFAULT_REGISTRY = 'http://localhost:8080';

@@ -9,11 +9,11 @@ import { requireNoLimits } from '@krmhub/consume/trust/require-snapshot';
 import { canonicalJson, KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { plural, shellWord } from '@krmhub/schema/text';
-import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { connect, connectExport } from '../../registry/connection.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import { InputsFolder } from './inputs-folder.js';
 
 export interface ExportOptions {

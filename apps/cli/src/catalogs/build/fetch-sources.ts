@@ -24,10 +24,10 @@ import { defined } from '@krmhub/schema/defined';
 import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
-import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import { sourceFetcher } from '../../registry/source-fetcher.js';
 import type { SourceProgress } from '../source-progress.js';
 

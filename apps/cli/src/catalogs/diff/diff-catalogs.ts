@@ -7,10 +7,10 @@
 import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
 import { isCatalogName, isSnapshotReference } from '@krmhub/consume/references/catalog-name';
 import { KrmhubError } from '@krmhub/schema/error';
-import { consumePorts } from '../../io/consume-ports.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import type { SnapshotSide } from './snapshot-sides.js';
 
 export interface DiffOptions {

@@ -1,7 +1,7 @@
 import type { PinnedContainer, PinnedRuntime } from '@krmhub/catalog';
 import { pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
+import { isPinned, type Resolution } from '@krmhub/consume/resolve/resolution';
 import { RUNTIMES } from '@krmhub/schema/definition';
-import { isPinned, type Resolution } from '../../resolve/resolution.js';
 import type { PluginPin } from './plugin-record.js';
 
 /** Returns what an update changes, one line each; empty if what runs and what it needs stay the same. */

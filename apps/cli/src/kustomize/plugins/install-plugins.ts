@@ -7,6 +7,8 @@
  */
 
 import path from 'node:path';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { ListedKind, Resolver, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup } from '@krmhub/schema/gvk';
@@ -15,8 +17,8 @@ import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printLine } from '../../io/print.js';
 import { openLock } from '../../lock/open-lock.js';
-import { openResolver } from '../../resolve/open-resolver.js';
-import type { ListedKind, Resolver, ResolverOptions } from '../../resolve/resolution.js';
+import { consumePorts } from '../../registry/consume-ports.js';
+
 import type { RunPermissions } from '../../run/permissions.js';
 import { Runner } from '../../run/runner.js';
 import { findPlugin, type InstalledPlugin, requireOwn, writePlugin } from './installed-plugins.js';
@@ -61,7 +63,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
     lockFile === undefined
       ? undefined
       : await openLock(io, { folder: path.dirname(lockFile), lock: lockFile, frozen });
-  const resolver = await openResolver(io, {
+  const resolver = await openResolver(consumePorts(io), {
     ...search,
     ...source,
     ...defined({ lock }),

@@ -1,13 +1,14 @@
-import { escapeControls } from '@krmhub/schema/text';
-import { FINDINGS } from '../../io/exit-code.js';
-import type { Io } from '../../io/io.js';
-import { type OutputFormat, printLine, printWarning } from '../../io/print.js';
 import {
   catalogRelease,
   findReleaseTakedown,
   findTakedown,
   withTakedowns,
-} from '../../resolve/release/takedowns.js';
+} from '@krmhub/consume/trust/takedowns';
+import { escapeControls } from '@krmhub/schema/text';
+import { FINDINGS } from '../../io/exit-code.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printLine, printWarning } from '../../io/print.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import { type InstalledPlugin, installedPlugins } from './installed-plugins.js';
 import { findPluginFolder, formatPlugin } from './plugin-folder.js';
 import { pluginRegistries, runtimeCode } from './plugin-takedown.js';
@@ -44,12 +45,12 @@ async function findTakedowns(
 ): Promise<Map<InstalledPlugin, PluginTakedown>> {
   const found = new Map<InstalledPlugin, PluginTakedown>();
   if (plugins.length === 0) return found;
-  await withTakedowns(io, async (cache) => {
+  await withTakedowns(consumePorts(io), async (cache) => {
     for (const plugin of plugins) {
       const { function: name, pins } = plugin.record;
       const { runtime, release, catalog } = pins[0];
       const refused = await findTakedown(
-        io,
+        consumePorts(io),
         cache,
         runtimeCode(runtime),
         pluginRegistries(io, plugin.record),
@@ -60,7 +61,7 @@ async function findTakedowns(
       }
       const from =
         release === undefined ? undefined : catalogRelease(io, catalog.reference, { ...name, release });
-      const reason = from && (await findReleaseTakedown(io, cache, from));
+      const reason = from && (await findReleaseTakedown(consumePorts(io), cache, from));
       if (reason !== undefined) found.set(plugin, { reason, isRefused: false });
     }
   });

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { findRules, type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import { diskError } from '@krmhub/consume/files/read-file';
+import type { ResolvedCatalog } from '@krmhub/consume/resolve/resolution';
 import type { Engine, Sandbox } from '@krmhub/functions';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { ResolvedCatalog } from '../../resolve/resolution.js';
+
 import type { RunPermissions } from '../../run/permissions.js';
 import type { InstalledExecutable } from '../../run/prepared-function.js';
 import type { PluginName } from './plugin-folder.js';

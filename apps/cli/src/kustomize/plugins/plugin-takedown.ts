@@ -1,14 +1,15 @@
 import { type PinnedRuntime, pinnedPrograms } from '@krmhub/catalog/runtimes/runtimes';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
-import { defined } from '@krmhub/schema/defined';
-import { isDigest } from '@krmhub/schema/digest';
-import type { Io } from '../../io/io.js';
 import {
   catalogRegistries,
   type PinnedCode,
   refuseTakenDown,
   withTakedowns,
-} from '../../resolve/release/takedowns.js';
+} from '@krmhub/consume/trust/takedowns';
+import { defined } from '@krmhub/schema/defined';
+import { isDigest } from '@krmhub/schema/digest';
+import type { Io } from '../../io/io.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import { formatPlugin } from './plugin-folder.js';
 import type { PluginPin, PluginRecord } from './plugin-record.js';
 
@@ -40,7 +41,7 @@ export async function requirePluginStanding(
 ): Promise<void> {
   const codes = runtimeCode(runtime);
   const registries = pluginRegistries(io, record);
-  await withTakedowns(io, (cache) =>
-    refuseTakenDown(io, cache, formatPlugin(record.function), { codes, registries }),
+  await withTakedowns(consumePorts(io), (cache) =>
+    refuseTakenDown(consumePorts(io), cache, formatPlugin(record.function), { codes, registries }),
   );
 }

@@ -2,6 +2,8 @@ import path from 'node:path';
 import { readSourceAddress } from '@krmhub/catalog';
 import { isCatalogName } from '@krmhub/consume/references/catalog-name';
 import { registryUrl } from '@krmhub/consume/references/registry-url';
+import { checkedVersion } from '@krmhub/consume/resolve/checked-version';
+import { isPinned, type Resolution, type ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -9,8 +11,7 @@ import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
-import { checkedVersion } from '../../resolve/checked-version.js';
-import { isPinned, type Resolution, type ResolverOptions } from '../../resolve/resolution.js';
+
 import type { RunPermissions } from '../../run/permissions.js';
 import type { KnownTools } from '../../run/prepared-function.js';
 import type { Runner } from '../../run/runner.js';

@@ -1,3 +1,5 @@
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
@@ -5,8 +7,8 @@ import { confirm } from '../../io/confirm.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine } from '../../io/print.js';
-import { openResolver } from '../../resolve/open-resolver.js';
-import type { Resolution, Resolver } from '../../resolve/resolution.js';
+import { consumePorts } from '../../registry/consume-ports.js';
+
 import type { RunPermissions } from '../../run/permissions.js';
 import { Runner } from '../../run/runner.js';
 import { describeUpdate } from './describe-update.js';
@@ -127,7 +129,7 @@ async function planUpdates(
       try {
         const resolver =
           resolvers.get(key) ??
-          (await openResolver(io, {
+          (await openResolver(consumePorts(io), {
             catalogs,
             trustedCatalogs: [],
             offline,

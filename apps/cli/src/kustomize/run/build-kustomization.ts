@@ -8,6 +8,8 @@
  */
 
 import { platform } from 'node:os';
+import { openResolver } from '@krmhub/consume/resolve/open-resolver';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
@@ -18,8 +20,8 @@ import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
 import { lockCommand } from '../../lock/lock-file.js';
 import { openLock } from '../../lock/open-lock.js';
-import { openResolver } from '../../resolve/open-resolver.js';
-import type { ResolverOptions } from '../../resolve/resolution.js';
+import { consumePorts } from '../../registry/consume-ports.js';
+
 import type { RunPermissions } from '../../run/permissions.js';
 import { Runner } from '../../run/runner.js';
 import { type BuildFolder, makeBuildFolder } from './build-folder.js';
@@ -100,7 +102,7 @@ async function withFunctions(
   work: (planned: PlannedFunction[]) => Promise<void>,
 ): Promise<void> {
   const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
-  const resolver = await openResolver(io, { ...resolution, ...defined({ lock }) });
+  const resolver = await openResolver(consumePorts(io), { ...resolution, ...defined({ lock }) });
   const runner = new Runner(io, permissions, {
     acceptDocuments: 'named',
     offline: resolution.offline,

@@ -1,5 +1,7 @@
 import type { LockedFunctions } from '@krmhub/catalog';
 import type { WorkingFolder } from '@krmhub/consume/ports';
+import { imageAt, requiredDigest } from '@krmhub/consume/resolve/images/named-image';
+import type { Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -9,8 +11,6 @@ import type { Io } from '../../io/io.js';
 import { printWarning } from '../../io/print.js';
 import { checkListed } from '../../lock/config-check.js';
 import { displayListed } from '../../lock/display-path.js';
-import { imageAt, requiredDigest } from '../../resolve/images/named-image.js';
-import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import { planAll } from '../../run/permissions.js';
 import { requireInlineAllowed } from './inline-runtimes.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';

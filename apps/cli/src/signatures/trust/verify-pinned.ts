@@ -5,11 +5,11 @@ import type { Reference } from '@krmhub/oci';
 import { formatReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { escapeControls } from '@krmhub/schema/text';
-import { consumePorts } from '../../io/consume-ports.js';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { connectOci } from '../../registry/connect-oci.js';
+import { consumePorts } from '../../registry/consume-ports.js';
 import { checkBundleOption, type VerifyOptions } from '../print-bundle.js';
 import { findTarget } from '../signing-target.js';
 

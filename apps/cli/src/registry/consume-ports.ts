@@ -1,0 +1,24 @@
+import type { Ports } from '@krmhub/consume/ports';
+import { defined } from '@krmhub/schema/defined';
+import type { Io } from '../io/io.js';
+import { printLine, printWarning } from '../io/print.js';
+import { VERSION } from '../io/version.js';
+
+/** What the library asks of a command: warnings and reports go to stderr. Loads a client only when it is needed. */
+export function consumePorts(io: Io): Ports {
+  const { env, cwd, snapshotLimits, trace } = io;
+  return {
+    env,
+    cwd,
+    version: VERSION,
+    now: io.now,
+    warn: (text) => printWarning(io, text),
+    report: (text) => printLine(io, text),
+    fetch: {
+      openSources: async (options) => (await import('./source-fetcher.js')).sourceFetcher(io, options),
+      openOci: async (options) => (await import('./connect-oci.js')).createOciClient(io, options),
+      connect: async (registry, options) => (await import('./connection.js')).connect(io, registry, options),
+    },
+    ...defined({ snapshotLimits, trace }),
+  };
+}

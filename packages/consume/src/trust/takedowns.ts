@@ -1,0 +1,235 @@
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
+import type { FunctionName } from '@krmhub/schema/definition';
+import type { Digest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
+import { type Cache, openCache } from '../cache/cache.js';
+import type { Clock, Environment, Network, Program, Trace, WorkingFolder } from '../ports.js';
+import { parseCatalog } from '../references/parse-catalog.js';
+
+/** Milliseconds for which code runs from the cache without a request to its registry. */
+const FRESH_MS = 3_600_000;
+/** Milliseconds to wait for the registry: a build must not fail or wait because it is away. */
+const PATIENCE_MS = 2_000;
+/** Digests of one question: a registry takes no more. */
+const DIGESTS_TOGETHER = 20;
+/** Registries that are asked for one function. */
+const MAX_REGISTRIES = 10;
+
+/** What asking a registry for takedowns needs. */
+type TakedownPorts = Clock & Network;
+
+/** A release of a registry; without `release`, all releases of a function. */
+export interface CatalogRelease extends FunctionName {
+  /** URL of the registry, without a slash at its end. */
+  registry: string;
+  release?: string;
+}
+
+/** What a plugin, a Kptfile, or its argument names by digest. */
+export interface PinnedCode {
+  /** Of an image, an executable, or the manifest of a script. */
+  sha256: Digest;
+  /** Of a script: those in an OCI registry are deleted there. */
+  reference?: string;
+}
+
+/**
+ * Returns why a registry took down a script, or all releases that name an image, executable, or script; undefined if it
+ * did not, or does not answer. `registries` are asked by digest, and the one that `recordOrigin` says. An answer is
+ * cached for an hour.
+ */
+export async function findTakedown(
+  io: TakedownPorts,
+  cache: Cache,
+  codes: readonly PinnedCode[],
+  registries: readonly string[],
+): Promise<string | undefined> {
+  for (const { reference, sha256 } of codes) {
+    if (reference === undefined || !isDeletable({ reference })) continue;
+    const reason = await remembered(io, cache, sha256, () => askForScript(io, { reference, sha256 }));
+    if (reason !== undefined) return reason;
+  }
+  const origins = await Promise.all(codes.map(({ sha256 }) => readOrigin(cache, sha256)));
+  const known = origins.filter((origin) => origin !== undefined);
+  // What this machine recorded or trusts comes first: a package must not crowd it out.
+  const asked = [...new Set([...known, ...registries])].slice(0, MAX_REGISTRIES);
+  const digests = codes.map(({ sha256 }) => sha256).sort();
+  const reasons = await Promise.all(asked.map((registry) => askRegistry(io, cache, registry, digests)));
+  return reasons.find((reason) => reason !== undefined);
+}
+
+async function askRegistry(
+  io: TakedownPorts,
+  cache: Cache,
+  registry: string,
+  digests: readonly Digest[],
+): Promise<string | undefined> {
+  for (let at = 0; at < digests.length; at += DIGESTS_TOGETHER) {
+    const some = digests.slice(at, at + DIGESTS_TOGETHER);
+    const name = `${registry} ${some.join(' ')}`;
+    const reason = await remembered(io, cache, name, () => askForDigests(io, registry, some));
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** Returns the registries of KRMHUB_REGISTRY, of the catalogs that commands use without options, and of these catalogs. */
+export async function knownRegistries(
+  io: Environment & WorkingFolder,
+  catalogs: readonly string[],
+): Promise<string[]> {
+  const { readStandingCatalogs } = await import('./standing-catalogs.js');
+  const { official, catalogs: standing } = await readStandingCatalogs(io);
+  return catalogRegistries(io, [official?.reference ?? [], standing, ...catalogs].flat());
+}
+
+/** Returns the registries of KRMHUB_REGISTRY, and of catalogs. Loads less than `knownRegistries`. */
+export function catalogRegistries(io: Environment & WorkingFolder, catalogs: readonly string[]): string[] {
+  const own = io.env.KRMHUB_REGISTRY ?? '';
+  const urls = catalogs.flatMap((text) => findRegistry(io, text) ?? []);
+  return [...new Set([...(own === '' ? [] : [own.replace(/\/+$/, '')]), ...urls])];
+}
+
+function findRegistry(io: Environment & WorkingFolder, text: string): string | undefined {
+  try {
+    return parseCatalog(io, { text, folder: io.cwd }).registry?.url;
+  } catch (error) {
+    // The command that reads the catalog says what is wrong.
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  }
+}
+
+/** Reports whether a takedown deletes this itself, so that it is gone only if no other release uses it. */
+export function isDeletable({ reference }: Pick<PinnedCode, 'reference'>): boolean {
+  return reference?.startsWith('oci://') === true;
+}
+
+/** As `findTakedown`, for a release. */
+export function findReleaseTakedown(
+  io: TakedownPorts,
+  cache: Cache,
+  release: CatalogRelease,
+): Promise<string | undefined> {
+  const { registry, group, kind, release: name = '' } = release;
+  return remembered(io, cache, `${registry} ${group}/${kind}@${name}`, () => askForRelease(io, release));
+}
+
+async function remembered(
+  io: TakedownPorts,
+  cache: Cache,
+  name: string,
+  ask: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const record = await cache.readRecord('takedowns', name);
+  const known = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
+  const now = io.now().getTime();
+  if (typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS) return known;
+  // Another release can use it again. Without an answer, what is known counts.
+  const takenDown = await ask().catch((error: unknown) =>
+    error instanceof KrmhubError && error.code === 'gone' ? error.message : known,
+  );
+  await write(cache, name, { checkedAt: now, ...defined({ takenDown }) });
+  return takenDown;
+}
+
+/** Records that a registry has a script. */
+export function recordScript(io: Clock, cache: Cache, sha256: Digest): Promise<void> {
+  return write(cache, sha256, { checkedAt: io.now().getTime() });
+}
+
+/** Records the registry that an image or executable is from, which no line of a Kptfile says. */
+export function recordOrigin(cache: Cache, sha256: Digest, registry: string): Promise<void> {
+  return write(cache, `origin ${sha256}`, { registry });
+}
+
+async function readOrigin(cache: Cache, sha256: Digest): Promise<string | undefined> {
+  const { registry } = (await cache.readRecord('takedowns', `origin ${sha256}`)) ?? {};
+  return typeof registry === 'string' ? registry : undefined;
+}
+
+async function write(cache: Cache, name: string, record: object): Promise<void> {
+  await cache.writeRecord('takedowns', name, record).catch(() => undefined);
+}
+
+async function askForScript(
+  io: TakedownPorts,
+  { reference, sha256 }: { reference: string; sha256: Digest },
+): Promise<undefined> {
+  const { parseReference } = await import('@krmhub/oci');
+  const { registry, repository } = parseReference(reference.slice('oci://'.length));
+  const client = await io.fetch.openOci({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  await client.manifest({ registry, repository, digest: sha256 });
+}
+
+/** Registries of older versions refuse the question. */
+async function askForDigests(
+  io: TakedownPorts,
+  registry: string,
+  digests: readonly Digest[],
+): Promise<string | undefined> {
+  const client = await io.fetch.connect(registry, { timeoutMilliseconds: PATIENCE_MS });
+  const { revocations } = await client.revocations(0, 1, digests);
+  const found = revocations.find(({ runtimeDigests = [] }) =>
+    runtimeDigests.some((one) => digests.includes(one)),
+  );
+  return found && `${found.group}/${found.kind}@${found.release} was taken down: ${found.reason}`;
+}
+
+async function askForRelease(
+  io: TakedownPorts,
+  { registry, group, kind, release }: CatalogRelease,
+): Promise<undefined> {
+  const client = await io.fetch.connect(registry, { timeoutMilliseconds: PATIENCE_MS });
+  await (release === undefined ? client.function(group, kind) : client.release(group, kind, release));
+}
+
+/** Returns the error for code that was taken down. */
+export function takenDown(name: string, codes: readonly PinnedCode[], reason: string): KrmhubError {
+  const what = codes.some(isDeletable) ? 'script' : 'release';
+  return new KrmhubError(
+    'gone',
+    escapeControls(`cannot run ${name}: its ${what} was taken down: ${reason}`),
+    {
+      hint: 'Nothing was run. Use another release: krmhub plugins update, krmhub kpt sync, or krmhub lock --upgrade.',
+    },
+  );
+}
+
+/** Throws `gone` for code that was taken down. */
+export async function refuseTakenDown(
+  io: TakedownPorts,
+  cache: Cache,
+  name: string,
+  { codes, registries }: { codes: readonly PinnedCode[]; registries: readonly string[] },
+): Promise<void> {
+  const reason = await findTakedown(io, cache, codes, registries);
+  if (reason !== undefined) throw takenDown(name, codes, reason);
+}
+
+/** Opens the cache for a command that checks what it lists. */
+export async function withTakedowns<Result>(
+  io: Clock & Environment & Program & Trace & WorkingFolder,
+  work: (cache: Cache) => Promise<Result>,
+): Promise<Result> {
+  const cache = await openCache(io);
+  try {
+    return await work(cache);
+  } finally {
+    await cache.close();
+  }
+}
+
+/** Returns the release that a catalog had a function from; undefined if it is not a catalog of a registry. */
+export function catalogRelease(
+  io: Environment & WorkingFolder,
+  catalog: string,
+  { apiVersion, kind, release }: { apiVersion: string; kind: string; release?: string | undefined },
+): CatalogRelease | undefined {
+  const { registry } = parseCatalog(io, { text: catalog, folder: io.cwd });
+  if (registry === undefined) return undefined;
+  const { group } = parseFunction({ apiVersion, kind });
+  return { registry: registry.url, group, kind, ...defined({ release }) };
+}
