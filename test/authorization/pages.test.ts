@@ -316,71 +316,30 @@ describe('every form of a page', () => {
 
   it.each(rows)('%s refuses requests from another site', async (_, page) => {
     const { cookie, formKey } = permitted(page);
-    const sent: [string, Headers][] = [
-      [
-        'another origin',
-        [
-          ['Origin', 'https://evil.example'],
-          ['Cookie', cookie],
-        ],
+    const sent: Record<string, Headers> = {
+      'another origin': [['Origin', 'https://evil.example']],
+      'an opaque origin': [['Origin', 'null']],
+      'no origin': [],
+      'another port': [['Origin', `http://127.0.0.1:${port + 1}`]],
+      'another name of this machine': [['Origin', `http://localhost:${port}`]],
+      'a page of this site, according to another header': [
+        ['Origin', origin],
+        ['Sec-Fetch-Site', 'same-site'],
       ],
-      [
-        'an opaque origin',
-        [
-          ['Origin', 'null'],
-          ['Cookie', cookie],
-        ],
+      'two origins': [
+        ['Origin', origin],
+        ['Origin', 'https://evil.example'],
       ],
-      ['no origin', [['Cookie', cookie]]],
-      [
-        'another port',
-        [
-          ['Origin', `http://127.0.0.1:${port + 1}`],
-          ['Cookie', cookie],
-        ],
+      'a forwarded host': [
+        ['Origin', 'https://evil.example'],
+        ['X-Forwarded-Host', 'evil.example'],
       ],
-      [
-        'another name of this machine',
-        [
-          ['Origin', `http://localhost:${port}`],
-          ['Cookie', cookie],
-        ],
-      ],
-      [
-        'a page of this site, according to another header',
-        [
-          ['Origin', origin],
-          ['Sec-Fetch-Site', 'same-site'],
-          ['Cookie', cookie],
-        ],
-      ],
-      [
-        'two origins',
-        [
-          ['Origin', origin],
-          ['Origin', 'https://evil.example'],
-          ['Cookie', cookie],
-        ],
-      ],
-      [
-        'a forwarded host',
-        [
-          ['Origin', 'https://evil.example'],
-          ['X-Forwarded-Host', 'evil.example'],
-          ['Cookie', cookie],
-        ],
-      ],
-      [
-        'a referrer',
-        [
-          ['Referer', `${origin}/operate`],
-          ['Cookie', cookie],
-        ],
-      ],
-    ];
+      'a referrer': [['Referer', `${origin}/operate`]],
+    };
     const tries: { name: string; request: RawRequest }[] = [];
-    for (const [name, headers] of sent)
-      tries.push({ name, request: await requestOf(page, formKey, headers) });
+    for (const [name, headers] of Object.entries(sent)) {
+      tries.push({ name, request: await requestOf(page, formKey, [...headers, ['Cookie', cookie]]) });
+    }
     for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json', '']) {
       const request = await requestOf(page, formKey, ofPage(cookie));
       const headers = request.headers.map(

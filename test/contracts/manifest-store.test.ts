@@ -1,26 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { manifestStoreContract } from './manifest-store.js';
 import { takeDownBytes } from './sample-records.js';
+import { openSqliteFile } from './sqlite.js';
 
 manifestStoreContract('SQLite in a file', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
-  const file = path.join(folder, 'registry.db');
-  let store = await openSqliteStore(file);
+  const harness = await openSqliteFile();
+  // A store that was opened again has the database of the one before.
+  let { store } = harness;
   return {
-    store,
-    reopen: async () => {
-      await store.close();
-      store = await openSqliteStore(file);
+    ...harness,
+    async reopen() {
+      store = await harness.reopen();
       return store;
     },
     takeDown: (digest) => takeDownBytes(store, digest),
-    dispose: async () => {
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 });
 

@@ -1,26 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { registryStoreContract } from './registry-store.js';
+import { openSqliteFile } from './sqlite.js';
 
-registryStoreContract('SQLite in a file', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
-  const file = path.join(folder, 'registry.db');
-  let store = await openSqliteStore(file);
-  return {
-    store,
-    reopen: async () => {
-      await store.close();
-      store = await openSqliteStore(file);
-      return store;
-    },
-    dispose: async () => {
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-});
+registryStoreContract('SQLite in a file', openSqliteFile);
 
 registryStoreContract('SQLite in memory', async () => {
   const store = await openSqliteStore(':memory:');

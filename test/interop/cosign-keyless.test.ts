@@ -1,9 +1,8 @@
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { temporaryFolder } from '../running.js';
+import { type ArtifactRegistry, artifactRegistries, startArtifactRegistry } from './artifact-registries.js';
 import { noCosign, signedBy } from './cosign.js';
-import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { registryHost, titleWithReason } from './oci-tools.js';
+import { titleWithReason } from './oci-tools.js';
 import { SigningUser } from './signing-user.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
@@ -161,35 +160,18 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('files and cosign, witho
   });
 });
 
-const registries = [
-  { name: 'our registry', whyNo: noCosign },
-  {
-    name: 'a registry without referrers',
-    whyNo: noCosign ?? (hasDockerRegistry ? undefined : 'docker-registry is not installed'),
-  },
-];
-
-describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) => {
+describe.each(artifactRegistries(noCosign))('artifacts in $name, without keys', ({ name, whyNo }) => {
   describe.skipIf(whyNo !== undefined)(titleWithReason('and cosign', whyNo), () => {
-    let registry: RunningRegistry | undefined;
-    let docker: DockerRegistry | undefined;
+    let registry: ArtifactRegistry;
     let user: IdentityUser;
     let host: string;
     const http = '--allow-http-registry';
     beforeAll(async () => {
       user = new IdentityUser();
-      if (name === 'our registry') {
-        registry = await startRegistry(path.join(folder, 'data'));
-        host = registryHost(registry);
-        user.storeCredentials(host, registry.token);
-      } else {
-        docker = await startDockerRegistry(path.join(folder, 'docker'));
-        host = docker.host;
-      }
+      registry = await startArtifactRegistry(name, folder, user);
+      host = registry.host;
     });
-    afterAll(async () => {
-      await Promise.all([registry?.stop(), docker?.stop()]);
-    });
+    afterAll(() => registry?.stop());
 
     async function pushed(repository: string): Promise<{ tag: string; exact: string }> {
       user.write('script.star', `# ${repository}\n`);

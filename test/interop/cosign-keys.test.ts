@@ -1,9 +1,8 @@
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { temporaryFolder } from '../running.js';
+import { type ArtifactRegistry, artifactRegistries, startArtifactRegistry } from './artifact-registries.js';
 import { noCosign } from './cosign.js';
-import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { manifestAt, registryHost, titleWithReason } from './oci-tools.js';
+import { manifestAt, titleWithReason } from './oci-tools.js';
 import { SigningUser } from './signing-user.js';
 
 /**
@@ -88,34 +87,17 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
   });
 });
 
-const registries = [
-  { name: 'our registry', whyNo: noCosign },
-  {
-    name: 'a registry without referrers',
-    whyNo: noCosign ?? (hasDockerRegistry ? undefined : 'docker-registry is not installed'),
-  },
-];
-
-describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
+describe.each(artifactRegistries(noCosign))('artifacts in $name', ({ name, whyNo }) => {
   describe.skipIf(whyNo !== undefined)(titleWithReason('and cosign', whyNo), () => {
-    let registry: RunningRegistry | undefined;
-    let docker: DockerRegistry | undefined;
+    let registry: ArtifactRegistry;
     let user: KeyHolder;
     let host: string;
     beforeAll(async () => {
       user = await KeyHolder.withKeys();
-      if (name === 'our registry') {
-        registry = await startRegistry(path.join(folder, 'data'));
-        host = registryHost(registry);
-        user.storeCredentials(host, registry.token);
-      } else {
-        docker = await startDockerRegistry(path.join(folder, 'docker'));
-        host = docker.host;
-      }
+      registry = await startArtifactRegistry(name, folder, user);
+      host = registry.host;
     });
-    afterAll(async () => {
-      await Promise.all([registry?.stop(), docker?.stop()]);
-    });
+    afterAll(() => registry?.stop());
 
     /** A new artifact, by its tag and by its digest. */
     async function pushed(repository: string): Promise<{ tag: string; exact: string; digest: string }> {

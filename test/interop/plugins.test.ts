@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from '../running.js';
 import { BuildUser, missingOracles, ORACLES, type Oracle } from './build-user.js';
 import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';
@@ -94,6 +94,12 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
   /** Without the files of kustomize itself, which leaves them when a plugin fails. */
   const leftovers = () => user.leftovers().filter((name) => !name.startsWith('kust-plugin-config-'));
   const build = (oracle: Oracle, app: string) => user.byHand(oracle, app, ...PLUGINS);
+  const byHand = new Map<string, ReturnType<typeof build>>();
+  function builtByHand(name: string): ReturnType<typeof build> {
+    const built = byHand.get(name) ?? user.byHand(ORACLES[0], `hand/${name}`, ...PLUGINS, '--enable-exec');
+    byHand.set(name, built);
+    return built;
+  }
   const entries = (set: keyof typeof SCRIPTS, other: keyof typeof SCRIPTS = 'hang.sh') =>
     catalogText(
       scripts.entry('SetLabels', set, SCRIPTS[set]),
@@ -102,7 +108,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
 
   describe.each(ORACLES)('of $program', (oracle) => {
     it.each(Object.keys(PLUGIN_APPS))('give the bytes of the function itself: %s', async (name) => {
-      const hand = await user.byHand(ORACLES[0], `hand/${name}`, ...PLUGINS, '--enable-exec');
+      const hand = await builtByHand(name);
       expect(hand).toMatchObject({ code: 0 });
       const before = user.snapshot(`plugin/${name}`);
       const built = await build(oracle, `plugin/${name}`);
@@ -308,7 +314,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
   });
 
   describe('whose function does not end', () => {
-    beforeEach(async () => {
+    beforeAll(async () => {
       user.write({
         'hang.yaml': entries('set.sh'),
         'hang/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [hang.yaml]\n',
@@ -318,7 +324,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       const options = ['--allow-exec', '--kind', 'Logger', '--timeout', '3s'];
       await done('plugins', 'install', '-c', 'hang.yaml', ...options);
     });
-    afterEach(() => done('plugins', 'remove', 'Logger'));
+    afterAll(() => done('plugins', 'remove', 'Logger'));
     const running = () =>
       readdirSync('/proc').filter((pid) => {
         try {
@@ -339,6 +345,16 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       expect([leftovers(), running()]).toEqual([[], []]);
     });
 
+    it.each(['SIGINT', 'SIGTERM'] as const)('end it on %s', async (signal) => {
+      const child = user.start('kustomize', ['build', 'hang', ...PLUGINS], { detached: true });
+      const closed = once(child, 'close');
+      await expect.poll(running).not.toEqual([]);
+      // As the terminal does.
+      process.kill(-child.pid!, signal);
+      await closed;
+      await expect.poll(() => [leftovers(), running()]).toEqual([[], []]);
+    });
+
     it('end it soon where kustomize alone is killed', async () => {
       await done('plugins', 'remove', 'Logger');
       // With the timeout of five minutes.
@@ -350,16 +366,6 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       await ended;
       await expect.poll(() => [leftovers(), running()]).toEqual([[], []]);
     });
-
-    it.each(['SIGINT', 'SIGTERM'] as const)('end it on %s', async (signal) => {
-      const child = user.start('kustomize', ['build', 'hang', ...PLUGINS], { detached: true });
-      const closed = once(child, 'close');
-      await expect.poll(running).not.toEqual([]);
-      // As the terminal does.
-      process.kill(-child.pid!, signal);
-      await closed;
-      await expect.poll(() => [leftovers(), running()]).toEqual([[], []]);
-    });
   });
 
   describe('the examples of the help', () => {
@@ -367,20 +373,20 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       .split('\n')
       .filter((line) => line.startsWith('  krmhub plugins '))
       .map((line) => line.trim());
-    beforeEach(async () => {
-      user.write({ 'catalog.yaml': entries('set.sh') });
-      await done('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec', '--force');
-    });
+    let isInstalled = false;
 
     it('are found', () => expect(examples.length).toBeGreaterThan(10));
 
     it.each(examples)('%s', async (example) => {
+      user.write({ 'catalog.yaml': entries('set.sh') });
+      if (!isInstalled) await done('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec', '--force');
       const [, ...args] = example
         .replace('https://krm.example.com/catalogs/default', 'catalog.yaml')
         .split(' ');
       // The functions of the test are executables.
       if (args[1] === 'install') args.push('--allow-exec');
       await done(...args);
+      isInstalled = args[1] !== 'remove';
     });
   });
 

@@ -16,33 +16,6 @@ const put = (manifest: object | string, reference = 'v1', type?: string) =>
   client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });
 
 describe('deleting', () => {
-  it('deletes a tag, a manifest with its tags, or a blob that no manifest names', async () => {
-    const digest = await client.image(REPOSITORY, 'v1', ['layer']);
-    await put(imageManifest(['layer']), 'v2');
-    const remove = (path: string) => client.request('DELETE', `${REPOSITORY}/${path}`);
-    expect((await remove('manifests/v1')).status).toBe(202);
-    expect((await client.request('HEAD', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
-    expect(await readError(await remove('manifests/v1'))).toMatchObject({
-      status: 404,
-      code: 'MANIFEST_UNKNOWN',
-    });
-    expect(await readError(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
-      status: 405,
-      code: 'UNSUPPORTED',
-      message: expect.stringContaining('Delete the manifest'),
-    });
-    expect((await remove(`manifests/${digest}`)).status).toBe(202);
-    expect((await client.request('HEAD', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
-    expect((await remove(`blobs/${sha256('layer')}`)).status).toBe(202);
-    expect(await readError(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
-      status: 404,
-      code: 'BLOB_UNKNOWN',
-    });
-    expect((await client.request('HEAD', `${REPOSITORY}/blobs/${sha256('layer')}`)).status).toBe(404);
-    const tags = await client.request('GET', `${REPOSITORY}/tags/list`);
-    expect([tags.status, await tags.json()]).toEqual([200, { name: REPOSITORY, tags: [] }]);
-  });
-
   it.each(['functions/example.com/x', 'catalogs/x', 'team/x'])(
     'finds the deleted content in %s',
     async (name) => {

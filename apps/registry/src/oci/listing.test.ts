@@ -62,37 +62,6 @@ const tagPages = (query: string) =>
   pages(`${REPOSITORY}/tags/list${query}`, ({ tags }: { tags: string[] }) => tags);
 
 describe('tags', () => {
-  const names = ['10', '2', 'B', '_x', 'a', 'a-b', 'a.b', 'aa', 'b'];
-
-  it('are listed in code unit order with the name of their repository', async () => {
-    await tagged([...names].reverse());
-    const response = await get(`${REPOSITORY}/tags/list`);
-    expect(await response.json()).toEqual({ name: REPOSITORY, tags: [...names].sort() });
-    expect([response.headers.get('link'), response.headers.get('content-type')]).toEqual([
-      null,
-      'application/json',
-    ]);
-  });
-
-  it('are listed in pages of n, after a tag, with a link to the next page', async () => {
-    await tagged(names);
-    const sorted = [...names].sort();
-    const first = await get(`${REPOSITORY}/tags/list?n=4`);
-    expect(first.headers.get('link')).toBe(`</v2/${REPOSITORY}/tags/list?n=4&last=${sorted[3]}>; rel="next"`);
-    expect(await tagPages('?n=4')).toEqual([sorted.slice(0, 4), sorted.slice(4, 8), sorted.slice(8)]);
-    expect(await tagPages('?n=9')).toEqual([sorted]);
-    expect(await tagPages('?n=10')).toEqual([sorted]);
-    expect(await tagPages(`?last=${sorted[6]}`)).toEqual([sorted.slice(7)]);
-    expect(await tagPages('?last=a1')).toEqual([['aa', 'b']]);
-    expect(await tagPages('?last=zzz&n=1')).toEqual([[]]);
-  });
-
-  it('are an empty list for n=0', async () => {
-    await tagged(names);
-    expect(await tagPages('?n=0')).toEqual([[]]);
-    expect(await tagPages('?n=0&last=a')).toEqual([[]]);
-  });
-
   it.each(['-1', 'x', '1.5', '', '1e3', '9999999999', '%20'])('refuse a page size of %s', async (n) => {
     await tagged(['a']);
     const refused = await readError(await get(`${REPOSITORY}/tags/list?n=${n}`));
@@ -141,43 +110,6 @@ describe('referrers', () => {
       `${REPOSITORY}/referrers/${subject}${query}`,
       ({ manifests }: { manifests: object[] }) => manifests,
     );
-
-  it('are an empty list for a subject without referrers, also in an unknown repository', async () => {
-    const response = await get(`team/unknown/referrers/${subject}`);
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, MEDIA_TYPES.index]);
-    expect(await response.json()).toEqual({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] });
-    expect(await (await get('_catalog')).json()).toEqual({ repositories: [] });
-  });
-
-  it('have their type and annotations, and can be filtered by type', async () => {
-    const manifests = [
-      imageManifest([], {
-        subject: descriptor('subject'),
-        artifactType: 'application/a+json',
-        annotations: { a: 'b' },
-      }),
-      imageManifest([], { subject: descriptor('subject') }),
-      { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [], subject: descriptor('subject') },
-    ];
-    for (const manifest of manifests) await client.put(REPOSITORY, manifestDigest(manifest), manifest);
-    const described = manifests.map((manifest, at) => ({
-      mediaType: manifest.mediaType,
-      digest: manifestDigest(manifest),
-      size: JSON.stringify(manifest).length,
-      ...[
-        { artifactType: 'application/a+json', annotations: { a: 'b' } },
-        { artifactType: MEDIA_TYPES.empty },
-      ][at],
-    }));
-    const byDigest = (a: { digest: string }, b: { digest: string }) => (a.digest < b.digest ? -1 : 1);
-    expect((await of()).flat()).toEqual(described.sort(byDigest));
-    expect((await get(`${REPOSITORY}/referrers/${subject}`)).headers.get('oci-filters-applied')).toBeNull();
-    const filtered = await get(`${REPOSITORY}/referrers/${subject}?artifactType=application%2Fa%2Bjson`);
-    expect(filtered.headers.get('oci-filters-applied')).toBe('artifactType');
-    const { manifests: found } = (await filtered.json()) as { manifests: { digest: string }[] };
-    expect(found.map(({ digest }) => digest)).toEqual([manifestDigest(manifests[0]!)]);
-    expect(await of('?artifactType=application/none')).toEqual([[]]);
-  });
 
   it('fill a page, and the rest is on the next', async () => {
     const { maxReferrers } = SERVER_LIMITS;

@@ -20,11 +20,9 @@ const BUNDLE = '/snapshot.sigstore.json';
 
 let registry: TestRegistry;
 let upstream: TestUpstream;
-let admin: string;
 beforeEach(async () => {
   upstream = await startUpstream();
   registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] } });
-  ({ secret: admin } = await registry.token({}));
 });
 afterEach(async () => {
   await registry.close();
@@ -74,23 +72,17 @@ ${policy.join('').replace(/^ {2}/gm, '')}`
 }`;
 }
 
-async function call<T>(method: string, target: string, body?: string): Promise<T> {
-  const response = await registry.request(target, {
-    method,
-    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/yaml' },
-    ...(body === undefined ? {} : { body }),
-  });
-  const answer = (await response.json()) as T;
-  expect(response.status, JSON.stringify(answer)).toBeLessThan(300);
-  return answer;
+async function call<T>(method: string, target: string, text?: string): Promise<T> {
+  const { status, body } = await registry.send<T>(method, target, text);
+  expect(status, JSON.stringify(body)).toBeLessThan(300);
+  return body;
 }
 
 const apply = (options: RecipeOptions = {}) =>
   call<ApplyResult>('PUT', fillPath('catalog', { name: options.name ?? 'ours' }), recipe(options));
 /** Tries again as the response 503 asks: the registry waits for syncs only for a while. */
 async function cut(name = 'ours'): Promise<void> {
-  const headers = { Authorization: `Bearer ${admin}` };
-  const attempt = () => registry.request(fillPath('cut', { name }), { method: 'POST', headers });
+  const attempt = () => registry.send('POST', fillPath('cut', { name }));
   await expect
     .poll(async () => (await attempt()).status, { interval: 10, timeout: 150_000 })
     .toBeLessThan(300);
@@ -217,7 +209,7 @@ describe('a source', () => {
       },
     ]);
     const copy = await registry.request(fillPath('sourceCopy', { name: 'ours', source: 'theirs' }), {
-      headers: { Authorization: `Bearer ${admin}` },
+      headers: { Authorization: await registry.bearer() },
     });
     expect(await copy.text()).toBe(text);
     expect(await events()).toEqual(['source.changed']);
@@ -486,7 +478,6 @@ describe('a source', () => {
     upstream.misbehave = undefined;
     put({ One: 'first', Two: 'second' });
     registry = await registry.reopen();
-    ({ secret: admin } = await registry.token({}));
     await expect(refreshing).rejects.toMatchObject({ code: 'unavailable' });
     expect(await registry.parts.store.source('ours', 'theirs')).toEqual(before);
     await refresh();

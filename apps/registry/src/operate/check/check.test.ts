@@ -3,12 +3,12 @@ import { cp, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inflateRawSync } from 'node:zlib';
-import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { dataPaths } from '../../store/data-folder.js';
 import { Database } from '../../store/sqlite/driver.js';
+import { imageManifest, testClient } from '../../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { checkRegistry } from './check.js';
 import type { Finding } from './finding.js';
@@ -44,29 +44,15 @@ async function fill(registry: TestRegistry): Promise<void> {
 
 /** Pushes an artifact with a small and a large blob, each by sha256 and by sha512. */
 async function pushArtifact(registry: TestRegistry): Promise<void> {
-  const headers = { authorization: `Bearer ${(await registry.token({})).secret}` };
-  const send = async (method: string, target: string, body: string | Uint8Array, type?: string) => {
-    const response = await registry.request(`/v2/team/tool/${target}`, {
-      method,
-      headers: { ...headers, ...(type && { 'content-type': type }) },
-      body: body as Uint8Array<ArrayBuffer>,
-    });
-    expect(response.status, await response.text()).toBe(201);
-  };
-  const layers = [TOOL, LARGE_TOOL].flatMap((bytes) =>
-    ['sha256' as const, `sha512:${'0'.repeat(128)}` as const].map((like) => ({
-      bytes,
-      digest: computeDigest(bytes, like),
-    })),
-  );
-  for (const { bytes, digest } of layers) await send('POST', `blobs/uploads/?digest=${digest}`, bytes);
-  const manifest = JSON.stringify({
-    schemaVersion: 2,
-    mediaType: MEDIA_TYPES.image,
-    config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 },
-    layers: layers.map(({ bytes, digest }) => ({ mediaType: 'text/plain', digest, size: bytes.byteLength })),
-  });
-  await send('PUT', 'manifests/v1', manifest, MEDIA_TYPES.image);
+  const client = testClient(() => registry);
+  const layers: object[] = [];
+  for (const bytes of [TOOL, LARGE_TOOL]) {
+    for (const algorithm of ['sha256', 'sha512'] as const) {
+      const digest = await client.blob('team/tool', bytes, algorithm);
+      layers.push({ mediaType: 'text/plain', digest, size: bytes.byteLength });
+    }
+  }
+  expect((await client.put('team/tool', 'v1', imageManifest([], { layers }))).status).toBe(201);
 }
 const TOOL = new TextEncoder().encode('the bytes of a tool');
 /** Its bytes are a file. */

@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+
+type Store = Awaited<ReturnType<typeof openSqliteStore>>;
+
+/** An empty SQLite store of a contract. */
+export interface SqliteHarness {
+  store: Store;
+  reopen(): Promise<Store>;
+  dispose(): Promise<void>;
+}
+
+export async function openSqliteFile(): Promise<SqliteHarness> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
+  const file = path.join(folder, 'registry.db');
+  let store = await openSqliteStore(file);
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await openSqliteStore(file);
+      return store;
+    },
+    async dispose() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
