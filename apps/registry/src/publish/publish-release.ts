@@ -33,7 +33,7 @@ import { type JudgeDeps, judgeSubmission } from './trust/judge-submission.js';
 export interface PublishDeps extends PlanDeps, JudgeDeps, StoreDeps {
   store: PlanDeps['store'] & StoreDeps['store'] & PolicyReader;
   snapshotBuilder: WakeableBuilder;
-  metrics: Pick<Metrics, 'publish'>;
+  metrics: Metrics;
 }
 
 export interface PublishOptions {
@@ -93,7 +93,7 @@ async function publishOnce(
 }
 
 function report(
-  { trust }: Pick<PublishDeps, 'trust'>,
+  { trust }: PublishDeps,
   outcome: PublishResult['outcome'],
   { release, diagnostics }: { release: ReleaseRecord; diagnostics: Diagnostic[] },
   dryRun: boolean,

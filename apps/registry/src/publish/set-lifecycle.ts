@@ -28,7 +28,7 @@ const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> =
 };
 
 export interface LifecycleDeps {
-  store: FindStore & Pick<FunctionStore, 'commitFunction'>;
+  store: FindStore & FunctionStore;
   functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;

@@ -7,11 +7,11 @@ import type { BytesLock } from '../workers/processes/processes.js';
 export interface StoreDeps {
   store: ArtifactStore;
   /** Definitions and READMEs that are no rows. */
-  blobs: Pick<BlobStore, 'put'>;
+  blobs: BlobStore;
   /** Size up to which definitions and READMEs are rows, in bytes. */
   maxFileRowBytes: number;
   /** Blobs of repositories, bundles among them. */
-  artifacts: Pick<BlobStore, 'put'>;
+  artifacts: BlobStore;
   /** Locked for reading while bytes are stored and their rows are not. */
   bytesLock: BytesLock;
 }

@@ -14,7 +14,7 @@ export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   store: TakedownDeps['store'] & FindStore & CatalogReader & EventStore;
   functionLocks: FunctionLocks;
   snapshotBuilder: AwaitableBuilder & WakeableBuilder;
-  derived: Pick<DerivedDocuments, 'clear'>;
+  derived: DerivedDocuments;
   clock: () => Date;
 }
 
@@ -65,7 +65,7 @@ export async function takeDownRelease(
 }
 
 async function findTombstone(
-  { store }: Pick<TakeDownReleaseDeps, 'store'>,
+  { store }: TakeDownReleaseDeps,
   { group, kind, release }: FunctionName & { release: string },
 ): Promise<Takedown | undefined> {
   return (await store.takedowns(group, kind)).find((one) => one.release === release);

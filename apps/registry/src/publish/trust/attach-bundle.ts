@@ -18,11 +18,11 @@ import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './re
 import type { SigningTrust } from './signing-trust.js';
 
 export interface AttachDeps {
-  store: FindStore & Pick<ArtifactStore, 'commitFunction'> & ManifestReader & PolicyReader;
+  store: FindStore & ArtifactStore & ManifestReader & PolicyReader;
   trust: SigningTrust;
-  turns: Pick<Turns, 'run'>;
-  bytesLock: Pick<BytesLock, 'read'>;
-  artifacts: Pick<BlobStore, 'put'>;
+  turns: Turns;
+  bytesLock: BytesLock;
+  artifacts: BlobStore;
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
   config: {
@@ -120,7 +120,7 @@ async function plan(
 /** Returns the digests that signatures of an existing release must cover, with the manifest that is their subject. */
 export async function signedRelease(
   store: ManifestReader,
-  { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,
+  { group, kind, release, digest }: ReleaseRecord,
 ): Promise<{ signed: SignedRelease; subject: Subject }> {
   const stored = await store.manifest(functionRepository({ group, kind }), release);
   if (stored === undefined) throw new Error(`${group}/${kind}@${release} has no manifest`);

@@ -54,7 +54,7 @@ export interface VerifiedBundles {
 
 /** Verifies bundles against a release, each in its own turn of the event loop. */
 export async function verifySubmittedBundles(
-  { trust, turns }: { trust: SigningTrust; turns: Pick<Turns, 'run'> },
+  { trust, turns }: { trust: SigningTrust; turns: Turns },
   release: SignedRelease,
   given: readonly SubmittedBundle[],
 ): Promise<VerifiedBundles> {
