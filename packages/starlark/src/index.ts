@@ -22,18 +22,15 @@ export type { Statement, SyntaxTree } from './syntax/tree.js';
 export type { BuiltinBody, MethodBody, MethodTable } from './values/builtin.js';
 export { BoundMethod, Builtin, methodTable } from './values/builtin.js';
 export { Bytes } from './values/bytes.js';
-export { call } from './values/call.js';
 export { compare } from './values/comparison.js';
 export { Dict } from './values/dict.js';
 export { equals } from './values/equality.js';
 export type { ExceededLimit, StackFrame } from './values/evaluation-error.js';
 export { EvaluationError } from './values/evaluation-error.js';
 export { StarlarkFloat } from './values/float.js';
-export { freeze } from './values/freeze.js';
 export { StarlarkFunction } from './values/function.js';
 export type { Int } from './values/integer.js';
 export { intFromDouble, isInt, normalizeInt } from './values/integer.js';
-export { forEach, isIterable, listElements } from './values/iterate.js';
 export { List } from './values/list.js';
 export { Module } from './values/module.js';
 export type { Position } from './values/position.js';
@@ -44,9 +41,7 @@ export { StarlarkSet } from './values/set.js';
 export { Struct } from './values/struct.js';
 export type { Limits, ThreadOptions } from './values/thread.js';
 export { DEFAULT_LIMITS, Thread } from './values/thread.js';
-export { isTrue } from './values/truth.js';
 export { EMPTY_TUPLE, Tuple } from './values/tuple.js';
-export { typeName } from './values/type-name.js';
 export {
   checkPositional,
   unpackArguments,
@@ -58,4 +53,14 @@ export {
   wantString,
 } from './values/unpack-arguments.js';
 export type { BinaryOperator, Key, Kwargs, ReprWriter, Value } from './values/value.js';
-export { HeapValue, NO_KWARGS } from './values/value.js';
+export {
+  call,
+  forEach,
+  freeze,
+  HeapValue,
+  isIterable,
+  isTrue,
+  listElements,
+  NO_KWARGS,
+  typeName,
+} from './values/value.js';

@@ -1,8 +1,8 @@
 import { EvaluationError } from '../values/evaluation-error.js';
 import { type Int, isInt } from '../values/integer.js';
+import { stringLength } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
-import { HeapValue, type Kwargs, type Value } from '../values/value.js';
+import { HeapValue, type Kwargs, typeName, type Value } from '../values/value.js';
 
 /** Throws unless a function got no keyword arguments and exactly one positional one, which it returns. */
 export function soleArgument(name: string, args: readonly Value[], kwargs: Kwargs, want: string): Value {
@@ -68,4 +68,35 @@ export function named<Result>(name: string, run: () => Result): Result {
     }
     throw error;
   }
+}
+
+/** Returns `len(value)`, or undefined for a value without length. The length of a string is in bytes. */
+export function valueLength(value: Value): number | undefined {
+  if (typeof value === 'string') return stringLength(value);
+  return value instanceof HeapValue ? value.length() : undefined;
+}
+
+/**
+ * Returns start and end of a part of a sequence, as methods take them: None is the default, negative indexes count from
+ * the end, and those out of range mean the nearest end.
+ */
+export function indexRange(
+  start: Value | undefined,
+  end: Value | undefined,
+  length: number,
+): [start: number, end: number] {
+  return [indexOr(start, length, 0, 'start'), indexOr(end, length, length, 'end')];
+}
+
+function indexOr(value: Value | undefined, length: number, fallback: number, which: string): number {
+  if (value === undefined || value === null) return fallback;
+  let index: number;
+  try {
+    index = toInt32(value);
+  } catch (error) {
+    throw error instanceof EvaluationError
+      ? new EvaluationError(`invalid ${which} index: ${error.message}`)
+      : error;
+  }
+  return Math.min(Math.max(index < 0 ? index + length : index, 0), length);
 }

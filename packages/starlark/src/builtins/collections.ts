@@ -3,11 +3,9 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { quoteString } from '../values/repr.js';
 import { StarlarkSet } from '../values/set.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional } from '../values/unpack-arguments.js';
-import type { Kwargs, Value } from '../values/value.js';
-import { elementsOrUndefined, named, wantIterable } from './arguments.js';
-import { valueLength } from './length.js';
+import { type Kwargs, typeName, type Value } from '../values/value.js';
+import { elementsOrUndefined, named, valueLength, wantIterable } from './arguments.js';
 
 /** Bytes that an entry takes in a dict or set. */
 export const ENTRY_BYTES = 64;

@@ -5,8 +5,7 @@ import type { List } from '../values/list.js';
 import type { Thread } from '../values/thread.js';
 import { checkPositional } from '../values/unpack-arguments.js';
 import type { Kwargs, Value } from '../values/value.js';
-import { named, wantInt, wantIterable } from './arguments.js';
-import { indexRange } from './index-range.js';
+import { indexRange, named, wantInt, wantIterable } from './arguments.js';
 
 const ELEMENT_BYTES = 16;
 

@@ -4,12 +4,11 @@ import { List } from '../values/list.js';
 import { repr as reprOf } from '../values/repr.js';
 import { stringToJs } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional, unpackArguments, wantString } from '../values/unpack-arguments.js';
-import type { Kwargs, Value } from '../values/value.js';
+import { type Kwargs, typeName, type Value } from '../values/value.js';
 import { soleArgument } from './arguments.js';
-import { attributeNames, findAttribute } from './attributes.js';
 import { allocateString } from './byte-string.js';
+import { attributeNames, findAttribute } from './method-tables.js';
 import { bytesToText, displayed } from './strings.js';
 
 export function dir(_thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {

@@ -5,13 +5,10 @@ import { List } from '../values/list.js';
 import { Range } from '../values/range.js';
 import { readingSteps } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
-import { isTrue } from '../values/truth.js';
 import { EMPTY_TUPLE, Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional, unpackArguments, wantBool, wantCallable } from '../values/unpack-arguments.js';
-import { HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
-import { elementsOrUndefined, named, wantInt, wantInt64, wantIterable } from './arguments.js';
-import { valueLength } from './length.js';
+import { HeapValue, isTrue, type Kwargs, NO_KWARGS, typeName, type Value } from '../values/value.js';
+import { elementsOrUndefined, named, valueLength, wantInt, wantInt64, wantIterable } from './arguments.js';
 
 /** Bytes that an element takes in a list or tuple. */
 const ELEMENT_BYTES = 16;

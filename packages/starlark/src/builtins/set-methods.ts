@@ -2,9 +2,8 @@ import { methodTable } from '../values/builtin.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkSet } from '../values/set.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional } from '../values/unpack-arguments.js';
-import type { Kwargs, Value } from '../values/value.js';
+import { type Kwargs, typeName, type Value } from '../values/value.js';
 import { elementsOrUndefined, named, wantIterable } from './arguments.js';
 import { ENTRY_BYTES } from './collections.js';
 

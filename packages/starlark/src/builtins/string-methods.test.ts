@@ -4,7 +4,7 @@ import { repr } from '../values/repr.js';
 import { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { type HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
-import { findAttribute } from './attributes.js';
+import { findAttribute } from './method-tables.js';
 import { STRING_METHODS } from './string-methods.js';
 
 const thread = new Thread();

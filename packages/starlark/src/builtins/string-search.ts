@@ -5,12 +5,10 @@ import { indexOfPart, lastIndexOfPart } from '../values/search.js';
 import { isAscii, stringLength } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional, wantString } from '../values/unpack-arguments.js';
-import type { Kwargs, Value } from '../values/value.js';
-import { named, wantInt } from './arguments.js';
+import { type Kwargs, typeName, type Value } from '../values/value.js';
+import { indexRange, named, wantInt } from './arguments.js';
 import { allocateString, fromByteString, readString, toByteString } from './byte-string.js';
-import { indexRange } from './index-range.js';
 
 type Method = readonly [string, MethodBody<string>];
 

@@ -10,8 +10,7 @@ import { StarlarkSet } from '../values/set.js';
 import { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { type HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
-import { getAttribute } from './attributes.js';
-import { typeMethods } from './method-tables.js';
+import { getAttribute, typeMethods } from './method-tables.js';
 import { formatPercent } from './percent-format.js';
 import { UNIVERSE } from './universe.js';
 

@@ -9,8 +9,7 @@ import { stringToJs } from '../values/string.js';
 import { Struct } from '../values/struct.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
-import { HeapValue, type Value } from '../values/value.js';
+import { HeapValue, typeName, type Value } from '../values/value.js';
 import { MAX_CONVERSION_DEPTH } from './from-javascript.js';
 
 /**

@@ -7,11 +7,11 @@ import { StarlarkFloat } from '../values/float.js';
 import { type Int, intToDouble, isInt } from '../values/integer.js';
 import { List } from '../values/list.js';
 import { indexOfPart } from '../values/search.js';
+import { StarlarkSet } from '../values/set.js';
 import { concatStrings, isAscii } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
-import { type BinaryOperator, HeapValue, type Value } from '../values/value.js';
+import { type BinaryOperator, HeapValue, typeName, type Value } from '../values/value.js';
 import {
   addInts,
   bitwiseInts,
@@ -23,7 +23,6 @@ import {
   subtractInts,
 } from './integer-operators.js';
 import { repeat } from './repeat.js';
-import { combineSets } from './set-operators.js';
 
 /** Returns `x op y` by the types' own definition, or throws `unknown binary op`. */
 function fallBack(thread: Thread, operator: BinaryOperator, x: Value, y: Value): Value {
@@ -205,4 +204,38 @@ export function unary(thread: Thread, operator: '-' | '+' | '~', x: Value): Valu
   const result = x instanceof HeapValue ? x.unary(operator) : undefined;
   if (result !== undefined) return result;
   throw new EvaluationError(`unknown unary op: ${operator} ${typeName(x)}`);
+}
+
+/** Returns the union, intersection, difference or symmetric difference of two sets; `undefined` for other values. */
+export function combineSets(
+  thread: Thread,
+  operator: '|' | '&' | '-' | '^',
+  x: Value,
+  y: Value,
+): StarlarkSet | undefined {
+  if (!(x instanceof StarlarkSet) || !(y instanceof StarlarkSet)) return undefined;
+  thread.step(x.size + y.size);
+  thread.allocate((x.size + y.size) * 48);
+  switch (operator) {
+    case '|':
+      return StarlarkSet.of([...x.items(), ...y.items()], thread);
+    case '&':
+      return StarlarkSet.of(
+        x.items().filter((item) => y.has(item, thread)),
+        thread,
+      );
+    case '-':
+      return StarlarkSet.of(
+        x.items().filter((item) => !y.has(item, thread)),
+        thread,
+      );
+    case '^':
+      return StarlarkSet.of(
+        [
+          ...x.items().filter((item) => !y.has(item, thread)),
+          ...y.items().filter((item) => !x.has(item, thread)),
+        ],
+        thread,
+      );
+  }
 }

@@ -1,14 +1,10 @@
-import { getAttribute } from '../builtins/attributes.js';
-import { typeMethods } from '../builtins/method-tables.js';
+import { getAttribute, typeMethods } from '../builtins/method-tables.js';
 import { failedIn, type MethodBody } from '../values/builtin.js';
-import { call } from '../values/call.js';
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkFunction } from '../values/function.js';
-import { isIterable } from '../values/iterate.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
-import { type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
+import { call, isIterable, type Kwargs, NO_KWARGS, typeName, type Value } from '../values/value.js';
 
 /*
  * Calls of generated code. Those with few positional arguments of functions whose parameters fit exactly pass them

@@ -16,8 +16,7 @@ import {
 } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
-import { HeapValue, type Value } from '../values/value.js';
+import { HeapValue, typeName, type Value } from '../values/value.js';
 
 const MAX_INDEX = 0x7fff_ffff;
 

@@ -1,8 +1,7 @@
 import { EvaluationError } from '../values/evaluation-error.js';
 import { bitLength, checkIntBits, type Int, intToDouble, isInt, normalizeInt } from '../values/integer.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
-import type { Value } from '../values/value.js';
+import { typeName, type Value } from '../values/value.js';
 
 /** Shifts to the left by more are errors. */
 const MAX_SHIFT = 512;

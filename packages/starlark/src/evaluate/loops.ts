@@ -5,8 +5,7 @@ import { Range } from '../values/range.js';
 import { repr } from '../values/repr.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
-import { typeName } from '../values/type-name.js';
-import { HeapValue, type Value } from '../values/value.js';
+import { HeapValue, typeName, type Value } from '../values/value.js';
 
 /** A loop over a value that gives its elements one after the other. */
 export class LazyLoop {

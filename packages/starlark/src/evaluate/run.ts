@@ -1,12 +1,11 @@
 import { UNIVERSE } from '../builtins/universe.js';
 import { EvaluationError } from '../values/evaluation-error.js';
-import { freeze } from '../values/freeze.js';
-import { formatPosition } from '../values/position.js';
+import type { FunctionCode } from '../values/function-code.js';
+import { formatPosition, type Position } from '../values/position.js';
 import { suggest } from '../values/spelling.js';
 import { Thread, type ThreadOptions } from '../values/thread.js';
-import type { Value } from '../values/value.js';
+import { freeze, type Value } from '../values/value.js';
 import type { Program, RunLinks } from './program.js';
-import { unwind } from './unwind.js';
 
 /** The names that a module gives to those that load it. */
 export type LoadedModule = ReadonlyMap<string, Value>;
@@ -79,4 +78,30 @@ function loadName(loaded: LoadedModule, name: string, module: string): Value {
   throw new EvaluationError(
     `load: name ${name} not found in module ${module}${suggest(name, loaded.keys())}`,
   );
+}
+
+/** Returns the error with which a function of the program ends, after adding its stack frame. */
+export function unwind(
+  error: unknown,
+  thread: Thread,
+  code: FunctionCode,
+  position: Position,
+  sourceLine: string | undefined,
+): EvaluationError {
+  thread.depth--;
+  code.active = false;
+  const failure = error instanceof EvaluationError ? error : fromJavaScript(error);
+  failure.stackFrames.unshift({ name: code.name, position, sourceLine });
+  return failure;
+}
+
+/** Returns the Starlark error for an error of the JavaScript engine. */
+function fromJavaScript(error: unknown): EvaluationError {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof RangeError) {
+    return message.includes('call stack')
+      ? new EvaluationError('Starlark stack overflow: too many nested calls', { limit: 'depth' })
+      : new EvaluationError(`too much memory: ${message}`, { limit: 'memory' });
+  }
+  return new EvaluationError(`internal error: ${message}`, { cause: error });
 }

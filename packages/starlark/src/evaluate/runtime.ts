@@ -1,11 +1,10 @@
-import { getAttribute } from '../builtins/attributes.js';
-import { call } from '../values/call.js';
+import { getAttribute } from '../builtins/method-tables.js';
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkFunction } from '../values/function.js';
 import { List } from '../values/list.js';
-import { isTrue } from '../values/truth.js';
 import { EMPTY_TUPLE, Tuple } from '../values/tuple.js';
+import { call, isTrue } from '../values/value.js';
 import * as binary from './binary-operators.js';
 import * as calls from './calls.js';
 import * as comparisons from './comparison-operators.js';

@@ -5,8 +5,7 @@ import { StarlarkFloat } from '../values/float.js';
 import { normalizeInt } from '../values/integer.js';
 import { List } from '../values/list.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
-import type { Value } from '../values/value.js';
+import { typeName, type Value } from '../values/value.js';
 import { MAX_JSON_DEPTH } from './json-encode.js';
 
 /** Digits of an int: reading takes time that grows with the square. */

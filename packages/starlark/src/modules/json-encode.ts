@@ -5,8 +5,7 @@ import { StarlarkFloat } from '../values/float.js';
 import { repr } from '../values/repr.js';
 import { compareStrings } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
-import { typeName } from '../values/type-name.js';
-import type { HeapValue, Value } from '../values/value.js';
+import { type HeapValue, typeName, type Value } from '../values/value.js';
 
 /** Deeper values are errors, far below the depth at which JavaScript's own stack ends. */
 export const MAX_JSON_DEPTH = 500;

@@ -7,7 +7,7 @@ import { checkPositional, unpackArguments, wantString } from '../values/unpack-a
 import type { Kwargs, Value } from '../values/value.js';
 import { decodeJson, JsonSyntaxError } from './json-decode.js';
 import { encodeJson } from './json-encode.js';
-import { indentJson } from './json-indent.js';
+import { validateJson } from './json-validate.js';
 
 /** The module `json`: `encode`, `encode_indent`, `decode`, `indent`. */
 export const JSON_MODULE = new Module('json', [
@@ -63,4 +63,42 @@ function decode(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
     if (fallback !== undefined) return fallback;
     throw new EvaluationError(`json.decode: at offset ${error.offset}, ${error.message}`);
   }
+}
+
+/** Bytes that indentation can add for each byte of JSON; hostile units and depths are counted before they are made. */
+type Allocate = (bytes: number) => void;
+
+/**
+ * Returns JSON, a byte string, with each element on a line that starts with a prefix and a unit for each level. Throws
+ * an error for text that is not JSON.
+ */
+export function indentJson(
+  name: string,
+  json: string,
+  prefix: string,
+  unit: string,
+  allocate: Allocate,
+): string {
+  validateJson(name, json);
+  const parts: string[] = [];
+  let depth = 0;
+  let opened = false;
+  const add = (text: string) => {
+    allocate(text.length);
+    parts.push(text);
+  };
+  const newLine = () => {
+    allocate(1 + prefix.length + unit.length * depth);
+    parts.push(`\n${prefix}${unit.repeat(depth)}`);
+  };
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^ \t\r\n[\]{},:"]+/gs)) {
+    const closes = token === '}' || token === ']';
+    if (closes) depth--;
+    if (opened !== closes && (opened || closes)) newLine();
+    opened = token === '{' || token === '[';
+    if (opened) depth++;
+    add(token === ':' ? ': ' : token);
+    if (token === ',') newLine();
+  }
+  return parts.join('');
 }

@@ -4,9 +4,8 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkFloat } from '../values/float.js';
 import { isInt } from '../values/integer.js';
 import { Module } from '../values/module.js';
-import { typeName } from '../values/type-name.js';
 import { checkPositional } from '../values/unpack-arguments.js';
-import type { Value } from '../values/value.js';
+import { typeName, type Value } from '../values/value.js';
 import { gamma, pow, remainder, roundHalfAway } from './math-functions.js';
 
 /** The module `math`. All functions take ints and floats; `ceil` and `floor` return ints, the others floats. */

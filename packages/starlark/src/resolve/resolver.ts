@@ -1,17 +1,18 @@
 import type { Source } from '../syntax/source.js';
 import type {
+  CallExpression,
   Comprehension,
   Expression,
   ForStatement,
+  Identifier,
   LoadStatement,
+  Parameter,
   Statement,
   SyntaxTree,
   WhileStatement,
 } from '../syntax/tree.js';
-import { bindParameters } from './bind-parameters.js';
-import { checkArguments } from './check-arguments.js';
 import { type NameOptions, Names } from './names.js';
-import type { FunctionScope } from './scope.js';
+import type { Binding, FunctionScope } from './scope.js';
 
 /** Walks a syntax tree, binds its names, and checks what the grammar does not. */
 export class Resolver {
@@ -282,4 +283,88 @@ function describe({ kind }: Expression): string {
     default:
       return kind;
   }
+}
+
+const MAX_ARGUMENTS = 255;
+
+/** Checks the order of the arguments of a call, and that no name occurs twice. */
+export function checkArguments(
+  call: CallExpression,
+  report: (offset: number, message: string) => void,
+): void {
+  const names = new Set<string>();
+  let varargs = false;
+  let kwargs = false;
+  let positional = 0;
+  const after = (offset: number, what: string) => {
+    if (kwargs) report(offset, `${what} may not follow **kwargs`);
+    else if (varargs) report(offset, `${what} may not follow *args`);
+  };
+  for (const { kind, name, start } of call.args) {
+    if (kind === '**') {
+      if (kwargs) report(start, 'multiple **kwargs not allowed');
+      kwargs = true;
+    } else if (kind === '*') {
+      if (kwargs) report(start, '*args may not follow **kwargs');
+      else if (varargs) report(start, 'multiple *args not allowed');
+      varargs = true;
+    } else if (kind === 'named') {
+      after(start, 'keyword argument');
+      if (names.has(name!)) report(start, `keyword argument "${name}" is repeated`);
+      names.add(name!);
+    } else {
+      positional++;
+      if (varargs || kwargs) after(start, 'positional argument');
+      else if (names.size > 0) report(start, 'positional argument may not follow named');
+    }
+  }
+  if (positional > MAX_ARGUMENTS) {
+    report(call.start, `${positional} positional arguments in call, limit is ${MAX_ARGUMENTS}`);
+  }
+  if (names.size > MAX_ARGUMENTS) {
+    report(call.start, `${names.size} keyword arguments in call, limit is ${MAX_ARGUMENTS}`);
+  }
+}
+
+/** Binds the parameters of a function and checks their order. `*args` and `**kwargs` are bound last. */
+export function bindParameters(names: Names, scope: FunctionScope): void {
+  let optional = false;
+  let star: Parameter | undefined;
+  let doubleStar: Parameter | undefined;
+  const report = (offset: number, message: string) => names.problem(offset, message);
+  for (const parameter of scope.node.parameters) {
+    const { kind, start } = parameter;
+    if (kind === '*') {
+      if (doubleStar) report(start, `* parameter may not follow **${doubleStar.name!.name}`);
+      else if (star) report(start, 'multiple * parameters not allowed');
+      else star = parameter;
+      continue;
+    }
+    if (kind === '**') {
+      if (doubleStar) report(start, 'multiple ** parameters not allowed');
+      doubleStar = parameter;
+      continue;
+    }
+    if (doubleStar) report(start, `${kind} parameter may not follow **${doubleStar.name!.name}`);
+    else if (star) scope.keywordOnly++;
+    else if (optional && kind === 'required') report(start, 'required parameter may not follow optional');
+    if (kind === 'optional') optional = true;
+    const binding = bind(names, scope, parameter.name!);
+    scope.parameters.push({ binding, default: parameter.default });
+  }
+  if (star !== undefined) {
+    if (star.name !== undefined) scope.varargs = bind(names, scope, star.name);
+    else if (scope.keywordOnly === 0) {
+      report(star.start, 'bare * must be followed by keyword-only parameters');
+    }
+  }
+  if (doubleStar !== undefined) scope.kwargs = bind(names, scope, doubleStar.name!);
+}
+
+function bind(names: Names, scope: FunctionScope, identifier: Identifier): Binding {
+  const { binding, isNew } = names.bindLocal(identifier);
+  if (!isNew) names.problem(identifier.start, `duplicate parameter: ${identifier.name}`);
+  else scope.locals.pop();
+  binding.isParameter = true;
+  return binding;
 }

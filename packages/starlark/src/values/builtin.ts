@@ -1,7 +1,6 @@
 import { EvaluationError } from './evaluation-error.js';
 import type { Thread } from './thread.js';
-import { typeName } from './type-name.js';
-import { HeapValue, type Key, type Kwargs, type ReprWriter, type Value } from './value.js';
+import { HeapValue, type Key, type Kwargs, type ReprWriter, typeName, type Value } from './value.js';
 
 /** The code of a built-in function. It may keep neither `args` nor `kwargs`. Errors are `EvaluationError`s. */
 export type BuiltinBody = (thread: Thread, args: readonly Value[], kwargs: Kwargs) => Value;

@@ -5,8 +5,7 @@ import { indexOfPart } from './search.js';
 import { sliceLength } from './sequence.js';
 import { compareBytes } from './string.js';
 import type { Thread } from './thread.js';
-import { typeName } from './type-name.js';
-import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+import { HeapValue, type Key, type ReprWriter, typeName, type Value } from './value.js';
 
 /** Memory that bytes take in addition to their content. */
 const BYTES_OVERHEAD = 64;

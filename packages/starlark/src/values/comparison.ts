@@ -5,8 +5,7 @@ import { compareIntToDouble, isInt } from './integer.js';
 import { LONG_STRING } from './key.js';
 import { compareStrings } from './string.js';
 import type { Thread } from './thread.js';
-import { typeName } from './type-name.js';
-import { type ComparisonOperator, HeapValue, type Value } from './value.js';
+import { type ComparisonOperator, HeapValue, typeName, type Value } from './value.js';
 
 /** Orders two values: negative, 0 or positive. Throws for types without order; `operator` is for the message. */
 export function compare(

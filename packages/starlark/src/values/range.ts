@@ -2,8 +2,7 @@ import { EvaluationError } from './evaluation-error.js';
 import { StarlarkFloat } from './float.js';
 import { sliceLength } from './sequence.js';
 import type { Thread } from './thread.js';
-import { typeName } from './type-name.js';
-import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+import { HeapValue, type Key, type ReprWriter, typeName, type Value } from './value.js';
 
 /** The result of `range`: an immutable sequence of ints that is not stored. */
 export class Range extends HeapValue {

@@ -1,10 +1,8 @@
 import { EvaluationError } from './evaluation-error.js';
 import { type Int, isInt } from './integer.js';
-import { isIterable } from './iterate.js';
 import { quoteString } from './repr.js';
 import { suggest } from './spelling.js';
-import { typeName } from './type-name.js';
-import { HeapValue, type Kwargs, type Value } from './value.js';
+import { HeapValue, isIterable, type Kwargs, typeName, type Value } from './value.js';
 
 /**
  * Returns the arguments of a built-in function by parameter. A parameter is written `name`, `name?` if it is optional,

@@ -157,3 +157,89 @@ export abstract class HeapValue {
     return false;
   }
 }
+
+/** Returns the result of `type(value)`. */
+export function typeName(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'number':
+    case 'bigint':
+      return 'int';
+    case 'boolean':
+      return 'bool';
+    default:
+      return value === null ? 'NoneType' : value.typeName;
+  }
+}
+
+/** Reports whether a value counts as true: not None, False, zero or empty. */
+export function isTrue(value: Value): boolean {
+  switch (typeof value) {
+    case 'boolean':
+      return value;
+    case 'number':
+      return value !== 0;
+    case 'string':
+      return value !== '';
+    case 'bigint':
+      return true;
+    default:
+      return value?.truth() ?? false;
+  }
+}
+
+/** Makes a value and all that it contains immutable. Deep and cyclic values are fine. */
+export function freeze(value: Value): void {
+  const queue: Value[] = [value];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (next instanceof HeapValue) next.freezeInto(queue);
+  }
+}
+
+/** Calls a value: a function of the script, a built-in function, or a bound method. */
+export function call(
+  thread: Thread,
+  callee: Value,
+  args: readonly Value[],
+  kwargs: Kwargs = NO_KWARGS,
+): Value {
+  thread.step(1);
+  const result = callee instanceof HeapValue ? callee.call(thread, args, kwargs) : undefined;
+  if (result === undefined) throw new EvaluationError(`invalid call of non-function (${typeName(callee)})`);
+  return result;
+}
+
+/**
+ * Returns the elements of an iterable value; throws if it is not one. The array may be the value's own: do not change
+ * it, and copy it before calling a function of the script. Use `iterate` where a script's function runs in between.
+ */
+export function listElements(value: Value, thread?: Thread): readonly Value[] {
+  const elements = value instanceof HeapValue ? value.elements(thread) : undefined;
+  if (elements === undefined) throw new EvaluationError(`got ${typeName(value)}, want iterable`);
+  thread?.step(elements.length);
+  return elements;
+}
+
+/** Reports whether a `for` loop accepts the value. */
+export function isIterable(value: Value): value is HeapValue {
+  if (!(value instanceof HeapValue)) return false;
+  const { elements, iterator } = HeapValue.prototype;
+  return value.elements !== elements || value.iterator !== iterator;
+}
+
+/** Calls `visit` with each element, while the value cannot be mutated. `visit` returns `false` to stop. */
+export function forEach(
+  value: Value,
+  visit: (element: Value, index: number) => boolean | undefined,
+  thread?: Thread,
+): void {
+  const elements = listElements(value, thread);
+  const iterable = value as HeapValue;
+  iterable.countIterators(1);
+  try {
+    for (let i = 0; i < elements.length; i++) if (visit(elements[i]!, i) === false) break;
+  } finally {
+    iterable.countIterators(-1);
+  }
+}
