@@ -1,5 +1,4 @@
 import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstore/bundle';
-import { exceedsDepth } from './asn1-depth.js';
 import { SIGNING_LIMITS } from './limits.js';
 
 /** Supported media types (sigstore bundle specification). */
@@ -130,4 +129,32 @@ function describeError(error: unknown): string {
   }
   if (fields !== undefined) return `missing or invalid: ${fields.join(', ')}`;
   return 'a field has the wrong type';
+}
+
+const CONSTRUCTED = 0x20;
+const OCTET_STRING = 0x04;
+
+/**
+ * Reports whether DER values (X.690) are nested deeper than `levels`. Octet strings count too, because the sigstore
+ * library parses their content. Invalid DER returns false: the library rejects it before anything else.
+ */
+export function exceedsDepth(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
+  for (let at = start; at + 2 <= end; ) {
+    const tag = bytes[at]!;
+    let length = bytes[at + 1]!;
+    at += 2;
+    if (length >= 0x80) {
+      const count = length - 0x80;
+      if (count > 6 || at + count > end) return false;
+      length = 0;
+      for (let one = 0; one < count; one++) length = length * 256 + bytes[at + one]!;
+      at += count;
+    }
+    if (at + length > end) return false;
+    if ((tag & CONSTRUCTED) !== 0 || tag === OCTET_STRING) {
+      if (levels === 0 || exceedsDepth(bytes, levels - 1, at, at + length)) return true;
+    }
+    at += length;
+  }
+  return false;
 }

@@ -1,6 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { type Digest, type PublicKey, publicKeyHint } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { Bundle } from '@sigstore/bundle';
+import type { Bundle, TransparencyLogEntry } from '@sigstore/bundle';
 import {
   type SignedEntity,
   type TrustMaterial,
@@ -10,7 +11,6 @@ import {
   Verifier,
 } from '@sigstore/verify';
 import { CHECK_NAMES, type Check, type CheckName, failedCheck, passedCheck } from './check.js';
-import { describeCertificate, describeLogs } from './describe-evidence.js';
 import { readBundle } from './read-bundle.js';
 import type { SignedArtifact } from './signed-artifact.js';
 import { checkContent, toEntity } from './signed-content.js';
@@ -240,4 +240,38 @@ function addEvidence(check: CheckName, bundle: Bundle, entity: SignedEntity, che
 
 function failedVerification(checks: readonly Check[], check: CheckName, message: string): Verification {
   return { verified: false, checks: [...checks, failedCheck(check, message)] };
+}
+
+/** Describes the certificate of a bundle; undefined for a bundle that was signed with a key. */
+export function describeCertificate({ verificationMaterial }: Bundle): string | undefined {
+  const { content } = verificationMaterial;
+  const bytes =
+    content.$case === 'certificate'
+      ? content.certificate.rawBytes
+      : content.$case === 'x509CertificateChain'
+        ? content.x509CertificateChain.certificates[0]?.rawBytes
+        : undefined;
+  if (bytes === undefined) return undefined;
+  try {
+    const { issuer, validFrom, validTo } = new X509Certificate(bytes);
+    const name = /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.replaceAll('\n', ', ');
+    return `by ${name}, valid from ${utc(validFrom)} to ${utc(validTo)}`;
+  } catch {
+    // Node.js and the sigstore library may disagree about which certificates are valid.
+    return undefined;
+  }
+}
+
+/** Describes the log entries of a bundle. */
+export function describeLogs(entries: readonly TransparencyLogEntry[]): string {
+  return entries
+    .map(({ logIndex, inclusionProof }) => {
+      const log = inclusionProof?.checkpoint?.envelope.split('\n', 1)[0];
+      return `entry ${logIndex}${log === undefined ? '' : ` of ${log}`}`;
+    })
+    .join(', ');
+}
+
+function utc(text: string): string {
+  return new Date(text).toISOString();
 }

@@ -10,6 +10,7 @@ import { defined } from '@krmhub/schema/defined';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { type Field, FieldReader, isMapping } from '../fields/field.js';
 import { readDigest, readImagePlatforms } from '../runtimes/lock-fields.js';
+import { type PinnedRuntime, runtimeRules } from '../runtimes/runtimes.js';
 import { LOCK_CODES, type LockCode } from './codes.js';
 import {
   LOCK_API_VERSION,
@@ -20,7 +21,6 @@ import {
   type LockedFunction,
   type LockedImage,
 } from './lock.js';
-import { readRuntime } from './read-runtime.js';
 
 type LockField = Field<LockCode>;
 
@@ -199,4 +199,16 @@ function readName(item: LockField, name: 'apiVersion' | 'kind', pattern: RegExp)
 function wholeFile(code: LockCode, file: string, message: string): Diagnostic {
   const { severity, fix } = LOCK_CODES[code];
   return { code, severity, message, file, path: '', hint: fix };
+}
+
+/** Reads the one runtime of a locked function; undefined where an error is reported. */
+export function readRuntime(item: Field<LockCode>): PinnedRuntime | undefined {
+  const named = RUNTIME_KINDS.filter((kind) => item.get(kind) !== undefined);
+  const [kind] = named;
+  if (kind === undefined || named.length > 1) {
+    const found = kind === undefined ? 'no runtime' : `the runtimes ${named.join(' and ')}`;
+    item.report('lock/runtime', `the function has ${found}, expected one`);
+    return undefined;
+  }
+  return runtimeRules(kind).readLock(item.get(kind)!);
 }

@@ -1,4 +1,5 @@
 import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
+import type { Field } from '../fields/field.js';
 
 /** The codes of recipe errors, in addition to YAML errors. */
 export const RECIPE_CODES = {
@@ -83,3 +84,6 @@ export const RECIPE_CODES = {
 } as const satisfies Record<`recipe/${string}`, CodeEntry>;
 
 export type RecipeCode = keyof typeof RECIPE_CODES;
+
+/** A field of a recipe. */
+export type RecipeField = Field<RecipeCode>;

@@ -1,6 +1,6 @@
 import { completeDefinition, type EntryDefaults, type JsonObject, lintDefinition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { readLicense } from './read-selector.js';
 import { RECIPE_LIMITS } from './recipe.js';
 

@@ -1,7 +1,7 @@
 import { CONVERT_SOURCES, isGroup } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { Field } from '../fields/field.js';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 import { isFilePath, type SourceAddress } from './source-address.js';
 

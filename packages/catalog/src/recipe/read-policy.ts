@@ -4,7 +4,7 @@ import type { PolicyCode } from '../policy/codes.js';
 import { countPatterns, type PolicyField } from '../policy/fields.js';
 import { readGroups, readSignerFields, readSigners, SIGNER_FIELDS } from '../policy/read-signers.js';
 import { POLICY_LIMITS, type SigningPolicy, type TrustedSigner } from '../policy/signing-policy.js';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { readDenyRules, readLicense } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 

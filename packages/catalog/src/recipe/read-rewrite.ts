@@ -1,7 +1,7 @@
 import { parseImageReference } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
 
 type Shape = 'image' | 'url' | 'oci' | 'git';

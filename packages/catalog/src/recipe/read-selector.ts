@@ -3,7 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { licenseHint } from '@krmhub/schema/licenses/expressions';
 import { normalizeLicense } from '@krmhub/schema/licenses/spdx-identifiers';
 import { suggest } from '@krmhub/schema/suggest';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { type DenyRule, RECIPE_LIMITS, type Selector } from './recipe.js';
 
 const SELECTOR_FIELDS = ['group', 'kind', 'tags', 'publisher', 'runtime', 'license'] as const;

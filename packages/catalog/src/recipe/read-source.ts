@@ -3,7 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { DNS_LABEL } from '../fields/field.js';
 import { readReleaseRange } from '../policy/release-range.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import type { RecipeField } from './fields.js';
+import type { RecipeField } from './codes.js';
 import { readDefaults } from './read-defaults.js';
 import { formatDuration, readDuration } from './read-duration.js';
 import { type CatalogFormat, checkReleases, readFormat } from './read-format.js';

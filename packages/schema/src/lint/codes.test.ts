@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
 import { readYaml } from '../yaml/index.js';
-import type { RuleCode } from './codes.js';
-import { LINT_RULES } from './codes.js';
-import { otherRelease } from './other-release.js';
-import type { LintRuleset } from './rule.js';
-import { runRules } from './rule.js';
+import { LINT_RULES, type RuleCode } from './codes.js';
+import { otherRelease } from './lint.js';
+import { type LintRuleset, runRules } from './rule.js';
 import { RULES } from './rules.js';
 
 const SHA = 'a'.repeat(64);

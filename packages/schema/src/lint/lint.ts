@@ -8,24 +8,23 @@
 
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
+import { sharedImageRelease } from '../convert/image-release.js';
 import { defined } from '../defined.js';
-import type { Diagnostic, Range } from '../diagnostics/diagnostic.js';
-import { hasErrors } from '../diagnostics/diagnostic.js';
+import { type Diagnostic, hasErrors, type Path, type Range } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
 import type { Draft } from '../dialects/draft.js';
 import { mayBeOurs } from '../dialects/may-be-ours.js';
 import { readDialect } from '../dialects/read-dialect.js';
 import type { CatalogKind } from '../documents/catalog.js';
 import type { FunctionDefinition } from '../documents/definition.js';
-import type { DocumentLimits } from '../documents/limits.js';
-import { DOCUMENT_LIMITS } from '../documents/limits.js';
+import { DOCUMENT_LIMITS, type DocumentLimits } from '../documents/limits.js';
+import { listVersions, objectField, textField } from '../json/access.js';
 import { NotClean, readCleanYaml, readYaml } from '../yaml/index.js';
 import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
 import { Findings } from './findings.js';
 import type { LintedDocument, LintResult } from './lint-result.js';
-import { otherRelease } from './other-release.js';
-import type { LintRuleset, Rule } from './rule.js';
-import { runRules } from './rule.js';
+import { type LintRuleset, type Rule, runRules } from './rule.js';
 import { RULES } from './rules.js';
 
 export interface LintOptions {
@@ -170,4 +169,25 @@ function asCatalog(
 ): LintedDocument {
   const functions = drafts.map(asDefinition);
   return { kind, catalog: { name, ...defined({ labels }), functions } };
+}
+
+/**
+ * Returns a rule for a definition that is to be this release, which its file cannot say: its images must not have the
+ * tag of another one, which users would take for this one.
+ */
+export function otherRelease(release: string): Rule {
+  return (draft, report) => {
+    const images = listVersions(draft.spec).flatMap(({ version, path }): { image: string; path: Path }[] => {
+      const image = textField(objectField(objectField(version, 'runtime'), 'container'), 'image');
+      return image === undefined ? [] : [{ image, path: [...path, 'runtime', 'container', 'image'] }];
+    });
+    const named = sharedImageRelease(images.map(({ image }) => image));
+    if (named === undefined || named === release) return;
+    const { image, path } = images[0]!;
+    report(
+      'image/other-release',
+      path,
+      `the image ${quote(image)} is of the release ${named}, not of ${release}`,
+    );
+  };
 }

@@ -4,10 +4,12 @@
  * @module
  */
 
+import { connect } from 'node:net';
 import type { SourceAddress } from '@krmhub/catalog';
 import { isInsecure } from '@krmhub/catalog/recipe/source-address';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { unbracketed } from '../address-guard.js';
 import {
   credentialsFor,
   type FetchedCatalog,
@@ -15,9 +17,10 @@ import {
   type SourceContext,
   type SourceCredentials,
 } from '../context.js';
+import { seconds } from '../deadline.js';
 import { SourceFailure } from '../failure.js';
 import { selectionKey } from '../folder-files.js';
-import { reachableAddress } from '../reachable-address.js';
+import { networkFailure } from '../http/exchange.js';
 import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
 import { type GitSettings, gitEnvironment, helperEnvironment, type Remote } from './environment.js';
@@ -240,4 +243,37 @@ function parseRemote({ repository }: GitAddress, allowed: SourceContext['options
     throw new SourceFailure('forbidden-address', 'invalid host or user in the repository URL');
   }
   return { url, protocol, port: url.port === '' ? PORTS[protocol] : Number(url.port) };
+}
+
+/**
+ * Returns an allowed address of a host that accepts connections on the port, for programs that cannot use the guard.
+ * Rejects with SourceFailures only.
+ */
+export async function reachableAddress(host: string, port: number, context: SourceContext): Promise<string> {
+  const { guard, deadline, limits } = context;
+  guard.checkHost(host);
+  const socket = connect({ host: unbracketed(host), port, lookup: guard.lookup, autoSelectFamily: true });
+  const timer = setTimeout(() => {
+    socket.destroy(
+      new SourceFailure(
+        'too-slow',
+        `${host} took longer than ${seconds(limits.connectMilliseconds)} to connect`,
+        {
+          hint: 'Check the port and the firewall.',
+        },
+      ),
+    );
+  }, limits.connectMilliseconds);
+  try {
+    const connected = new Promise<string>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('connect', () => resolve(socket.remoteAddress ?? ''));
+    });
+    return await deadline.race(connected);
+  } catch (error) {
+    throw networkFailure(`${host}:${port}`, error);
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
 }
