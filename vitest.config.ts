@@ -32,7 +32,7 @@ const CAMPAIGN = [
   'test/browser/pages.test.ts',
   'test/{faults,hostile,limits}/**/*.test.ts',
   'test/contracts/killed.test.ts',
-  'test/end-to-end/{kill,killed-refresh,killed-takedown}.test.ts',
+  'test/end-to-end/{killed-refresh,killed-takedown}.test.ts',
   'test/starlark/differential/*.test.ts',
 ];
 

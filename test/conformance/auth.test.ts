@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pushBlobs } from './data-set-steps.js';
 import { newImage } from './data-sets.js';
 import {
   basic,
   blob,
+  conformanceRegistry,
   digestOf,
   errorCode,
   json,
@@ -12,19 +13,14 @@ import {
   OCTETS,
   type OciRequests,
   type OciResponse,
-  type RunningConformance,
   someBytes,
   uploads,
-  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let running: RunningConformance;
-let requests: OciRequests;
+const requests = conformanceRegistry();
 let anonymous: OciRequests;
-withConformance((started) => {
-  running = started;
-  requests = running.requests;
+beforeAll(() => {
   anonymous = requests.as(undefined);
 });
 
@@ -61,7 +57,7 @@ async function bearer(challenge: Challenge, authorization: string): Promise<OciR
   return requests.as(`Bearer ${access_token}`);
 }
 
-const administrator = () => basic('conformance', running.token);
+const administrator = () => basic('conformance', requests.token);
 const nobody = basic('', '');
 
 describe('the challenge', () => {

@@ -20,22 +20,18 @@ import {
 } from './data-sets.js';
 import {
   ALGORITHMS,
+  conformanceRegistry,
   digestOf,
   errorCode,
   json,
   manifests,
   newRepository,
-  type OciRequests,
   referrers,
   someBytes,
   tagsList,
-  withConformance,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 async function tagsIn(target: string): Promise<string[]> {
   const answer = await requests.get(target);

@@ -11,19 +11,15 @@ import { dataSetOf, dataSets, newImage } from './data-sets.js';
 import {
   ALGORITHMS,
   blob,
+  conformanceRegistry,
   digestOf,
   errorCode,
   manifests,
   newRepository,
-  type OciRequests,
   someBytes,
-  withConformance,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 /** An image with two tags in a new repository. */
 async function pushImage() {

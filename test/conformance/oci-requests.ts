@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { startRegistry, temporaryFolder } from '../running.js';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /**
  * Sends requests of distribution-spec as the conformance suite does, over a real socket and without
@@ -27,13 +27,13 @@ export interface Sent {
 }
 
 export class OciRequests {
-  readonly url: string;
-  readonly #authorization: string | undefined;
+  url: string;
+  authorization: string | undefined;
   readonly #agent = new Agent({ keepAlive: true });
 
   constructor(url: string, authorization?: string) {
     this.url = url;
-    this.#authorization = authorization;
+    this.authorization = authorization;
   }
 
   /** The same registry, with other credentials. */
@@ -56,7 +56,7 @@ export class OciRequests {
         method,
         path: target,
         headers: {
-          ...(this.#authorization !== undefined && { Authorization: this.#authorization }),
+          ...(this.authorization !== undefined && { Authorization: this.authorization }),
           ...(chunked
             ? { 'Transfer-Encoding': 'chunked' }
             : carries && { 'Content-Length': String(body?.byteLength ?? 0) }),
@@ -139,34 +139,24 @@ export function contentRange(from: number, last: number): Record<string, string>
   return { 'Content-Range': `${from}-${last}` };
 }
 
-export interface RunningConformance {
-  requests: OciRequests;
-  token: string;
-  stop(): Promise<void>;
-}
-
-/** Starts that registry before the tests of a file, and stops it after them. */
-export function withConformance(started: (running: RunningConformance) => void): void {
-  let running: RunningConformance | undefined;
-  beforeAll(async () => {
-    running = await startConformance();
-    started(running);
-  });
-  afterAll(() => running?.stop());
-}
-
-/** A new registry for a test file; its credentials are the administrator's token as password. */
-export async function startConformance(): Promise<RunningConformance> {
+/**
+ * Sends requests to a registry that runs during the tests of the file; the credentials are the administrator's token as
+ * password.
+ */
+export function conformanceRegistry(): OciRequests & { token: string } {
+  const requests = Object.assign(new OciRequests(''), { token: '' });
   const { folder, remove } = temporaryFolder();
-  const registry = await startRegistry(path.join(folder, 'data'));
-  return {
-    requests: new OciRequests(registry.url, basic('conformance', registry.token)),
-    token: registry.token,
-    stop: async () => {
-      await registry.stop();
-      remove();
-    },
-  };
+  let registry: RunningRegistry | undefined;
+  beforeAll(async () => {
+    registry = await startRegistry(path.join(folder, 'data'));
+    const { url, token } = registry;
+    Object.assign(requests, { url, token, authorization: basic('conformance', token) });
+  });
+  afterAll(async () => {
+    await registry?.stop();
+    remove();
+  });
+  return requests;
 }
 
 export function basic(user: string, password: string): string {

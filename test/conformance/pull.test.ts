@@ -4,19 +4,15 @@ import { dataSets, IMAGE, INDEX, newImage } from './data-sets.js';
 import {
   ALGORITHMS,
   blob,
+  conformanceRegistry,
   digestOf,
   errorCode,
   manifests,
   newRepository,
-  type OciRequests,
   someBytes,
-  withConformance,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 describe('missing content', () => {
   it.each(ALGORITHMS)('a blob by %s in a repository that does not exist is 404', async (algorithm) => {

@@ -3,22 +3,18 @@ import { expectBlob, expectDeleted } from './data-set-steps.js';
 import {
   ALGORITHMS,
   blob,
+  conformanceRegistry,
   digestOf,
   errorCode,
   newRepository,
   OCTETS,
-  type OciRequests,
   type OciResponse,
   someBytes,
   uploads,
-  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 /** The suite's checks after every accepted blob, until it is deleted again. */
 async function expectWritten(

@@ -11,20 +11,16 @@ import { dataSetOf, dataSets, IMAGE, IMAGE_CONFIG, newImage } from './data-sets.
 import {
   ALGORITHMS,
   blob,
+  conformanceRegistry,
   digestOf,
   errorCode,
   manifests,
   newRepository,
-  type OciRequests,
   someBytes,
-  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 describe.each(dataSets)('$name', (set) => {
   it('is accepted by its digest and by its tags, each time with its location and subject', () =>

@@ -3,20 +3,16 @@ import { expectBlob, expectDeleted } from './data-set-steps.js';
 import {
   ALGORITHMS,
   blob,
+  conformanceRegistry,
   digestOf,
   newRepository,
   OCTETS,
-  type OciRequests,
   someBytes,
   uploads,
-  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let requests: OciRequests;
-withConformance((running) => {
-  requests = running.requests;
-});
+const requests = conformanceRegistry();
 
 const mount = (repository: string, query: { mount: string; from?: string }) =>
   requests.send('POST', withQuery(uploads(repository), query));

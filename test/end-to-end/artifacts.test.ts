@@ -74,14 +74,6 @@ it('stores nothing of an interrupted blob, and continues an interrupted chunk', 
   expect(Buffer.from(await (await ask(`${BLOBS}/${digest}`)).arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-it('refuses a blob with another digest, and stores nothing of it', async () => {
-  const before = files('sha256');
-  const answer = await push(filled(1_000, 2), computeDigest(filled(1_000, 3)));
-  expect(answer.status).toBe(400);
-  expect(await answer.json()).toMatchObject({ errors: [{ code: 'DIGEST_INVALID' }] });
-  expect([files('sha256'), files('unfinished')]).toEqual([before, []]);
-});
-
 it('stores one blob from 50 concurrent pushes', async () => {
   const bytes = filled(300_000, 4);
   const answers = await Promise.all(Array.from({ length: 50 }, () => push(bytes)));

@@ -1,6 +1,4 @@
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { krmhubHere } from '../run-here.js';
@@ -62,36 +60,6 @@ it('verifies a catalog with one pinned key, and again without the registry', asy
   expect([online.code, online.told]).toMatchObject([0, { verified: true, serial: 2, key: key!.fingerprint }]);
   const offline = await verify('registry.pub', '--files', 'kept');
   expect([offline.code, offline.told]).toMatchObject([0, { verified: true, serial: 2 }]);
-});
-
-it('refuses a catalog that was changed in transit', async () => {
-  const proxy = createServer(async (request, response) => {
-    const answer = await fetch(registry.url + request.url);
-    const text = await answer.text();
-    const changed = request.url!.endsWith('catalog.yaml') ? text.replace('SetLabels', 'GetLabels') : text;
-    response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type')! }).end(changed);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  try {
-    const refused = await run(
-      'catalog',
-      'verify',
-      `${url}/catalogs/default`,
-      '--key',
-      'registry.pub',
-      '--out',
-      'bad',
-    );
-    expect([refused.code, refused.stderr]).toEqual([
-      4,
-      expect.stringContaining('catalog.yaml: digest mismatch: signed'),
-    ]);
-    expect(readdirSync(home)).not.toContain('bad');
-  } finally {
-    proxy.close();
-    proxy.closeAllConnections();
-  }
 });
 
 it('rotates its key while it serves: both are listed, and only clients that pin the new one continue', async () => {

@@ -8,10 +8,7 @@ import {
   MEDIA_TYPES,
   type OciDigest,
 } from '@krmhub/oci';
-import { sha256 } from '@krmhub/schema';
-import { keySigner, readPrivateKey, releaseStatement, signStatement } from '@krmhub/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
 import { krmhubHere } from '../run-here.js';
 import {
@@ -110,11 +107,6 @@ async function trust(...options: string[]) {
   await does(['trust', 'add', 'example', '--group', GROUP, '--replace', ...options]);
 }
 
-/** A definition that is also a valid Starlark script: an expression, of which a script knows all but the Booleans. */
-function scriptLike(yaml: string): string {
-  return JSON.stringify(parse(yaml), (_, value) => (typeof value === 'boolean' ? undefined : value));
-}
-
 /** A definition in a repository that is not a function, under a tag that may differ from its release. */
 async function pushed(repository: string, tag = '1.0.0', version = '1.0.0', file = 'definition.yaml') {
   const reference = `${host}/team/${repository}:${tag}`;
@@ -193,81 +185,12 @@ describe('a group that a policy of the user covers', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('it is not signed')]);
   });
 
-  it('is refused if another key signed it', async () => {
-    const { reference, name } = await pushed('stranger');
-    await does(['sign', reference, '--key', 'stranger.key']);
-    await isRefused(name, 'which is not trusted');
-    // One valid bundle is enough.
-    await does(['sign', reference, '--key', 'team.key']);
-    expect((await pull(name)).data.verification).toMatchObject({ trusted: true });
-  });
-
-  it('is refused under the tag of another release', async () => {
-    const copied = 'team/copied:9.9.9';
-    await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/${copied}`]);
-    const said = await isRefused(copied, `the signature is for ${GROUP}/SetLabels@1.0.0`);
-    expect(said).toContain('SetLabels@9.9.9');
-    // A tag that is not a release requires none in particular.
-    await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/team/copied:stable`]);
-    expect((await pull('team/copied:stable')).code).toBe(0);
-
-    const { reference, name } = await pushed('renamed', '9.9.9', '1.0.0');
-    await does(['sign', reference, '--key', 'team.key']);
-    await isRefused(name, 'the signature is for a manifest of the release 1.0.0, not 9.9.9');
-    const { code } = await run(['verify', reference]);
-    expect(code).toBe(4);
-  });
-
   it('is refused if a mirror serves other bytes with the signature of the release', async () => {
     write('changed.yaml', definition.replace('sha256: ', 'sha256: 0').replace(/(sha256: \w{64})\w/, '$1'));
     expect(read('changed.yaml')).not.toBe(definition);
     const { name } = await pushed('changed', '1.0.0', '1.0.0', 'changed.yaml');
     await attach(name, new Uint8Array(Buffer.from(read('good.json'))));
     await isRefused(name, 'not for this artifact');
-  });
-
-  it('is refused if its only bundle is truncated, and pulled with an intact one beside it', async () => {
-    const { name } = await pushed('cut');
-    const whole = Buffer.from(read('good.json'));
-    await attach(name, new Uint8Array(whole.subarray(0, whole.length / 2)));
-    await isRefused(name, 'bundle: ');
-    await attach(name, new Uint8Array(whole));
-    const { code, data } = await pull(name);
-    expect([code, data.verification.trusted]).toEqual([0, true]);
-  });
-
-  it('is a definition whatever media type it is pushed with', async () => {
-    write('x.star', scriptLike(definition));
-    await does(['push', 'x.star', `${host}/team/disguised:1.0.0`]);
-    await isRefused('team/disguised:1.0.0', 'it is not signed');
-  });
-
-  it('is a definition however its kind is written', async () => {
-    write(
-      'escaped.star',
-      scriptLike(definition).replace('KRMFunctionDefinition', 'KRM\\x46unctionDefinition'),
-    );
-    await does(['push', 'escaped.star', `${host}/team/escaped:1.0.0`]);
-    await isRefused('team/escaped:1.0.0', 'it is not signed');
-  });
-
-  it('lists the files that the signature of the definition does not cover', async () => {
-    const body = new FormData();
-    body.append('definition', new Blob([definition], { type: 'application/yaml' }));
-    body.append('readme', new Blob(['# kind: KRMFunctionDefinition\n'], { type: 'text/markdown' }));
-    const key = await readPrivateKey(read('team.key'), 'team.key', async () => 'of the test');
-    const name = { group: GROUP, kind: 'SetLabels', release: '1.2.0' };
-    const statement = releaseStatement(name, { definition: sha256(definition) });
-    body.append(
-      'bundle',
-      new Blob([new Uint8Array(await signStatement(statement, keySigner(key)))]),
-      'bare.json',
-    );
-    const url = `${registry.url}/api/v1/functions/${GROUP}/SetLabels/releases/1.2.0`;
-    const headers = { authorization: `Bearer ${registry.token}` };
-    expect((await fetch(url, { method: 'PUT', body, headers })).status).toBe(201);
-    const { code, files, data } = await pull(`${FUNCTION}:1.2.0`);
-    expect([code, files, data.leftOut]).toEqual([0, ['definition.yaml', 'own.txt'], ['README.md']]);
   });
 });
 
@@ -319,16 +242,6 @@ describe('the time of a policy', () => {
     await isRefused(`${FUNCTION}:1.0.0`, 'the policy example revokes this signer: the key was lost');
     await isRefused(`${FUNCTION}:1.0.0`, 'the key was lost', '--policy', 'example');
     write('trust.yaml', text);
-  });
-
-  it('covers only its releases, whatever an artifact claims', async () => {
-    await trust('--key', 'team.pub', '--releases', '>=1.0.0 <1.1.0');
-    const { code, stderr, data } = await pull(`${FUNCTION}:1.1.0`);
-    expect([code, data.verification.trusted]).toEqual([0, false]);
-    expect(stderr).toContain('krmhub trust add');
-    await isRefused(`${FUNCTION}:1.1.0`, '--require-trust', '--require-trust');
-    const { name } = await pushed('unsaid', 'stable', '0.0.1');
-    await isRefused(name, 'but no policy covers its group');
   });
 });
 

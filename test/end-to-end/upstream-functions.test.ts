@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
@@ -19,7 +20,7 @@ const PEEL = {
   versions: ['v1beta1', 'v1'],
 };
 
-let folder: string;
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-upstream-'));
 let registry: RunningRegistry | undefined;
 let client: RegistryClient;
 
@@ -52,7 +53,6 @@ let env: Record<string, string>;
 const run = (args: readonly string[], options: TestIoOptions = {}) => runTest(args, { ...options, env });
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-upstream-'));
   await start();
   await stop();
   await cut('platform', [
@@ -67,7 +67,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('a function that only an upstream catalog has', () => {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Finished, krmhub, temporaryFolder } from '../running.js';
 
@@ -178,23 +179,8 @@ describe('a registry', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(typeof value === 'string' ? value : JSON.stringify(value));
     };
-  const definition = {
-    group: GROUP,
-    names: { kind: 'SetLabels' },
-    description: 'Sets labels.',
-    publisher: 'Example Co',
-    versions: [
-      {
-        name: 'v1',
-        schema: { openAPIV3Schema: { type: 'object' } },
-        idempotent: true,
-        runtime: { container: { image: 'a.example.com/b', sha256: HEX } },
-        usage: 'https://example.com',
-        examples: ['https://example.com'],
-        license: 'MIT',
-      },
-    ],
-  };
+  const runtime = { container: { image: 'a.example.com/b', sha256: HEX } };
+  const definition = functionDefinition({ group: GROUP, versions: [functionVersion('v1', { runtime })] });
   const versions = [{ name: 'v1', source: 'ours', release: '1.0.0', definition: `sha256:${HEX}` }];
   const whole = { catalog: 'default', serial: 7, digest: `sha256:${HEX}`, definition, versions };
 

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { FunctionDefinition } from '@krmhub/schema';
+import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -49,30 +51,8 @@ spec:
 ${list.map((entry) => `  - ${entry}\n`).join('')}${more}`;
 }
 
-export function functionOf(group: string, kind: string, description: string): Record<string, unknown> {
-  return {
-    group,
-    names: { kind },
-    description,
-    publisher: 'Example Co',
-    versions: [
-      {
-        name: 'v1',
-        idempotent: true,
-        license: 'Apache-2.0',
-        usage: 'https://example.com/usage.md',
-        examples: ['https://example.com/example.yaml'],
-        runtime: {
-          container: { image: `registry.example.com/${kind.toLowerCase()}:v1.0.0`, sha256: 'b'.repeat(64) },
-        },
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            description: 'What to do.',
-            properties: { name: { type: 'string', description: 'A name.' } },
-          },
-        },
-      },
-    ],
-  };
+export function functionOf(group: string, kind: string, description: string): FunctionDefinition {
+  const image = `registry.example.com/${kind.toLowerCase()}:v1.0.0`;
+  const version = functionVersion('v1', { runtime: { container: { image, sha256: 'b'.repeat(64) } } });
+  return functionDefinition({ group, names: { kind }, description, versions: [version] });
 }

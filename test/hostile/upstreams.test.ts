@@ -1,13 +1,8 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import type { Source } from '@krmhub/api/model';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gitServer } from '../../packages/sources/src/testing/servers.js';
-import { commitFiles } from '../commit-files.js';
-import { spawnSync } from '../processes.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { MAX_GROWTH, MAX_WAIT, readMemory } from './neighbor.js';
 import { Pace } from './pace.js';
@@ -267,60 +262,6 @@ describe('an upstream that serves no catalog', () => {
     await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
   });
 
-  it('is over the size limit', async () => {
-    const { url } = await serving((_, response) => {
-      response.writeHead(200, { 'Content-Length': 67_108_865 }).write('#');
-    });
-    await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
-  });
-
-  it('announces more than it sends', async () => {
-    const { url } = await serving((_, response) => {
-      response.writeHead(200, { 'Content-Length': 1_000 }).write('kind: Catalog\n', () => response.destroy());
-    });
-    await expectRefused(url, 'bad-answer', /ended after 14 of 1000 bytes/);
-  });
-
-  it('sends more than it announces', async () => {
-    const text = catalogOf('bad.example.com', { Bad: 'Bad' });
-    const { url } = await serving((request, response) => {
-      const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\n';
-      request.socket.end(head + text);
-      response.destroy();
-    });
-    const { source } = await attacked(url);
-    expect(source).toMatchObject({
-      state: 'missing',
-      problem: expect.stringMatching(/^(?:bad-answer|invalid-catalog)$/),
-    });
-  });
-
-  it('sends a bomb of gzip', async () => {
-    const bomb = gzipSync(Buffer.alloc(134_217_728));
-    const { url } = await serving((_, response) => {
-      response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': bomb.byteLength }).end(bomb);
-    });
-    await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
-  });
-
-  it('redirects in a circle', async () => {
-    const { url } = await serving((request, response) => {
-      response.writeHead(302, { Location: `${request.url}?` }).end();
-    });
-    await expectRefused(url, 'too-many-redirects', /more than 3 redirects/);
-  });
-
-  it('redirects to the address of metadata', async () => {
-    const { url } = await serving((_, response) => {
-      response.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end();
-    });
-    await expectRefused(
-      url,
-      'forbidden-address',
-      /^169\.254\.169\.254 is not an address of the public Internet/,
-    );
-  });
-
   it('is not there', async () => {
     const dead = await startUpstreamServer(giving(''));
     await dead.close();
@@ -329,20 +270,7 @@ describe('an upstream that serves no catalog', () => {
 });
 
 describe('an upstream whose YAML is a bomb', () => {
-  const aliases = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
-  for (let level = 1; level < 30; level++) {
-    aliases.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`);
-  }
   const bombs: Record<string, () => string> = {
-    'of aliases': () => `${aliases.join('\n')}\nspec: {krmFunctions: *a29}\n`,
-    'nested deeply': () => `spec: ${'['.repeat(200_000)}`,
-    'nested deeply, in JSON': () => `${'{"spec":'.repeat(200_000)}1${'}'.repeat(200_000)}`,
-    'of keys that are mappings': () => '? '.repeat(500),
-    'of 20,000 keys': () =>
-      catalogOf('bad.example.com', {}, '').replace(
-        'spec:',
-        `spec:\n${Array.from({ length: 20_000 }, (_, key) => `  k${key}: 1\n`).join('')}`,
-      ),
     'that is small, and large after expansion': () => {
       const deep = `${'{"a":'.repeat(50)}[${Array(8_300).fill('"x"').join()}]${'}'.repeat(50)}`;
       const entries = Array.from({ length: 150 }, (_, at) =>
@@ -407,65 +335,6 @@ describe('an upstream that is partly or sometimes good', () => {
     await cut();
     await pace.expectFlat();
     await expectGood();
-  });
-});
-
-describe('a git repository', () => {
-  let git: Awaited<ReturnType<typeof gitServer>>;
-
-  beforeAll(async () => {
-    const repositories = path.join(folder, 'git');
-    mkdirSync(repositories);
-    commitFiles(repositories, 'theirs', { 'catalog.yaml': catalogOf('bad.example.com', { Bad: 'Bad' }) });
-    const work = path.join(repositories, 'theirs.work');
-    const run = (...args: string[]) => {
-      const { status, stderr } = spawnSync(
-        'git',
-        ['-c', 'user.name=T', '-c', 'user.email=t@example.com', ...args],
-        {
-          cwd: work,
-          encoding: 'utf8',
-        },
-      );
-      expect([status, stderr]).toEqual([0, expect.any(String)]);
-    };
-    symlinkSync('/etc/passwd', path.join(work, 'link.yaml'));
-    writeFileSync(
-      path.join(work, '.gitmodules'),
-      '[submodule "sub"]\n\tpath = sub\n\turl = ext::sh -c "touch /tmp/x"\n',
-    );
-    run('add', '--all');
-    run('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`);
-    run('commit', '--quiet', '--message', 'A link and a submodule');
-    run('push', '--quiet', path.join(repositories, 'theirs.git'), 'main');
-    git = await gitServer(repositories);
-    servers.push(git);
-  });
-
-  it.each([
-    ['options', 'git::--upload-pack=touch //catalog.yaml'],
-    ['a program', 'git::ext::sh -c touch% /tmp/x //catalog.yaml'],
-    ['an option for a host', 'git::ssh://-oProxyCommand=touch/x.git//catalog.yaml'],
-    ['an option for a ref', 'git::https://example.com/x.git//catalog.yaml?ref=--upload-pack=touch'],
-    ['a local path', 'git::/etc//passwd'],
-    ['a file', 'git::file:///etc//passwd'],
-    ['a path outside of the repository', 'git::https://example.com/x.git//../../etc/passwd'],
-    ['its own settings', 'git::https://example.com/x.git//.git/config'],
-  ])('with %s in its address is refused with the recipe', async (_, url) => {
-    const response = await ask('PUT', `/api/v1/catalogs/${CATALOG}`, recipe([url]));
-    const problem = (await response.json()) as { diagnostics: { severity: string; path: string }[] };
-    expect(response.status).toBe(422);
-    expect(problem.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([
-      expect.objectContaining({ path: 'spec.sources[2].catalog.url' }),
-    ]);
-  });
-
-  it.each([
-    ['a submodule', 'sub', 'bad-answer'],
-    ['a file below a submodule', 'sub/catalog.yaml', 'bad-answer'],
-    ['a link', 'link.yaml', 'bad-answer'],
-  ])('with %s at the path is refused', async (_, file, problem) => {
-    await expectRefused(`git::${git.origin}/theirs.git//${file}`, problem, /./);
   });
 });
 

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storedGzip, tarArchive } from './archive.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-archive-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const bytes = (text: string) => Buffer.from(text);
 const hasTar = spawnSync('tar', ['--version']).status === 0;

@@ -5,24 +5,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, computeDigest, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { dockerCredentials } from '../registry/docker-credentials.js';
-import { runTest, testIo } from '../testing/command-line.js';
+import { expectEnd, runTest, temporaryFolder, testIo } from '../testing/command-line.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-artifacts-'));
+const folder = temporaryFolder();
 const servers: ScriptedServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const CONTENT = Buffer.from('apiVersion: config.kubernetes.io/v1alpha1\n');
 const layer = (title: string | undefined, mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer) => ({
@@ -70,8 +67,7 @@ describe('krmhub pull', () => {
     const host = await registryWith({ layers: [layer('good.yaml', 'text/plain'), layer(title)] });
     const cwd = emptyFolder();
     const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd });
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('is not a file name');
+    expectEnd(io, 1, 'is not a file name');
     expect(io.err()).not.toContain('\u001b');
     expect(readdirSync(cwd)).toEqual([]);
     expect(existsSync(path.join(folder, 'escaped.yaml'))).toBe(false);
@@ -80,8 +76,7 @@ describe('krmhub pull', () => {
   it('writes nothing if two titles are the same file', async () => {
     const host = await registryWith({ layers: [layer('A.yaml'), layer('a.yaml', 'text/plain')] });
     const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd: emptyFolder() });
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('is a duplicate');
+    expectEnd(io, 1, 'is a duplicate');
   });
 
   it('replaces a symbolic link, not its target', async () => {
@@ -91,8 +86,7 @@ describe('krmhub pull', () => {
     mkdirSync(path.join(cwd, 'out'));
     symlinkSync('../precious', path.join(cwd, 'out/catalog.yaml'));
     expect((await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd })).exitCode).toBe(1);
-    const io = await runTest(['pull', `${host}/x:1`, '--out', 'out', '--overwrite'], { cwd });
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await runTest(['pull', `${host}/x:1`, '--out', 'out', '--overwrite'], { cwd }), 0);
     expect(readFileSync(path.join(cwd, 'precious'), 'utf8')).toBe('mine');
     expect(readFileSync(path.join(cwd, 'out/catalog.yaml'))).toEqual(CONTENT);
   });
@@ -102,9 +96,7 @@ describe('krmhub pull', () => {
     other[0] = 0x41;
     const host = await registryWith({ layers: [layer('catalog.yaml')] }, other);
     const cwd = emptyFolder();
-    const io = await runTest(['pull', `${host}/x:1`], { cwd });
-    expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('it has the digest');
+    expectEnd(await runTest(['pull', `${host}/x:1`], { cwd }), 4, 'it has the digest');
     expect(readdirSync(cwd)).toEqual([]);
   });
 
@@ -116,9 +108,7 @@ describe('krmhub pull', () => {
     const image = await registryWith({
       layers: [layer(undefined, 'application/vnd.oci.image.layer.v1.tar')],
     });
-    const io = await runTest(['pull', `${image}/x:1`], { cwd });
-    expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain('has no files');
+    expectEnd(await runTest(['pull', `${image}/x:1`], { cwd }), 3, 'has no files');
   });
 });
 
@@ -175,8 +165,7 @@ describe('krmhub push', () => {
       'apiVersion: config.kubernetes.io/v1alpha1\nkind: KRMFunctionDefinition\n',
     );
     const io = await push(['a.yaml', 'localhost:1/x:1'], cwd);
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('a.yaml:');
+    expectEnd(io, 1, 'a.yaml:');
     expect(io.err()).toContain('cannot push ');
   });
 });

@@ -1,21 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { computeDigest, tarArchive } from '@krmhub/oci';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, temporaryFolder } from '../testing/command-line.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-flux-'));
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry();
 let host: string;
 beforeAll(async () => {
-  registry = await testRegistry();
   ({ host } = new URL(registry.url));
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const config = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
@@ -122,8 +116,7 @@ describe('krmhub push --flux', () => {
     });
     mkdirSync(path.join(cwd, 'linked'));
     symlinkSync('../a.yaml', path.join(cwd, 'linked/b.yaml'));
-    const io = await push([...args, `${host}/flux/refused:v1`], cwd, more);
-    expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(message)]);
+    expectEnd(await push([...args, `${host}/flux/refused:v1`], cwd, more), code, message);
     const left = await fetch(`${registry.url}/v2/flux/refused/manifests/v1`);
     expect(left.status).toBe(404);
   });

@@ -1,22 +1,26 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { firstSnapshot, runTest, type TestIoOptions } from '../testing/command-line.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  expectEnd,
+  firstSnapshot,
+  runTest,
+  type TestIoOptions,
+  temporaryFolder,
+} from '../testing/command-line.js';
 
 const FIXTURE = fileURLToPath(
   new URL('../../../../test/fixtures/functions/set-labels/1.0.0.yaml', import.meta.url),
 );
 
-let folder: string;
+const folder = temporaryFolder();
 let cwd: string;
 let number = 0;
 
 /** A folder with one published release, made once. */
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-backup-'));
   const data = path.join(folder, 'whole');
   const registry = await startRegistry({
     config: readConfig({}, { host: '127.0.0.1', port: '0', data }),
@@ -44,7 +48,6 @@ beforeAll(async () => {
   expect([pushed.exitCode, pushed.err()]).toEqual([0, expect.any(String)]);
   await registry.close();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   cwd = path.join(folder, `run-${number++}`);
   await cp(path.join(folder, 'whole'), path.join(cwd, 'data'), { recursive: true });
@@ -101,8 +104,7 @@ describe('fsck', () => {
 
   it('exits with 5 if the folder does not exist', async () => {
     const io = await run(['fsck', '--data', 'elsewhere']);
-    expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain(path.join(cwd, 'elsewhere', 'registry.db'));
+    expectEnd(io, 5, path.join(cwd, 'elsewhere', 'registry.db'));
     expect(io.err()).toContain('--data');
     expect(await readdir(cwd)).toEqual(['data']);
   });
@@ -133,7 +135,7 @@ describe('backup and restore', () => {
     expect((await run(['fsck', '--data', backup])).exitCode).toBe(0);
 
     const restored = await run(['restore', 'backups/monday'], { env: { KRMHUB_DATA: 'restored' } });
-    expect([restored.exitCode, restored.err()]).toEqual([0, expect.stringContaining('1 release')]);
+    expectEnd(restored, 0, '1 release');
     expect((await readdir(path.join(cwd, 'restored'))).sort()).toEqual([
       'admin.token',
       'artifacts',
@@ -153,16 +155,11 @@ describe('backup and restore', () => {
   it('replace nothing', async () => {
     await mkdir(path.join(cwd, 'there'));
     await writeFile(path.join(cwd, 'there/precious'), '');
-    const io = await run(['backup', '--out', 'there']);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('--out')]);
+    expectEnd(await run(['backup', '--out', 'there']), 2, '--out');
     expect(await readdir(path.join(cwd, 'there'))).toEqual(['precious']);
 
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
-    const refused = await run(['restore', 'made']);
-    expect([refused.exitCode, refused.err()]).toEqual([
-      2,
-      expect.stringContaining('already contains a registry'),
-    ]);
+    expectEnd(await run(['restore', 'made']), 2, 'already contains a registry');
     expect((await run(['fsck'])).exitCode).toBe(0);
   });
 
@@ -186,8 +183,7 @@ describe('backup and restore', () => {
   it('create no backup of a damaged registry', async () => {
     for (const blob of await blobs('data')) await rm(blob);
     const io = await run(['backup', '--out', 'made']);
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('the copy has 2 problems');
+    expectEnd(io, 1, 'the copy has 2 problems');
     expect(io.err()).toContain('SetLabels@1.0.0: its definition');
     expect(io.err()).toContain('krmhub fsck');
     expect(await readdir(cwd)).toEqual(['data']);
@@ -197,31 +193,24 @@ describe('backup and restore', () => {
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
     const [blob] = await blobs('made');
     await writeFile(blob!, 'other');
-    const damaged = await run(['restore', 'made', '--data', 'restored']);
-    expect([damaged.exitCode, damaged.err()]).toEqual([1, expect.stringContaining('SetLabels@1.0.0')]);
+    expectEnd(await run(['restore', 'made', '--data', 'restored']), 1, 'SetLabels@1.0.0');
     expect(await readdir(path.join(cwd, 'restored'))).toEqual([]);
 
     const database = path.join(cwd, 'made/registry.db');
     await writeFile(database, Buffer.concat([await readFile(database), Buffer.alloc(4096)]));
     const changed = await run(['restore', 'made', '--data', 'restored']);
-    expect([changed.exitCode, changed.err()]).toEqual([
-      1,
-      expect.stringContaining('registry.db has changed since the backup'),
-    ]);
+    expectEnd(changed, 1, 'registry.db has changed since the backup');
 
-    const none = await run(['restore', 'data', '--data', 'restored']);
-    expect([none.exitCode, none.err()]).toEqual([2, expect.stringContaining('backup.json')]);
+    expectEnd(await run(['restore', 'data', '--data', 'restored']), 2, 'backup.json');
     await writeFile(path.join(cwd, 'made/backup.json'), '{"format": 2}');
-    const newer = await run(['restore', 'made', '--data', 'restored']);
-    expect([newer.exitCode, newer.err()]).toEqual([5, expect.stringContaining('later version')]);
+    expectEnd(await run(['restore', 'made', '--data', 'restored']), 5, 'later version');
     await writeFile(path.join(cwd, 'made/backup.json'), '{');
     expect((await run(['restore', 'made', '--data', 'restored'])).exitCode).toBe(2);
   });
 
   it('require a registry and a target folder', async () => {
     expect((await run(['backup'])).exitCode).toBe(2);
-    const io = await run(['backup', '--data', 'elsewhere', '--out', 'made']);
-    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no registry')]);
+    expectEnd(await run(['backup', '--data', 'elsewhere', '--out', 'made']), 5, 'no registry');
     expect(await readdir(cwd)).toEqual(['data']);
     await writeFile(path.join(cwd, 'file'), '');
     expect((await run(['backup', '--out', 'file/made'])).exitCode).toBe(5);

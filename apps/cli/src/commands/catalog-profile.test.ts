@@ -1,21 +1,18 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { firstSnapshot, runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, expect, it } from 'vitest';
+import { fileRegistry, firstSnapshot, runTest, temporaryFolder } from '../testing/command-line.js';
 
 const FIXTURES = new URL('../../../../test/fixtures/functions/', import.meta.url);
 
-let folder: string;
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry();
 let client: RegistryClient;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-profile-'));
-  registry = await testRegistry();
   await firstSnapshot(registry.url);
   client = new RegistryClient(registry);
   for (const [file, group, kind, release] of [
@@ -25,10 +22,6 @@ beforeAll(async () => {
     const definition = await readFile(new URL(file, FIXTURES));
     await client.publish({ group, kind, release, definition, mediaType: 'application/yaml', wait: true });
   }
-});
-afterAll(async () => {
-  await registry.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const pull = (...args: string[]) => runTest(['catalog', 'pull', ...args], { cwd: folder, env: registry.env });

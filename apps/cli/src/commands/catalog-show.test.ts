@@ -1,11 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { fileRegistry, runTest, type TestIoOptions, temporaryFolder } from '../testing/command-line.js';
 
 const SHA = 'ab'.repeat(32);
 const CATALOG = `apiVersion: config.kubernetes.io/v1alpha1
@@ -36,14 +35,12 @@ spec:
     versions: [{name: v1, runtime: {container: {image: "banana.co/hidden:v1"}}}]
 `;
 
-let root: string;
+const root = temporaryFolder();
 let folder: string;
-let registry: TestRegistry;
+const registry = fileRegistry();
 let url: string;
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-catalog-show-'));
-  registry = await testRegistry();
   url = `${registry.url}/catalogs/default`;
   const client = new RegistryClient(registry);
   const definition = new TextEncoder().encode(definitionText({ kind: 'SetLabels' }));
@@ -54,10 +51,6 @@ beforeAll(async () => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   await writeFile(path.join(root, 'wrong.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
   await writeFile(path.join(root, 'catalog.yaml'), CATALOG);
-});
-afterAll(async () => {
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
 });
 beforeEach(async () => {
   folder = await mkdtemp(path.join(root, 'user-'));

@@ -1,23 +1,26 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { readYaml, sha256 } from '@krmhub/schema';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, expect, it } from 'vitest';
+import {
+  expectEnd,
+  fileRegistry,
+  runTest,
+  type TestIoOptions,
+  temporaryFolder,
+} from '../testing/command-line.js';
 
 const GROUP = 'functions.example.com';
 const FIXTURES = new URL('../../../../test/fixtures/functions/set-labels/', import.meta.url);
 
-let folder: string;
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry();
 let client: RegistryClient;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-catalog-'));
-  registry = await testRegistry();
   client = new RegistryClient(registry);
   for (const release of ['1.0.0', '2.0.0']) {
     const definition = await readFile(new URL(`${release}.yaml`, FIXTURES));
@@ -25,10 +28,6 @@ beforeAll(async () => {
     const mediaType = 'application/yaml';
     await client.publish({ ...name, definition, mediaType, allowBreaking: true, wait: true });
   }
-});
-afterAll(async () => {
-  await registry.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const run = (args: string[], options: TestIoOptions = {}) =>
@@ -84,14 +83,12 @@ it('sends a public key from a file next to the recipe, and rejects a private key
   const text = (key: string) =>
     `${recipe('keyed')}  policy:\n    requireSignature: [{groups: [banana.co], key: ${key}}] # theirs\n`;
   await writeFile(path.join(folder, 'keyed.yaml'), text('banana.pub'));
-  const applied = await run(['apply', 'keyed.yaml']);
-  expect(applied.exitCode, applied.err()).toBe(0);
+  expectEnd(await run(['apply', 'keyed.yaml']), 0);
   expect((await client.catalog('keyed')).recipe).toBe(text(JSON.stringify(pem)));
 
   await writeFile(path.join(folder, 'keyed.yaml'), text('banana.key'));
   const refused = await run(['apply', 'keyed.yaml']);
-  expect(refused.exitCode).toBe(1);
-  expect(refused.err()).toContain('keyed.yaml:9:51');
+  expectEnd(refused, 1, 'keyed.yaml:9:51');
   expect(refused.err()).toContain('banana.key is a private key');
   const direct = client.applyCatalog('keyed', new TextEncoder().encode(text('banana.pub')));
   await expect(direct).rejects.toMatchObject({
@@ -108,8 +105,7 @@ it('lists what exists if a catalog or snapshot does not', async () => {
     [['pull', 'default', '--snapshot', '999'], 'krmhub catalog history default'],
   ] as const) {
     const io = await run([...args]);
-    expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain(hint);
+    expectEnd(io, 3, hint);
     expect(io.err()).not.toContain('GET ');
   }
 });
@@ -271,8 +267,7 @@ it('deletes a catalog after it asks, and restores it', async () => {
   await writeFile(path.join(folder, 'short.yaml'), recipe('short-lived'));
   expect((await run(['apply', 'short.yaml'])).exitCode).toBe(0);
   const args = ['delete', 'short-lived', '--reason', 'merged'];
-  const unattended = await run(args);
-  expect([unattended.exitCode, unattended.err()]).toEqual([2, expect.stringContaining('--yes')]);
+  expectEnd(await run(args), 2, '--yes');
   const declined = await run(args, { tty: true, stdin: 'n\n' });
   expect(declined.exitCode).toBe(2);
   expect(declined.err()).toMatch(
@@ -294,20 +289,11 @@ it('deletes a catalog after it asks, and restores it', async () => {
   expect((await run(['list'])).err()).toMatch(
     /deleted: short-lived \((?:now|\d+[sm] ago)\): merged\n {2}to restore it within (?:30|29)d: krmhub catalog restore short-lived\n/,
   );
-  const again = await run(['apply', 'short.yaml']);
-  expect([again.exitCode, again.err()]).toEqual([
-    3,
-    expect.stringContaining('krmhub catalog restore short-lived'),
-  ]);
-  const misspelled = await run(['restore', 'short-livd']);
-  expect([misspelled.exitCode, misspelled.err()]).toEqual([
-    3,
-    expect.stringContaining('Did you mean short-lived?'),
-  ]);
+  expectEnd(await run(['apply', 'short.yaml']), 3, 'krmhub catalog restore short-lived');
+  expectEnd(await run(['restore', 'short-livd']), 3, 'Did you mean short-lived?');
   expect((await run(['restore', 'short-lived'])).err()).toContain('/catalogs/short-lived/catalog.yaml');
   expect((await run(['restore', 'short-lived'])).err()).toContain('is not deleted');
   expect((await run(['show', 'short-lived'])).exitCode).toBe(0);
-  const refused = await run(['delete', 'default', '--reason', 'x', '--yes']);
-  expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('built-in')]);
+  expectEnd(await run(['delete', 'default', '--reason', 'x', '--yes']), 1, 'built-in');
   expect((await run(['restore', 'never'])).exitCode).toBe(3);
 });

@@ -1,7 +1,7 @@
 import { chmod, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo } from '../testing/command-line.js';
 import { type TestPackage, testPackage } from '../testing/package-files.js';
 
 /** The schema of a function is enforced by every command that uses a functionConfig, in the same words. */
@@ -96,8 +96,9 @@ describe.each(COMMANDS)('krmhub %s %s', (...command) => {
   it.each(CASES)('refuses a functionConfig where %s', async (problem, spec, place) => {
     await write(spec);
     const io = await run(...words);
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain(
+    expectEnd(
+      io,
+      1,
       `the functionConfig of example.com/v1 JavaApplication does not satisfy the schema of its catalog\n`,
     );
     const file = `${words.at(-1)}/java.yaml`;
@@ -126,8 +127,7 @@ describe.each(FN_COMMANDS)('krmhub %s %s', (...command) => {
   it('checks a functionConfig before it looks for the image', async () => {
     await write('  memory: 1\n');
     const io = await run(...command);
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain("package/java.yaml:6:3: spec must have required property 'application'");
+    expectEnd(io, 1, "package/java.yaml:6:3: spec must have required property 'application'");
     expect(io.err()).not.toContain('engine');
   });
 });

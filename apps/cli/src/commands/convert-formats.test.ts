@@ -1,18 +1,16 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PROFILES, type ProfileReport } from '@krmhub/schema';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, runTest, temporaryFolder } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-convert-'));
+beforeEach(() => {
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const convert = (...args: string[]) => runTest(['convert', ...args], { cwd: folder });
 const files = async (name: string) =>
@@ -24,15 +22,12 @@ describe('the output of a profile', () => {
   const some = ['set-namespace', 'render-chart', 'require-limits'].map((name) => path.join(fixtures, name));
 
   it.each(PROFILES)('of %s can be converted back to publishable definitions', async (profile) => {
-    const written = await convert(...some, '--to', profile, '--out', 'theirs', '--losses', 'losses.json');
-    expect(written.exitCode, written.err()).toBe(0);
+    expectEnd(await convert(...some, '--to', profile, '--out', 'theirs', '--losses', 'losses.json'), 0);
     const losses = JSON.parse(await readFile(path.join(folder, 'losses.json'), 'utf8')) as ProfileReport;
-    const again = await convert('theirs/catalog.yaml', '--group', 'functions.example.com', '--out', 'out');
-    expect(again.exitCode, again.err()).toBe(0);
+    expectEnd(await convert('theirs/catalog.yaml', '--group', 'functions.example.com', '--out', 'out'), 0);
     const kinds = new Set((await files('out')).map((file) => file.split('/')[0]!.replace('.yaml', '')));
     expect(kinds.size).toBe(losses.functions);
-    const linted = await runTest(['lint', 'out'], { cwd: folder });
-    expect(linted.exitCode, linted.err()).toBe(0);
+    expectEnd(await runTest(['lint', 'out'], { cwd: folder }), 0);
   });
 });
 
@@ -60,7 +55,6 @@ describe('a list with one bad image', () => {
   it('is rejected as another format', async () => {
     await writeFile(path.join(folder, 'catalog.json'), '{"version": "1", "functions": []}');
     const io = await convert('catalog.json', '--from', 'porch');
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('this is a kpt function list; expected --from porch');
+    expectEnd(io, 1, 'this is a kpt function list; expected --from porch');
   });
 });

@@ -1,22 +1,20 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderProfile } from '@krmhub/catalog';
 import { type FunctionDefinition, lint, PROFILES, readYaml } from '@krmhub/schema';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions } from '../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, runTest, type TestIoOptions, temporaryFolder } from '../testing/command-line.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const fixtures = path.join(root, 'test/fixtures/functions');
 const shared = path.join(root, '../shared/data');
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-convert-'));
+beforeEach(() => {
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const run = (args: readonly string[], options: TestIoOptions = {}) =>
   runTest(args, { cwd: folder, ...options });
@@ -151,8 +149,9 @@ describe('convert', () => {
     await put('out/set-b/1.0.0.yaml', 'mine');
     await put('out/set-c/1.0.0.yaml', 'mine too');
     const refused = await again();
-    expect(refused.exitCode).toBe(1);
-    expect(refused.err()).toContain(
+    expectEnd(
+      refused,
+      1,
       'error: cannot write existing files that differ: out/set-b/1.0.0.yaml, out/set-c/1.0.0.yaml',
     );
     expect(refused.err()).toContain('--overwrite');
@@ -209,8 +208,7 @@ describe('convert', () => {
     await put('in/tests/config.yaml', 'image: a.example/set-labels\ntestType: eval\n');
     await put('in/values.yaml', 'image: a.example/b:v1\nreplicas: 1\n');
     const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
-    expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain('2 files of other kinds skipped');
+    expectEnd(io, 0, '2 files of other kinds skipped');
   });
 
   it('completes a catalog of names and images to publishable definitions', async () => {
@@ -255,8 +253,7 @@ describe('convert', () => {
 
   it('writes a catalog of the requested kind, and lists the corrections', async () => {
     const io = await convert(fixtures, '--to', 'catalog', '--name', 'example');
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('error[convert/clash]: ');
+    expectEnd(io, 1, 'error[convert/clash]: ');
     expect(io.err()).toContain('use a catalog recipe');
 
     const text = await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8');
@@ -297,8 +294,7 @@ describe('convert', () => {
   it('reports that there is nothing to convert, and unreadable files', async () => {
     await put('in/kustomization.yaml', kustomization);
     const nothing = await convert('in');
-    expect(nothing.exitCode).toBe(3);
-    expect(nothing.err()).toContain('nothing to convert in in');
+    expectEnd(nothing, 3, 'nothing to convert in in');
     for (const stdin of ['', 'a: [', '\u0000', 'a: b']) {
       const io = await run(['convert', '-'], { stdin });
       expect([stdin, io.exitCode, io.out()]).toEqual([stdin, 1, '']);
@@ -306,9 +302,7 @@ describe('convert', () => {
     }
     expect((await convert('missing')).exitCode).toBe(3);
     await put('a.yaml', metadata());
-    const unnamed = await convert('a.yaml');
-    expect(unnamed.exitCode).toBe(1);
-    expect(unnamed.err()).toContain('--release');
+    expectEnd(await convert('a.yaml'), 1, '--release');
     await put('out', 'a file');
     expect((await convert('a.yaml', '--release', 'v1', '--out', 'out')).exitCode).toBe(5);
   });
@@ -318,8 +312,7 @@ describe.skipIf(!existsSync(path.join(shared, 'krew')))(
   `Krew plugins of others (from ${path.relative(root, shared)}; skipped where it is not there)`,
   () => {
     it('are converted without errors', async () => {
-      const io = await convert(path.join(shared, 'krew'), '--out', 'out');
-      expect(io.exitCode, io.err()).toBe(0);
+      expectEnd(await convert(path.join(shared, 'krew'), '--out', 'out'), 0);
       expect(await yamlFiles('out')).toHaveLength(21);
       expect(JSON.parse((await run(['lint', 'out', '--output', 'json'])).out())).toMatchObject({
         files: 21,
@@ -353,7 +346,6 @@ describe('--to a profile', () => {
   it('writes one file, and requires a profile for --losses', async () => {
     expect((await convert(...some, '--to', 'porch', '--out', 'out')).exitCode).toBe(0);
     expect(await yamlFiles('out')).toEqual(['catalog.yaml']);
-    const refused = await convert(...some, '--losses', 'losses.json');
-    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('kustomize-prototype')]);
+    expectEnd(await convert(...some, '--losses', 'losses.json'), 2, 'kustomize-prototype');
   });
 });

@@ -1,22 +1,25 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { textWidth } from '@krmhub/schema/text';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import {
+  expectEnd,
+  fileRegistry,
+  runTest,
+  type TestIoOptions,
+  temporaryFolder,
+} from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/', import.meta.url));
 const setLabels = path.join(fixtures, 'functions/set-labels');
 const SET_LABELS = 'functions.example.com/SetLabels';
 
-let registry: TestRegistry;
+const registry = fileRegistry();
 beforeAll(async () => {
-  registry = await testRegistry();
   const { exitCode, err } = await runTest(['publish', setLabels, '--allow-breaking'], { env: registry.env });
   expect(exitCode, err()).toBe(0);
 });
-afterAll(() => registry.close());
 
 const run = (args: string[], options: TestIoOptions = {}) =>
   runTest(['diff', ...args], { cwd: setLabels, env: registry.env, ...options });
@@ -82,14 +85,13 @@ it('reports what it cannot compare', async () => {
   const missing = await run([`${SET_LABELS}@1.0.0`, '7.0.0']);
   expect([missing.exitCode, missing.err().includes('2.0.0, 1.1.0')]).toEqual([3, true]);
   expect((await run(['1.0.0.yaml', 'gone.yaml'])).exitCode).toBe(3);
-  const catalog = await run(['1.0.0.yaml', path.join(fixtures, 'catalogs/example-co.yaml')]);
-  expect([catalog.exitCode, catalog.err()]).toEqual([2, expect.stringContaining('krmhub convert')]);
+  expectEnd(await run(['1.0.0.yaml', path.join(fixtures, 'catalogs/example-co.yaml')]), 2, 'krmhub convert');
   const wrong = await run(['1.0.0.yaml', '-'], { stdin: 'kind: KRMFunctionDefinition\nspec: 1\n' });
-  expect([wrong.exitCode, wrong.err()]).toEqual([1, expect.stringContaining('<stdin>')]);
+  expectEnd(wrong, 1, '<stdin>');
 });
 
 it('compares a script beside a definition with that of a release', async () => {
-  const cwd = await mkdtemp(path.join(tmpdir(), 'krmhub-diff-test-'));
+  const cwd = temporaryFolder();
   onTestFinished(() => rm(cwd, { recursive: true }));
   const options = { cwd, env: registry.env };
   expect((await runTest(['init', 'example.com/SetOwner', '--runtime', 'starlark'], options)).exitCode).toBe(
@@ -110,6 +112,5 @@ it('compares a script beside a definition with that of a release', async () => {
 
 it('explains how to add the release to a function', async () => {
   const io = await run([SET_LABELS, `${SET_LABELS}@1.0.0`]);
-  expect(io.exitCode).toBe(3);
-  expect(io.err()).toContain(`List the releases: krmhub show ${SET_LABELS}`);
+  expectEnd(io, 3, `List the releases: krmhub show ${SET_LABELS}`);
 });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type CatalogServer, catalogServer, catalogText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, type TestIoOptions } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo, type TestIoOptions } from '../testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 
 /** `krmhub explain` of whole packages, with catalogs in files and on a server. */
@@ -183,8 +183,7 @@ describe('krmhub explain', () => {
       'other.yaml': ours('Another'),
     });
     // Not trusted, not found and two problems: the worst decides.
-    expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('error[layer/not-found]: cannot read missing.yaml: no such file or folder');
+    expectEnd(io, 4, 'error[layer/not-found]: cannot read missing.yaml: no such file or folder');
     expect(io.err()).toContain(' --> app/kustomization.yaml:5:14');
     expect(io.err()).toContain('error[layer/not-a-config]: the document has no apiVersion');
     expect(io.err()).toContain('3 functions, 2 not resolved, 2 problems\n');

@@ -1,16 +1,15 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { textWidth } from '@krmhub/schema/text';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest, type TestIoOptions } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
 
 const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
 
-let registry: TestRegistry;
+const registry = fileRegistry();
 beforeAll(async () => {
-  registry = await testRegistry();
   for (const [name, release] of [
     ['set-labels', undefined],
     ['render-chart', undefined],
@@ -27,7 +26,6 @@ beforeAll(async () => {
     expect(io.exitCode, io.err()).toBe(0);
   }
 });
-afterAll(() => registry.close());
 
 const run = (args: readonly string[], options: TestIoOptions = {}) =>
   runTest(args, { ...options, env: registry.env });
@@ -64,8 +62,7 @@ describe('search', () => {
       'SetLabels',
     ]);
     expect(await kinds('--sort', 'name')).toEqual(await kinds());
-    const wrong = await run(['search', '--sort', 'oldest']);
-    expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('relevance, name, newest')]);
+    expectEnd(await run(['search', '--sort', 'oldest']), 2, 'relevance, name, newest');
     expect((await run(['search', '--signed-by', 'nobody'])).err()).toContain('signedBy nobody');
   });
 
@@ -181,8 +178,7 @@ describe('show', () => {
     const stdin = text.replace('group: functions.example.com', 'group: other.example.com');
     expect((await run(['publish', '-'], { stdin })).exitCode).toBe(0);
     const io = await run(['show', 'SetNamespace']);
-    expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain('functions.example.com/SetNamespace, other.example.com/SetNamespace');
+    expectEnd(io, 3, 'functions.example.com/SetNamespace, other.example.com/SetNamespace');
   });
 });
 
@@ -208,11 +204,9 @@ describe('releases', () => {
   });
 
   it('takes a function that exists, without a release', async () => {
-    const one = await run(['releases', 'SetLabels@1.0.0']);
-    expect([one.exitCode, one.err()]).toEqual([2, expect.stringContaining('krmhub show SetLabels@1.0.0')]);
+    expectEnd(await run(['releases', 'SetLabels@1.0.0']), 2, 'krmhub show SetLabels@1.0.0');
     const none = await run(['releases', 'functions.example.com/SetLable']);
-    expect(none.exitCode).toBe(3);
-    expect(none.err()).toContain('Did you mean functions.example.com/SetLabels?');
+    expectEnd(none, 3, 'Did you mean functions.example.com/SetLabels?');
   });
 });
 
@@ -225,21 +219,14 @@ describe('a misspelled name', () => {
     ['pull', 'functions.example.com/SetLables@1.0.0'],
     ['show', 'functions.example.com/SetLables'],
   ])('has a suggestion: %s', async (...args) => {
-    const io = await run(args);
-    expect([io.exitCode, io.err()]).toEqual([
-      3,
-      expect.stringContaining('Did you mean functions.example.com/SetLabels?'),
-    ]);
+    expectEnd(await run(args), 3, 'Did you mean functions.example.com/SetLabels?');
   });
 
   it('has a suggestion for the catalogs of a search or a lookup', async () => {
     const search = await run(['search', '--catalog', 'defualt']);
     expect(search.err()).toContain('catalog defualt does not exist; did you mean default?');
     const resolve = await run(['resolve', 'functions.example.com/v1', 'SetLabels', '-c', 'defualt']);
-    expect([resolve.exitCode, resolve.err()]).toEqual([
-      3,
-      expect.stringContaining('catalog defualt not found. Did you mean default?'),
-    ]);
+    expectEnd(resolve, 3, 'catalog defualt not found. Did you mean default?');
     expect(resolve.err()).not.toContain('/api/');
   });
 
@@ -252,8 +239,7 @@ describe('a misspelled name', () => {
       ['diff', 'defualt'],
       ['report', 'defualt'],
     ]) {
-      const io = await run(['catalog', ...args]);
-      expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('Did you mean default?')]);
+      expectEnd(await run(['catalog', ...args]), 3, 'Did you mean default?');
     }
   });
 });
@@ -319,17 +305,14 @@ describe('yank, unyank, and deprecate', () => {
       ],
       [['undeprecate', 'SetLabels@1.0.0'], 'undeprecated functions.example.com/SetLabels@1.0.0'],
     ] as const) {
-      const io = await run(args);
-      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(words)]);
+      expectEnd(await run(args), 0, words);
     }
     const full = ['functions.example.com/SetLabels@1.0.0', 'functions.example.com/SetLabels@1.1.0'];
     expect((await run(['diff', 'SetLabels@1.0.0', '1.1.0'])).out()).toBe(
       (await run(['diff', ...full])).out(),
     );
-    const unknown = await run(['yank', 'SetLable@1.0.0', '--reason', 'x']);
-    expect([unknown.exitCode, unknown.err()]).toEqual([3, expect.stringContaining('Did you mean')]);
-    const permanent = await run(['takedown', 'SetLabels@1.0.0', '--reason', 'x', '--yes']);
-    expect([permanent.exitCode, permanent.err()]).toEqual([2, expect.stringContaining('has no group')]);
+    expectEnd(await run(['yank', 'SetLable@1.0.0', '--reason', 'x']), 3, 'Did you mean');
+    expectEnd(await run(['takedown', 'SetLabels@1.0.0', '--reason', 'x', '--yes']), 2, 'has no group');
   });
 
   it('mark functions whose releases are all yanked, in pipes too', async () => {
@@ -372,7 +355,7 @@ describe('yank, unyank, and deprecate', () => {
     ],
   ])('does not deprecate with %j', async (options, exitCode, message) => {
     const io = await run(['deprecate', 'functions.example.com/SetLabels@1.0.0', ...options]);
-    expect([io.exitCode, io.err()]).toEqual([exitCode, expect.stringContaining(message)]);
+    expectEnd(io, exitCode, message);
   });
 
   it('reports invalid requests', async () => {

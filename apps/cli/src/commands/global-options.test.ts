@@ -1,21 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tracedUrl } from '../io/trace.js';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest, temporaryFolder } from '../testing/command-line.js';
 
-let registry: TestRegistry;
-let home: string;
+const registry = fileRegistry();
+const home = temporaryFolder();
 /** Accepts connections, and never responds. */
 let silent: Server;
 let silentHost: string;
 const sockets = new Set<Socket>();
 
 beforeAll(async () => {
-  home = mkdtempSync(path.join(tmpdir(), 'krmhub-global-'));
-  registry = await testRegistry();
   silent = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
   });
@@ -27,8 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent.close();
-  await registry.close();
-  rmSync(home, { recursive: true });
 });
 
 const run = (args: string[], more: { env?: Record<string, string>; stdin?: string } = {}) =>
@@ -75,21 +68,19 @@ describe('--request-timeout', () => {
     [['search', '--timeout=1s', '--registry']],
     [['--timeout', '1s', 'search', '--registry']],
   ])('ends the wait for a registry: %j', async (args) => {
-    const io = await run([...args, `http://${silentHost}`]);
-    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no response within 1 seconds')]);
+    expectEnd(await run([...args, `http://${silentHost}`]), 5, 'no response within 1 seconds');
   });
 
   it('ends the wait for a catalog and for an OCI registry', async () => {
     const url = `http://${silentHost}/catalog.yaml`;
     const catalog = await run(['resolve', 'example.com/v1', 'A', '-c', url, '--request-timeout', '1s']);
-    expect([catalog.exitCode, catalog.err()]).toEqual([5, expect.stringContaining('for 1 s')]);
+    expectEnd(catalog, 5, 'for 1 s');
     const oci = await run(['repo', 'tags', `${silentHost}/a/b`, '--request-timeout', '1s']);
-    expect([oci.exitCode, oci.err()]).toEqual([5, expect.stringContaining('no data for 1 seconds')]);
+    expectEnd(oci, 5, 'no data for 1 seconds');
   });
 
   it('is not the --timeout of functions', async () => {
-    const io = await run(['build', 'app', '--timeout', '25h']);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining("option '--timeout <duration>'")]);
+    expectEnd(await run(['build', 'app', '--timeout', '25h']), 2, "option '--timeout <duration>'");
     const other = await run(['search', '--timeout', '25h']);
     expect(other.err()).toContain("option '--request-timeout <duration>'");
   });

@@ -1,17 +1,15 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { functionConfigSchema, lint, readYaml } from '@krmhub/schema';
 import { Ajv } from 'ajv';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, runTest, temporaryFolder } from '../testing/command-line.js';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-init-'));
+beforeEach(() => {
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const run = (...args: string[]) => runTest(args, { cwd: folder });
 const read = (name: string) => readFile(path.join(folder, name), 'utf8');
@@ -75,8 +73,7 @@ describe('init', () => {
     ['starlark', '0.0/Yes'],
     ['exec', `${'a'.repeat(60)}.example.com/${'K'.repeat(63)}`],
   ])('starts a function with the runtime %s that is %s without errors', async (runtime, name) => {
-    const io = await run('init', name, '--runtime', runtime, '--out', 'deep/folder');
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await run('init', name, '--runtime', runtime, '--out', 'deep/folder'), 0);
     const { definition, diagnostics } = await started('deep/folder');
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
     expect(`${definition.group}/${definition.names.kind}`).toBe(name);
@@ -117,9 +114,7 @@ describe('init', () => {
     await rm(path.join(folder, 'set-labels/definition.yaml'));
     await rm(path.join(folder, 'set-labels/examples'), { recursive: true });
     await writeFile(path.join(folder, 'set-labels/example.yaml'), 'mine');
-    const io = await run('init', 'example.com/SetLabels');
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('set-labels/example.yaml already exists');
+    expectEnd(await run('init', 'example.com/SetLabels'), 1, 'set-labels/example.yaml already exists');
     expect(await readdir(path.join(folder, 'set-labels'))).toEqual(['example.yaml']);
     expect(await read('set-labels/example.yaml')).toBe('mine');
   });
@@ -141,10 +136,7 @@ describe('init', () => {
 
   it('warns about a kind that lint will warn about', async () => {
     const warned = await run('init', 'example.com/set-owner');
-    expect([warned.exitCode, warned.err()]).toEqual([
-      0,
-      expect.stringContaining('warning: the kind set-owner is not in PascalCase'),
-    ]);
+    expectEnd(warned, 0, 'warning: the kind set-owner is not in PascalCase');
     expect((await run('init', 'example.com/SetOwner2', '--out', 'other')).err()).not.toContain('warning');
   });
 
@@ -165,8 +157,6 @@ describe('init', () => {
 
   it('reports that the folder is a file', async () => {
     await writeFile(path.join(folder, 'set-labels'), '');
-    const io = await run('init', 'example.com/SetLabels');
-    expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain('a part of the path is not a folder');
+    expectEnd(await run('init', 'example.com/SetLabels'), 5, 'a part of the path is not a folder');
   });
 });

@@ -1,28 +1,22 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { firstSnapshot, runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, expect, it } from 'vitest';
+import { fileRegistry, firstSnapshot, runTest, temporaryFolder } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-json-'));
+const folder = temporaryFolder();
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
 const home = path.join(folder, 'home');
 const sha256 = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
-let registry: TestRegistry;
+const registry = fileRegistry();
 
 beforeAll(async () => {
-  registry = await testRegistry();
   await firstSnapshot(registry.url);
   await writeKeyFiles(folder, 'krmhub', 'other');
   cpSync(path.join(fixtures, '1.0.0.yaml'), path.join(folder, 'definition.yaml'));
   writeFileSync(path.join(folder, 'broken.yaml'), 'kind: KRMFunctionDefinition\nspec: {}\n');
   await json('publish', 'definition.yaml', '--release', '1.0.0');
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const run = (args: readonly string[], stdin = '') => {

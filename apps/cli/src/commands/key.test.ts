@@ -1,19 +1,16 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, runTest, temporaryFolder } from '../testing/command-line.js';
 
-let folder: string;
+const folder = temporaryFolder();
 let data: string;
 let number = 0;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-key-'));
   data = path.join(folder, 'started');
   await (await start()).close();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const silent = createLog('silent', { write: () => undefined });
 const start = () => startRegistry({ config: readConfig({}, { port: '0', data }), log: silent });
@@ -51,11 +48,7 @@ describe('key', () => {
       { state: 'next', validFrom: '2099-01-02T00:00:00.000Z' },
       { state: 'signing', fingerprint: first!.fingerprint, validUntil: '2099-01-02T00:00:00.000Z' },
     ]);
-    const refused = await run('rotate', '--valid-from', '2099-01-02');
-    expect([refused.exitCode, refused.err()]).toEqual([
-      2,
-      expect.stringContaining('a key that starts at 2099-01-02'),
-    ]);
+    expectEnd(await run('rotate', '--valid-from', '2099-01-02'), 2, 'a key that starts at 2099-01-02');
     // The one that is announced stays so: a key that is known to others cannot wait for it.
     const states = (await json('rotate')).map(({ state }) => state);
     expect(states).toEqual(['next', 'signing', 'retired']);
@@ -70,8 +63,7 @@ describe('key', () => {
   it('reports a missing registry', async () => {
     data = path.join(folder, 'nothing');
     for (const name of ['list', 'rotate']) {
-      const io = await run(name);
-      expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no registry found')]);
+      expectEnd(await run(name), 5, 'no registry found');
     }
   });
 
@@ -90,8 +82,7 @@ describe('key', () => {
   it('reports the corrupt file, and the registry does not start', async () => {
     const [file] = await readdir(path.join(data, 'keys'));
     await writeFile(path.join(data, 'keys', file!), 'damaged');
-    const io = await run('list');
-    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining(file!)]);
+    expectEnd(await run('list'), 5, file!);
     await expect(start()).rejects.toThrow('is corrupt');
   });
 });

@@ -1,19 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { readPublicKey } from '@krmhub/schema';
 import { readPrivateKey } from '@krmhub/signing';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Input } from '../io/io.js';
 import { runProgram } from '../program.js';
-import { runTest, type TestIo, testIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo, temporaryFolder, testIo } from '../testing/command-line.js';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'krmhub-keygen-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
 const keygen = (env: Record<string, string>, ...args: string[]) =>
@@ -78,8 +76,7 @@ it('replaces an existing key only with --overwrite', async () => {
   const env = { KRMHUB_KEY_PASSWORD: 'one' };
   await keygen(env, '--out', 'keys/release');
   const before = read('keys/release.key');
-  const refused = await keygen(env, '--out', 'keys/release');
-  expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('already exists')]);
+  expectEnd(await keygen(env, '--out', 'keys/release'), 1, 'already exists');
   expect(read('keys/release.key')).toBe(before);
   rmSync(path.join(folder, 'keys/release.key'));
   expect((await keygen(env, '--out', 'keys/release')).exitCode).toBe(1);

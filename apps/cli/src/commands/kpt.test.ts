@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo } from '../testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 
 let pack: TestPackage;
@@ -79,8 +79,7 @@ describe('krmhub kpt sync', () => {
       'Kptfile: pipeline.mutators[1]: unchanged (mine:v1): it has no configPath, so its kind is unknown',
     );
     const before = statSync(path.join(pack.folder, 'app/Kptfile'));
-    const again = await sync('app', '-c', 'catalog.yaml');
-    expect([again.exitCode, again.err()]).toEqual([0, expect.stringContaining('2 functions are up to date')]);
+    expectEnd(await sync('app', '-c', 'catalog.yaml'), 0, '2 functions are up to date');
     const after = statSync(path.join(pack.folder, 'app/Kptfile'));
     expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
   });
@@ -88,8 +87,7 @@ describe('krmhub kpt sync', () => {
   it('writes through a link, and refuses two texts for one file', async () => {
     const text = kptfile('  mutators:\n    - configPath: owner.yaml\n');
     await open({ 'app/kptfile.txt': text, 'app/Kptfile': '→ kptfile.txt' });
-    const io = await sync('app', '-c', 'catalog.yaml');
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await sync('app', '-c', 'catalog.yaml'), 0);
     expect(read('app/kptfile.txt')).toContain(image('set-owner', 'a'));
     expect(lstatSync(path.join(pack.folder, 'app/Kptfile')).isSymbolicLink()).toBe(true);
     await pack.write({
@@ -126,13 +124,10 @@ describe('krmhub kpt sync', () => {
       'app/sub/a.yaml': config('SetOwner'),
       'app/sub/other.yaml': catalog(entry('SetOwner', container('other', 'e'))),
     });
-    const refused = await sync('app');
-    expect(refused.exitCode).toBe(4);
-    expect(refused.err()).toContain('--trusted-catalog');
+    expectEnd(await sync('app'), 4, '--trusted-catalog');
     expect(read('app/Kptfile')).not.toContain('image');
     const trusted = ['--trusted-catalog', 'catalog.yaml', '--trusted-catalog', 'app/sub/other.yaml'];
-    const io = await sync('app', ...trusted);
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await sync('app', ...trusted), 0);
     expect(read('app/Kptfile')).toContain(image('set-owner', 'a'));
     expect(read('app/sub/Kptfile')).toContain(image('other', 'e'));
   });
@@ -142,8 +137,7 @@ describe('krmhub kpt sync', () => {
       'app/Kptfile': kptfile('  mutators:\n    - image: old:v1\n      configPath: run.yaml\n'),
       'app/run.yaml': config('Run'),
     });
-    const io = await sync('app', '-c', 'catalog.yaml');
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await sync('app', '-c', 'catalog.yaml'), 0);
     const line =
       `krmhub kpt exec linux/amd64=https://example.com/run#sha256=${digest('c')}` +
       ` darwin/arm64=https://example.com/mac.tar.gz#sha256=${digest('d')}&bin=bin%2Frun`;
@@ -158,8 +152,7 @@ describe('krmhub kpt sync', () => {
       'app/Kptfile': kptfile('  mutators:\n    - configPath: script.yaml\n'),
       'app/script.yaml': config('Pinned'),
     });
-    const io = await sync('app', '-c', 'catalog.yaml');
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await sync('app', '-c', 'catalog.yaml'), 0);
     expect(read('app/Kptfile')).toContain(
       `- exec: krmhub kpt exec starlark=https://example.com/script.star#sha256=${digest('e')}\n`,
     );
@@ -199,16 +192,9 @@ describe('krmhub kpt sync', () => {
     const text = kptfile('  mutators:\n    - image: mine:v1\n      configPath: mine.yaml\n');
     await open({ 'app/Kptfile': text, 'app/mine.yaml': config('Mine') });
     const io = await sync('app', '-c', 'catalog.yaml');
-    expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain(
-      'pipeline.mutators[0]: unchanged (mine:v1): no catalog has example.com/v1 Mine',
-    );
+    expectEnd(io, 0, 'pipeline.mutators[0]: unchanged (mine:v1): no catalog has example.com/v1 Mine');
     expect(read('app/Kptfile')).toBe(text);
-    const without = await sync('app');
-    expect([without.exitCode, without.err()]).toEqual([
-      0,
-      expect.stringContaining('unchanged (mine:v1): its Kptfile has no catalog'),
-    ]);
+    expectEnd(await sync('app'), 0, 'unchanged (mine:v1): its Kptfile has no catalog');
   });
 
   it('fills in the image that a functionConfig names itself, whatever the catalog has', async () => {
@@ -225,11 +211,7 @@ describe('krmhub kpt sync', () => {
       expect(read('app/Kptfile')).toBe(pinned);
     }
     await pack.write({ 'app/Kptfile': kptfile(entry('')), 'app/owner.yaml': own('{exec: {path: ./run}}') });
-    const io = await sync('app', '-c', 'catalog.yaml');
-    expect([io.exitCode, io.err()]).toEqual([
-      3,
-      expect.stringContaining('has its own runtime, which is not an image'),
-    ]);
+    expectEnd(await sync('app', '-c', 'catalog.yaml'), 3, 'has its own runtime, which is not an image');
     // A field of the function itself.
     await pack.write({ 'app/owner.yaml': own('java') });
     expect((await sync('app', '-c', 'catalog.yaml')).exitCode).toBe(0);
@@ -302,27 +284,22 @@ describe('krmhub kpt sync', () => {
       cwd: pack.folder,
       env: { KRMHUB_CACHE: path.join(pack.folder, 'cache') },
     };
-    const locked = await runTest(['lock', 'app', '-c', 'catalog.yaml'], options);
-    expect(locked.exitCode, locked.err()).toBe(0);
+    expectEnd(await runTest(['lock', 'app', '-c', 'catalog.yaml'], options), 0);
     // Another version of the function: it is used only after an upgrade.
     await pack.write({ 'catalog.yaml': CATALOG.replaceAll(digest('a'), digest('f')) });
-    const refused = await sync('app');
-    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('--trusted-catalog')]);
+    expectEnd(await sync('app'), 4, '--trusted-catalog');
     for (const more of [[], ['--frozen']]) {
-      const io = await sync('app', '--trusted-catalog', 'catalog.yaml', ...more);
-      expect(io.exitCode, io.err()).toBe(0);
+      expectEnd(await sync('app', '--trusted-catalog', 'catalog.yaml', ...more), 0);
       expect(read('app/Kptfile')).toContain(image('set-owner', 'a'));
     }
-    const upgraded = await runTest(['lock', 'app', '--upgrade', '-c', 'catalog.yaml'], options);
-    expect(upgraded.exitCode, upgraded.err()).toBe(0);
+    expectEnd(await runTest(['lock', 'app', '--upgrade', '-c', 'catalog.yaml'], options), 0);
     const check = await sync('app', '--check', '--trusted-catalog', 'catalog.yaml');
     expect([check.exitCode, check.out()]).toEqual([1, expect.stringContaining(`+++ b/Kptfile`)]);
   });
 
   it('requires a lock file for --frozen', async () => {
     await open({ 'app/Kptfile': kptfile('  mutators: [{configPath: owner.yaml}]\n', '../catalog.yaml') });
-    const io = await sync('app', '--frozen', '--trusted-catalog', 'catalog.yaml');
-    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('krmhub lock app')]);
+    expectEnd(await sync('app', '--frozen', '--trusted-catalog', 'catalog.yaml'), 3, 'krmhub lock app');
   });
 
   it('reports every function that cannot be filled', async () => {
@@ -332,8 +309,7 @@ describe('krmhub kpt sync', () => {
       'app/script.yaml': config('Script'),
     });
     const io = await sync('app', '-c', 'catalog.yaml');
-    expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain('pipeline.mutators[0]: ');
+    expectEnd(io, 3, 'pipeline.mutators[0]: ');
     expect(io.err()).toContain('pipeline.mutators[1]: cannot resolve');
   });
 });

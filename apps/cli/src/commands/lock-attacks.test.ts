@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { fileRegistry, runTest, type TestIo } from '../testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 
 /** A lock file that an attacker changed must not choose what runs where its catalog is trusted. */
@@ -170,7 +170,7 @@ describe('a forged lock file', () => {
 });
 
 describe('a forged lock of a registry', () => {
-  let registry: TestRegistry;
+  const registry = fileRegistry();
   let client: RegistryClient;
   const publish = async (release: string, digest: string) => {
     const text = local(definitionText({ kind: 'SetLabels', release })).replaceAll(A, digest);
@@ -178,11 +178,9 @@ describe('a forged lock of a registry', () => {
     await client.publish({ ...name, definition: new TextEncoder().encode(text), wait: true });
   };
   beforeAll(async () => {
-    registry = await testRegistry();
     client = new RegistryClient(registry);
     await publish('1.0.0', A);
   });
-  afterAll(() => registry.close());
 
   it('is compared with the snapshot that is locked where the catalog moved on', async () => {
     const url = `${registry.url}/catalogs/default`;

@@ -1,19 +1,13 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeEach, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, temporaryFolder, testRegistry } from '../testing/command-line.js';
 
-let registry: TestRegistry;
+const registry = fileRegistry();
 let home: string;
-beforeAll(async () => {
-  registry = await testRegistry();
+beforeEach(() => {
+  home = temporaryFolder();
 });
-afterAll(() => registry.close());
-beforeEach(async () => {
-  home = await mkdtemp(path.join(tmpdir(), 'krmhub-home-'));
-});
-afterEach(() => rm(home, { recursive: true, force: true }));
 
 const file = () => path.join(home, '.config/krmhub/credentials.json');
 const run = (args: string[], options: { stdin?: string; tty?: boolean; env?: Record<string, string> } = {}) =>
@@ -33,9 +27,7 @@ it('saves a token from stdin for later commands, until logout', async () => {
   expect((await run(['logout', registry.url])).err()).toContain('removed the token');
   expect(await readFile(file(), 'utf8')).not.toContain(registry.token);
   expect((await run(['logout'])).err()).toContain('no saved token for');
-  const after = await run(['whoami']);
-  expect(after.exitCode).toBe(6);
-  expect(after.err()).toContain('krmhub login');
+  expectEnd(await run(['whoami']), 6, 'krmhub login');
 });
 
 it('reads the token from the environment, or from a prompt without showing it', async () => {
@@ -54,8 +46,9 @@ it('prints that other commands still use the default registry, and how to change
     stdin: registry.token,
     env: { KRMHUB_REGISTRY: 'https://krm.example.com' },
   });
-  expect(elsewhere.exitCode).toBe(0);
-  expect(elsewhere.err()).toContain(
+  expectEnd(
+    elsewhere,
+    0,
     `without --registry, commands still use https://krm.example.com; to change that, run: export KRMHUB_REGISTRY=${registry.url}`,
   );
   expect((await run(['login'], { stdin: registry.token })).err()).not.toContain('export');
@@ -63,8 +56,7 @@ it('prints that other commands still use the default registry, and how to change
 
 it('prefers stdin to the environment, and prints which token commands use', async () => {
   const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
-  expect(login.exitCode).toBe(0);
-  expect(login.err()).toContain('KRMHUB_TOKEN contains a different token');
+  expectEnd(login, 0, 'KRMHUB_TOKEN contains a different token');
 });
 
 it.each([
@@ -85,8 +77,7 @@ it('sends a saved token only to its registry', async () => {
   const other = await testRegistry();
   const whoami = await run(['whoami', '--registry', other.url]);
   await other.close();
-  expect(whoami.exitCode).toBe(6);
-  expect(whoami.err()).toContain('requires a token');
+  expectEnd(whoami, 6, 'requires a token');
 });
 
 it('rejects a credentials file that is readable by other users or invalid', async () => {

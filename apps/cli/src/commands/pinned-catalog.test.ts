@@ -1,20 +1,19 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { PROFILES } from '@krmhub/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CatalogServer, catalogServer, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
 
 /** Every command that reads a catalog, against a registry whose key is pinned, wrongly pinned, or not pinned. */
 
 const NOT_VERIFIED = 'not verified: no key is pinned for this catalog';
 
-let root: string;
+const root = temporaryFolder();
 let folder: string;
-let registry: TestRegistry;
+const registry = fileRegistry();
 let client: RegistryClient;
 let host: string;
 let mirror: CatalogServer;
@@ -22,8 +21,6 @@ let mirror: CatalogServer;
 let newest: number;
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-pinned-'));
-  registry = await testRegistry();
   client = new RegistryClient(registry);
   host = new URL(registry.url).host;
   mirror = await catalogServer();
@@ -42,8 +39,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   mirror.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
 });
 beforeEach(async () => {
   folder = await mkdtemp(path.join(root, 'user-'));
@@ -54,8 +49,7 @@ const run = (...args: string[]): Promise<TestIo> =>
   runTest(args, { cwd: folder, env: { ...registry.env, HOME: folder } });
 
 async function pin(key: 'right' | 'wrong', url = `${registry.url}/catalogs/default`): Promise<void> {
-  const io = await run('trust', 'add', url, '--key', path.join(root, `${key}.pub`));
-  expect(io.exitCode, io.err()).toBe(0);
+  expectEnd(await run('trust', 'add', url, '--key', path.join(root, `${key}.pub`)), 0);
 }
 
 const exists = (name: string) =>
@@ -141,29 +135,27 @@ describe('a pinned catalog', () => {
   it.each(READS)('is refused with exit code 4 if another key signed it: %s', async (_, args) => {
     await pin('wrong');
     const io = await run(...(await args()));
-    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('signed by the key sha256:')]);
+    expectEnd(io, 4, 'signed by the key sha256:');
     expect([await exists('out'), io.out()]).toEqual([false, '']);
   });
 
   it.each(READS)('is read if its key signed it: %s', async (_, args) => {
     await pin('right');
     const io = await run(...(await args()));
-    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`verified snapshot ${newest} of `)]);
+    expectEnd(io, 0, `verified snapshot ${newest} of `);
     expect(io.err()).not.toContain('not verified');
   });
 
   it.each(READS.filter(([name]) => name !== 'copy'))(
     'says that it is not verified without a pin: %s',
     async (_, args) => {
-      const io = await run(...(await args()));
-      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(NOT_VERIFIED)]);
+      expectEnd(await run(...(await args())), 0, NOT_VERIFIED);
     },
   );
 
   it('satisfies --require-trust', async () => {
     const pull = () => run('pull', `${host}/catalogs/default:latest`, '--require-trust', '-o', 'json');
-    const refused = await pull();
-    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('no key is pinned')]);
+    expectEnd(await pull(), 4, 'no key is pinned');
     await pin('right');
     const io = await pull();
     expect([io.exitCode, JSON.parse(io.out()).verification]).toMatchObject([
@@ -172,36 +164,11 @@ describe('a pinned catalog', () => {
     ]);
   });
 
-  it.each([
-    ['https', (url: string) => url.replace('http:', 'https:')],
-    ['a slash at the end', (url: string) => `${url}/`],
-    ['an escape', (url: string) => url.replace('default', 'd%65fault')],
-    ['the file', (url: string) => `${url}/catalog.json`],
-    ['one of its snapshots', (url: string) => `${url}/snapshots/1/catalog.yaml`],
-  ])('is pinned however its URL is spelled: with %s', async (_, spell) => {
-    await pin('wrong', spell(`${registry.url}/catalogs/default`));
-    expect((await run('catalog', 'pull', 'default', '--out', 'out')).exitCode).toBe(4);
-    expect((await run('pull', `${host}/catalogs/default:latest`, '--out', 'out')).exitCode).toBe(4);
-    expect(await exists('out')).toBe(false);
-  });
-
   it('is refused as one entry, which no signature covers', async () => {
     await pin('right');
     await recipe(`${registry.url}/catalogs/default/functions/functions.example.com/SetLabels.yaml`);
     const io = await run('catalog', 'build', 'recipe.yaml', '--out', 'out');
     expect([io.exitCode, await exists('out')]).toEqual([4, false]);
-  });
-
-  it('is refused if the trust file cannot be read', async () => {
-    await pin('right');
-    await writeFile(path.join(folder, '.config/krmhub/trust.yaml'), '');
-    for (const args of [
-      ['catalog', 'pull', 'default'],
-      ['pull', `${host}/catalogs/default:latest`],
-    ]) {
-      const io = await run(...args);
-      expect([io.exitCode, io.out()]).toEqual([4, '']);
-    }
   });
 
   it('is refused over OCI if its signature was not copied, or the tag names another snapshot', async () => {
@@ -212,11 +179,9 @@ describe('a pinned catalog', () => {
       '--no-referrers',
     );
     await pin('right', `https://${host}/team/mirror`);
-    const unsigned = await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out');
-    expect([unsigned.exitCode, unsigned.err()]).toEqual([4, expect.stringContaining('it has no signature')]);
+    expectEnd(await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out'), 4, 'it has no signature');
     await run('copy', `${host}/catalogs/default:${newest - 1}`, `${host}/team/mirror:${newest}`);
-    const other = await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out');
-    expect([other.exitCode, other.err()]).toEqual([4, expect.stringContaining(`expected ${newest}`)]);
+    expectEnd(await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out'), 4, `expected ${newest}`);
     expect(await exists('out')).toBe(false);
   });
 });
@@ -234,8 +199,7 @@ describe('a pin of a URL without a catalog name', () => {
       file,
       'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: other}\nspec: {sources: [{name: all, functions: {}}]}\n',
     );
-    const io = await runTest(['catalog', 'apply', file], { cwd: root, env: registry.env });
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await runTest(['catalog', 'apply', file], { cwd: root, env: registry.env }), 0);
     const copied = await runTest(['copy', `${host}/catalogs/other:latest`, served()], {
       cwd: root,
       env: registry.env,
@@ -250,11 +214,7 @@ describe('a pin of a URL without a catalog name', () => {
       ['verify', served()],
       ['catalog', 'diff', `oci://${served()}`, `oci://${served()}`],
     ]) {
-      const io = await run(...args);
-      expect([io.exitCode, io.err()]).toEqual([
-        4,
-        expect.stringContaining('signature of other, expected default'),
-      ]);
+      expectEnd(await run(...args), 4, 'signature of other, expected default');
     }
     expect(await exists('out')).toBe(false);
     expect((await add('--catalog', 'other', '--replace')).err()).toContain('+ signed as catalog other');
@@ -271,14 +231,9 @@ describe('a pin of a URL without a catalog name', () => {
     const build = () => run('catalog', 'build', 'recipe.yaml', '--out', 'out');
     const key = ['--key', path.join(root, 'right.pub')];
     await run('trust', 'add', `${mirror.origin}/krm`, '--catalog', 'default', ...key);
-    const refused = await build();
-    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('expected default')]);
+    expectEnd(await build(), 4, 'expected default');
     await run('trust', 'add', `${mirror.origin}/krm`, '--catalog', 'other', '--replace', ...key);
-    const io = await build();
-    expect([io.exitCode, io.err()]).toEqual([
-      0,
-      expect.stringContaining('/krm/catalog.yaml as catalog other: signed by'),
-    ]);
+    expectEnd(await build(), 0, '/krm/catalog.yaml as catalog other: signed by');
   });
 
   it('warns if it does not, and prints of which catalog the snapshot is', async () => {
@@ -286,8 +241,7 @@ describe('a pin of a URL without a catalog name', () => {
     expect(added.err()).toContain('krmhub accepts every catalog that the key signs');
     expect(added.err()).toContain('--catalog default');
     const io = await run('pull', served(), '--out', 'out');
-    expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain(`${served()} as catalog other: signed by the key sha256:`);
+    expectEnd(io, 0, `${served()} as catalog other: signed by the key sha256:`);
     expect(io.err()).toContain('accepts every catalog that its key signs');
   });
 
@@ -298,11 +252,7 @@ describe('a pin of a URL without a catalog name', () => {
       ['catalog', 'verify', 'default'],
       ['catalog', 'pull', 'default', '--out', 'out'],
     ]) {
-      const io = await run(...args);
-      expect([io.exitCode, io.err()]).toEqual([
-        4,
-        expect.stringContaining('signature of default, expected other'),
-      ]);
+      expectEnd(await run(...args), 4, 'signature of default, expected other');
     }
   });
 
@@ -318,10 +268,7 @@ describe('a pin of a URL without a catalog name', () => {
       '--key',
       path.join(root, 'right.pub'),
     );
-    expect([io.exitCode, io.err()]).toEqual([
-      2,
-      expect.stringContaining('--catalog is only for catalog URLs'),
-    ]);
+    expectEnd(io, 2, '--catalog is only for catalog URLs');
   });
 });
 
@@ -340,49 +287,13 @@ describe('verify', () => {
   it('refuses a catalog over OCI that another key signed', async () => {
     await pin('wrong');
     const io = await run('verify', reference(), '-o', 'json');
-    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('signed by the key sha256:')]);
+    expectEnd(io, 4, 'signed by the key sha256:');
     expect(JSON.parse(io.out())).toMatchObject({ verified: false });
   });
 
   it('needs a signer for a catalog that is not pinned', async () => {
     const io = await run('verify', reference());
     expect([io.exitCode, io.out()]).toEqual([2, '']);
-  });
-});
-
-describe('a machine that has verified no snapshot', () => {
-  it.each([
-    ['--min-serial', () => `${newest + 1}`, 'min-serial: snapshot '],
-    ['--max-age', () => '1s', 'max-age: signed at'],
-  ])('refuses what is older than %s', async (option, value, reason) => {
-    const options = [option, value()];
-    const reads = [
-      ['catalog', 'pull', 'default', '--out', 'out', ...options],
-      ['pull', `${host}/catalogs/default:latest`, '--out', 'out', ...options],
-      ['catalog', 'verify', 'default', '--out', 'out', ...options],
-    ];
-    for (const args of reads.slice(0, 2)) {
-      const io = await run(...args);
-      expect([io.exitCode, io.err()]).toEqual([
-        4,
-        expect.stringContaining('no key is pinned for this catalog'),
-      ]);
-    }
-    await pin('right');
-    const later = { now: () => new Date(Date.now() + 5_000) };
-    for (const args of reads) {
-      const io = await runTest(args, { cwd: folder, env: { ...registry.env, HOME: folder }, ...later });
-      expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining(reason)]);
-      expect(await exists('out')).toBe(false);
-    }
-  });
-
-  it('takes what is new enough', async () => {
-    await pin('right');
-    const options = ['--min-serial', `${newest}`, '--max-age', '1d'];
-    expect((await run('catalog', 'pull', 'default', ...options)).exitCode).toBe(0);
-    expect((await run('pull', `${host}/catalogs/default:latest`, ...options)).exitCode).toBe(0);
-    expect((await run('catalog', 'pull', 'default', '--max-age', '1w')).exitCode).toBe(2);
   });
 });
 
@@ -400,13 +311,11 @@ describe('a file with its bundle', () => {
   it('is verified if a pinned key signed it, and refused if it was changed', async () => {
     expect((await build()).err()).toContain(NOT_VERIFIED);
     await pin('right');
-    const io = await build();
-    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`verified snapshot ${newest} of `)]);
+    expectEnd(await build(), 0, `verified snapshot ${newest} of `);
     await rm(path.join(folder, 'out'));
     const file = path.join(folder, 'vendored/catalog.yaml');
     await writeFile(file, (await readFile(file, 'utf8')).replace('SetLabels', 'SetLabelz'));
-    const refused = await build();
-    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('does not cover')]);
+    expectEnd(await build(), 4, 'does not cover');
     expect(await exists('out')).toBe(false);
   });
 });
@@ -420,10 +329,7 @@ describe('the memory of verified snapshots', () => {
     for (const one of Object.values<{ serial: number }>(seen.catalogs)) one.serial += 1;
     await writeFile(file, JSON.stringify(seen));
     const io = await run('catalog', 'inputs', 'default', '--out', 'out');
-    expect([io.exitCode, io.err()]).toEqual([
-      4,
-      expect.stringContaining(`serves snapshot ${newest} as the newest, but snapshot ${newest + 1} was`),
-    ]);
+    expectEnd(io, 4, `serves snapshot ${newest} as the newest, but snapshot ${newest + 1} was`);
     expect(await exists('out')).toBe(false);
   });
 
@@ -438,12 +344,7 @@ describe('the memory of verified snapshots', () => {
     }
     await pin('right', `${mirror.origin}/catalogs/default`);
     const io = await run('catalog', 'verify', `${mirror.origin}/catalogs/default`);
-    expect([io.exitCode, io.err()]).toEqual([
-      4,
-      expect.stringContaining(
-        `serves snapshot ${newest - 1} as the newest, but snapshot ${newest} was verified`,
-      ),
-    ]);
+    expectEnd(io, 4, `serves snapshot ${newest - 1} as the newest, but snapshot ${newest} was verified`);
     await recipe(`${mirror.origin}/catalogs/default/catalog.yaml`);
     expect((await run('catalog', 'build', 'recipe.yaml', '--out', 'out')).exitCode).toBe(4);
     expect(await exists('out')).toBe(false);

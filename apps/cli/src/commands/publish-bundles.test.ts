@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 
 /** What `publish` does with the bundle that `sign` wrote next to a definition. */
@@ -11,8 +10,8 @@ import { writeKeyFiles } from '../testing/key-files.js';
 const source = fileURLToPath(
   new URL('../../../../test/fixtures/functions/set-labels/2.0.0.yaml', import.meta.url),
 );
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-publish-bundles-'));
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry();
 
 const run = (...args: string[]): Promise<TestIo> =>
   runTest(args, { cwd: folder, env: { HOME: folder, ...registry.env } });
@@ -38,12 +37,7 @@ async function listBundles(release: string): Promise<{ claim: string; whole?: bo
 }
 
 beforeAll(async () => {
-  registry = await testRegistry();
   await writeKeyFiles(folder, 'krmhub');
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 it('publishes the bundle with the release, and says so', async () => {
@@ -77,14 +71,9 @@ it('refuses a bundle for another README', async () => {
   writeFileSync(path.join(folder, 'README.md'), '# Set labels\n');
   const readme = ['--readme', 'README.md'];
   await sign(file, '--release', '1.0.0');
-  const added = await run('publish', file, '--release', '1.0.0', ...readme);
-  expect([added.exitCode, added.err()]).toEqual([4, expect.stringContaining('does not sign this README')]);
+  expectEnd(await run('publish', file, '--release', '1.0.0', ...readme), 4, 'does not sign this README');
   await sign(file, '--release', '1.0.0', ...readme, '--overwrite');
-  const missing = await run('publish', file, '--release', '1.0.0');
-  expect([missing.exitCode, missing.err()]).toEqual([
-    4,
-    expect.stringContaining(`${bundle} signs the release with a README`),
-  ]);
+  expectEnd(await run('publish', file, '--release', '1.0.0'), 4, `${bundle} signs the release with a README`);
 });
 
 it('refuses a bundle of other bytes, and publishes without it once it is removed', async () => {
@@ -93,8 +82,7 @@ it('refuses a bundle of other bytes, and publishes without it once it is removed
   const text = readFileSync(path.join(folder, file), 'utf8');
   writeFileSync(path.join(folder, file), `${text}# changed\n`);
   const refused = await run('publish', file, '--release', '1.0.0');
-  expect(refused.exitCode).toBe(4);
-  expect(refused.err()).toContain(`${bundle} does not sign ${file}, which has changed since`);
+  expectEnd(refused, 4, `${bundle} does not sign ${file}, which has changed since`);
   expect(refused.err()).toContain(`krmhub sign ${file} --key FILE.key --release 1.0.0 --overwrite`);
   expect(refused.err()).toContain(`remove ${bundle}`);
   expect((await run('show', fn)).exitCode).toBe(3);
@@ -110,20 +98,14 @@ it('refuses a bundle of another release, and one without a release', async () =>
   const { file, bundle, fn } = define('release');
   await sign(file, '--release', '1.0.0');
   const other = await run('publish', file, '--release', '1.1.0');
-  expect(other.exitCode).toBe(4);
-  expect(other.err()).toContain(`${bundle} signs ${fn}@1.0.0`);
+  expectEnd(other, 4, `${bundle} signs ${fn}@1.0.0`);
   expect(other.err()).toContain('--release 1.0.0');
   await sign(file, '--overwrite');
-  const plain = await run('publish', file, '--release', '1.0.0');
-  expect([plain.exitCode, plain.err()]).toEqual([
-    4,
-    expect.stringContaining('signs the bytes, not a release'),
-  ]);
+  expectEnd(await run('publish', file, '--release', '1.0.0'), 4, 'signs the bytes, not a release');
 });
 
 it('refuses a file that is not a bundle', async () => {
   const { file, bundle } = define('secret');
   writeFileSync(path.join(folder, bundle), readFileSync(path.join(folder, 'krmhub.key')));
-  const io = await run('publish', file, '--release', '1.0.0');
-  expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('is not a sigstore bundle')]);
+  expectEnd(await run('publish', file, '--release', '1.0.0'), 4, 'is not a sigstore bundle');
 });

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 
 /** Commands that take an artifact by the name of its release. */
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
 const NAME = 'functions.example.com/SetLabels';
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-release-artifacts-'));
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry();
 let host: string;
 let reference: string;
 
@@ -25,15 +24,10 @@ async function succeeds(...args: string[]): Promise<TestIo> {
 }
 
 beforeAll(async () => {
-  registry = await testRegistry();
   ({ host } = new URL(registry.url));
   reference = `${host}/functions/functions.example.com/setlabels`;
   await writeKeyFiles(folder, 'krmhub', 'other');
   await succeeds('publish', path.join(fixtures, 'set-labels'), '--allow-breaking');
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('GROUP/KIND[@RELEASE]', () => {
@@ -62,8 +56,7 @@ describe('GROUP/KIND[@RELEASE]', () => {
     const older = await succeeds('pull', NAME, '--out', 'older', '-o', 'json');
     expect(JSON.parse(older.out())).toMatchObject({ reference: `${reference}:1.1.0` });
     for (const one of ['1.0.0', '1.1.0']) await succeeds('yank', `${NAME}@${one}`, '--reason', 'broken');
-    const none = await run(['pull', NAME, '--out', 'none']);
-    expect([none.exitCode, none.err()]).toEqual([3, expect.stringContaining(`${NAME}@2.0.0`)]);
+    expectEnd(await run(['pull', NAME, '--out', 'none']), 3, `${NAME}@2.0.0`);
     for (const one of ['1.0.0', '1.1.0', '2.0.0']) await succeeds('unyank', `${NAME}@${one}`);
   });
 
@@ -72,27 +65,19 @@ describe('GROUP/KIND[@RELEASE]', () => {
     const args = ['copy', `${NAME}@1.1.0`, `${host}/mirror/set-labels:1.1.0`];
     expect((await run(args, elsewhere)).exitCode).toBe(5);
     const io = await run([...args, '--registry', registry.url], elsewhere);
-    expect([io.exitCode, io.err()]).toEqual([
-      6,
-      expect.stringContaining('KRMHUB_TOKEN is for http://localhost:9'),
-    ]);
+    expectEnd(io, 6, 'KRMHUB_TOKEN is for http://localhost:9');
     const named = await run(args, { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: registry.token });
-    expect([named.exitCode, named.err()]).toEqual([
-      0,
-      expect.stringContaining(`copied ${reference}:1.1.0 to`),
-    ]);
+    expectEnd(named, 0, `copied ${reference}:1.1.0 to`);
   });
 
   it('is refused if the registry does not have it', async () => {
     for (const args of [['pull'], ['verify', '--key', 'krmhub.pub'], ['sign', '--key', 'krmhub.key']]) {
-      const io = await run([args[0]!, `${NAME}@9.0.0`, ...args.slice(1)]);
-      expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('has no release 9.0.0')]);
+      expectEnd(await run([args[0]!, `${NAME}@9.0.0`, ...args.slice(1)]), 3, 'has no release 9.0.0');
     }
   });
 
   it('is not a repository without a tag', async () => {
-    const io = await run(['pull', 'registry.example.com/catalog']);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('neither a tag nor a digest')]);
+    expectEnd(await run(['pull', 'registry.example.com/catalog']), 2, 'neither a tag nor a digest');
   });
 });
 
@@ -113,9 +98,8 @@ describe('attach', () => {
 
   it('does not push a bundle for another manifest', async () => {
     const io = await run(['attach', 'definition.yaml.sigstore.json', `${reference}:1.0.0`]);
-    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('does not sign the manifest')]);
-    const swapped = await run(['attach', NAME, 'definition.yaml.sigstore.json']);
-    expect([swapped.exitCode, swapped.err()]).toEqual([2, expect.stringContaining('Swap the arguments')]);
+    expectEnd(io, 4, 'does not sign the manifest');
+    expectEnd(await run(['attach', NAME, 'definition.yaml.sigstore.json']), 2, 'Swap the arguments');
   });
 
   it('adds images of the README, which the page of the release then shows', async () => {
@@ -159,8 +143,7 @@ describe('attach', () => {
     [['images/result.svg'], 2, 'FILE or ARTIFACT is missing'],
     [['images/result.svg', `${NAME}@9.0.0`], 3, 'has no release 9.0.0'],
   ])('does not attach %j', async (args, code, message) => {
-    const io = await run(['attach', ...args]);
-    expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(message)]);
+    expectEnd(await run(['attach', ...args]), code, message);
   });
 });
 
@@ -181,8 +164,7 @@ describe('repo', () => {
     [['repo', 'tags', `${NAME}@1.0.0`], 2, 'Remove the release'],
     [['repo', 'tags', 'setlabels'], 2, 'does not start with a registry host'],
   ])('refuses %j', async (args, code, text) => {
-    const io = await run(args);
-    expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(text)]);
+    expectEnd(await run(args), code, text);
   });
 
   it('reports a repository that does not exist', async () => {

@@ -1,11 +1,11 @@
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import { sha256 } from '@krmhub/schema';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { consumePorts } from '../registry/consume-ports.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, testIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo, testIo } from '../testing/command-line.js';
 import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 
 /** `krmhub resolve` with a real registry, behind a server that records the requests. */
@@ -106,8 +106,7 @@ describe('a catalog in a registry', () => {
     expect([second.out(), offline.out()]).toEqual([first.out(), first.out()]);
     expect(first.out()).toContain(`registry.example.com/setlabels@sha256:${HEX}`);
     expect(opened.proxy.requests).toEqual([]);
-    const other = await resolve('SetNames', '-c', opened.catalogUrl(), '--offline');
-    expect([other.exitCode, other.err()]).toEqual([5, expect.stringContaining('--offline is set')]);
+    expectEnd(await resolve('SetNames', '-c', opened.catalogUrl(), '--offline'), 5, '--offline is set');
   });
 
   it('can be named by its name only', async () => {
@@ -122,10 +121,7 @@ describe('a catalog in a registry', () => {
       `error: cannot resolve ${GROUP}/v1 SetLabel: not found in ${opened.catalogUrl()}\n  hint: Did you mean ${GROUP}/v1 SetLabels?\n`,
     ]);
     const version = await run(`${GROUP}/v2`, 'SetLabels', '-c', opened.catalogUrl());
-    expect([version.exitCode, version.err()]).toEqual([
-      3,
-      expect.stringContaining(`mean ${GROUP}/v1 SetLabels?`),
-    ]);
+    expectEnd(version, 3, `mean ${GROUP}/v1 SetLabels?`);
   });
 
   it('must exist: it is not skipped', async () => {
@@ -136,7 +132,7 @@ describe('a catalog in a registry', () => {
       '-c',
       opened.catalogUrl(),
     );
-    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('/catalogs/nothing: ')]);
+    expectEnd(io, 3, '/catalogs/nothing: ');
   });
 
   it('may be an old snapshot', async () => {
@@ -244,12 +240,9 @@ describe('the order of catalogs', () => {
     );
     expect([io.exitCode, io.err()]).toEqual([0, 'trusted by --catalog\n']);
     const needed = await resolve('SetLabels', '-c', 'missing.yaml', '-c', 'a.yaml');
-    expect([needed.exitCode, needed.err()]).toEqual([
-      3,
-      expect.stringContaining('catalog missing.yaml: cannot read'),
-    ]);
+    expectEnd(needed, 3, 'catalog missing.yaml: cannot read');
     const down = await resolve('SetLabels', '-c', 'http://127.0.0.1:1/c.yaml', '-c', 'a.yaml');
-    expect([down.exitCode, down.err()]).toEqual([5, expect.stringContaining('connection refused')]);
+    expectEnd(down, 5, 'connection refused');
   });
 });
 
@@ -259,79 +252,22 @@ describe('a digest', () => {
     await writeFile(path.join(opened.folder, 'a.yaml'), text);
     expect((await resolve('SetLabels', '-c', `a.yaml@${sha256(text)}`)).exitCode).toBe(0);
     const io = await resolve('SetLabels', '-c', `a.yaml@sha256:${HEX}`);
-    expect([io.exitCode, io.err()]).toEqual([
-      4,
-      expect.stringContaining(`--trusted-catalog ./a.yaml@${sha256(text)}`),
-    ]);
+    expectEnd(io, 4, `--trusted-catalog ./a.yaml@${sha256(text)}`);
   });
 
   it('of a registry is that of catalog.yaml', async () => {
     const { newest } = await opened.client.catalog('default');
     expect((await resolve('SetLabels', '-c', `${opened.catalogUrl()}@${newest!.digest}`)).exitCode).toBe(0);
     const io = await resolve('SetLabels', '-c', `${opened.catalogUrl()}@sha256:${HEX}`);
-    expect([io.exitCode, io.err()]).toEqual([
-      4,
-      expect.stringContaining(`${opened.catalogUrl()}@${newest!.digest}`),
-    ]);
+    expectEnd(io, 4, `${opened.catalogUrl()}@${newest!.digest}`);
   });
 });
 
 describe('the cache', () => {
-  const cached = async (kind: string) =>
-    (await readdir(path.join(opened.folder, 'cache', kind), { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map((entry) => path.join(entry.parentPath, entry.name));
-
-  it.each(['blobs', 'index', 'catalogs', 'files'])('is written again where %s are damaged', async (kind) => {
-    const text = catalogText(GROUP, ['SetLabels', 'SetNames']);
-    await writeFile(path.join(opened.folder, 'a.yaml'), text);
-    const { serial } = (await opened.client.catalog('default')).newest!;
-    const both = () => resolve('SetLabels', '-c', 'a.yaml', '-c', opened.catalogUrl(), '-o', 'json');
-    const remote = () =>
-      resolve('SetLabels', '-c', `${opened.catalogUrl()}/snapshots/${serial}`, '-o', 'json');
-    const before = [(await both()).out(), (await remote()).out()];
-    for (const damage of [
-      async (file: string) => writeFile(file, ''),
-      async (file: string) => writeFile(file, (await readFile(file)).subarray(0, -7)),
-      async (file: string) => {
-        const bytes = await readFile(file);
-        bytes[Math.floor(bytes.length / 2)]! ^= 1;
-        await writeFile(file, bytes);
-      },
-      async (file: string) => writeFile(file, 'garbage'.repeat(10_000)),
-    ]) {
-      for (const file of await cached(kind).catch(() => [])) await damage(file);
-      const after = [await both(), await remote()];
-      expect(after.map((io) => io.err())).toEqual(['', '']);
-      expect(after.map((io) => io.out())).toEqual(before);
-    }
-  });
-
-  it('that cannot be written does not stop the command', async () => {
-    await writeFile(path.join(opened.folder, 'cache'), 'a file');
-    await writeFile(path.join(opened.folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
-    for (const catalog of ['a.yaml', opened.catalogUrl()]) {
-      const io = await resolve('SetLabels', '-c', catalog, '-o', 'json');
-      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining('warning: nothing was cached')]);
-    }
-  });
-
   it('of other users is refused', async () => {
     await mkdir(path.join(opened.folder, 'cache'), { mode: 0o777 });
     await import('node:fs/promises').then(({ chmod }) => chmod(path.join(opened.folder, 'cache'), 0o777));
-    const io = await resolve('SetLabels', '-c', opened.catalogUrl());
-    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('is writable by other users')]);
-  });
-
-  it('is shared by commands that run at once', async () => {
-    await writeFile(path.join(opened.folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
-    const ios = await Promise.all(
-      Array.from({ length: 12 }, (_, at) =>
-        resolve('SetLabels', '-c', at % 2 === 0 ? 'a.yaml' : opened.catalogUrl()),
-      ),
-    );
-    expect(ios.map((io) => io.exitCode)).toEqual(ios.map(() => 0));
-    expect(await cached('tmp').catch(() => [])).toEqual([]);
+    expectEnd(await resolve('SetLabels', '-c', opened.catalogUrl()), 5, 'is writable by other users');
   });
 });
 
@@ -345,8 +281,7 @@ describe('what the user types', () => {
     ],
     [[`${GROUP}/v1`, 'SetLabels', '--runtime', 'wasm'], 'Allowed choices are'],
   ])('%j is refused if it is wrong', async (args, message) => {
-    const io = await run(...args);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining(message)]);
+    expectEnd(await run(...args), 2, message);
   });
 
   it('is not a definition: the hint publishes it, or quotes its file for a shell', async () => {
@@ -362,8 +297,7 @@ describe('what the user types', () => {
   });
 
   it('is not found without any catalog', async () => {
-    const io = await resolve('SetLabels');
-    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is set')]);
+    expectEnd(await resolve('SetLabels'), 3, 'no catalog is set');
   });
 });
 
@@ -409,20 +343,5 @@ functions:
     await rename(path.join(opened.folder, 'app.lock'), path.join(opened.folder, 'krmhub.lock'));
     const here = await resolve('Locked', '-c', opened.catalogUrl(), '-o', 'json');
     expect(json(here).release).toBe('1.0.0');
-  });
-
-  it('frozen is not found if it is not locked, or if there is no lock file', async () => {
-    const missing = await resolve('SetNames', '-c', opened.catalogUrl(), '--frozen');
-    expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
-    const named = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'no.lock', '--frozen');
-    expect([named.exitCode, named.err()]).toEqual([
-      3,
-      expect.stringContaining('the lock file no.lock does not exist'),
-    ]);
-    await lockFunction('SetLabels');
-    const frozen = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock', '--frozen');
-    expect([frozen.exitCode, frozen.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
-    const read = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock');
-    expect([read.exitCode, read.err()]).toEqual([0, expect.stringContaining('is not locked; lock it')]);
   });
 });

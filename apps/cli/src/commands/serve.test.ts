@@ -1,20 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { runProgram } from '../program.js';
-import { runTest, type TestIo, testIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo, temporaryFolder, testIo } from '../testing/command-line.js';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-serve-'));
+beforeEach(() => {
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function started(io: TestIo, running: Promise<void>): Promise<string> {
   const deadline = Date.now() + 60_000;
@@ -40,8 +38,7 @@ it('reads settings from a file, which variables and options override', async () 
   await running;
   await writeFile(path.join(folder, 'wrong.yaml'), 'prot: 1\nlogLevel: loud\n');
   const wrong = await runTest(['serve', '--config', 'wrong.yaml'], { cwd: folder });
-  expect(wrong.exitCode).toBe(2);
-  expect(wrong.err()).toContain('wrong.yaml:1:1: unknown setting "prot"');
+  expectEnd(wrong, 2, 'wrong.yaml:1:1: unknown setting "prot"');
   expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is not one of');
 });
 
@@ -98,8 +95,7 @@ it('reports that the port is in use, with a hint', async () => {
   const running = runProgram(['serve', '--port', '0', '--data', 'a'], io);
   const { port } = new URL(await started(io, running));
   const other = await runTest(['serve', '--port', port, '--data', 'b'], { cwd: folder });
-  expect(other.exitCode).toBe(5);
-  expect(other.err()).toContain(`127.0.0.1:${port}`);
+  expectEnd(other, 5, `127.0.0.1:${port}`);
   expect(other.err()).toContain('--port');
   // A start that fails leaves no folder with an admin token and a key behind.
   expect(existsSync(path.join(folder, 'b'))).toBe(false);
@@ -115,8 +111,7 @@ it('reports that the data folder cannot be created', async () => {
   const elsewhere = existsSync('/proc/self') ? ['/proc/x/data'] : [];
   for (const data of ['file', 'file/data', ...elsewhere]) {
     const io = await runTest(['serve', '--port', '0', '--data', data], { cwd: folder });
-    expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain(path.resolve(folder, data));
+    expectEnd(io, 5, path.resolve(folder, data));
     expect(io.err()).toContain('--data');
     expect(io.err()).not.toContain('fault of krmhub');
   }

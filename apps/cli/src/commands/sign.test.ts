@@ -1,18 +1,17 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MEDIA_TYPES } from '@krmhub/oci';
 import { readStatement, type Statement } from '@krmhub/signing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, temporaryFolder } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-sign-'));
+const folder = temporaryFolder();
 const at = (name: string) => path.join(folder, name);
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
 const password = { KRMHUB_KEY_PASSWORD: 'secret' };
-let registry: TestRegistry;
+const registry = fileRegistry();
 let host: string;
 
 const run = (args: string[], env: Record<string, string> = {}) =>
@@ -31,7 +30,6 @@ function statementIn(name: string): Statement {
 }
 
 beforeAll(async () => {
-  registry = await testRegistry();
   host = new URL(registry.url).host;
   await ends(0, 'keygen', '--out', 'sealed');
   await writeKeyFiles(folder, 'krmhub', 'other');
@@ -42,10 +40,6 @@ beforeAll(async () => {
   writeFileSync(at('predicate.json'), '{"passed":true}');
   writeFileSync(at('list.json'), '[]');
   writeFileSync(at('script.star'), '# a script\n');
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('files', () => {
@@ -147,7 +141,7 @@ describe('files', () => {
 
   it('are not signed with a wrong password, which is not printed', async () => {
     const io = await run(['sign', 'b.txt', '--key', 'sealed.key'], { KRMHUB_KEY_PASSWORD: 'guess' });
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('wrong password for sealed.key')]);
+    expectEnd(io, 2, 'wrong password for sealed.key');
     expect(io.out() + io.err()).not.toContain('guess');
   });
 });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CatalogServer, catalogServer, catalogText } from '../testing/catalog-build.js';
-import { runTest, type TestIo } from '../testing/command-line.js';
+import { expectEnd, runTest, type TestIo } from '../testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 
 /** Catalogs that commands use without options (KEP-2906, Stories 4 and 5). */
@@ -79,10 +79,7 @@ describe('the official catalog', () => {
   it('is a usage error if the environment has a relative path, also of a file that exists', async () => {
     await pack.write({ 'catalog.yaml': catalogText('example.com', ['Logger']) });
     const io = await resolve('Logger', { KRMHUB_OFFICIAL_CATALOG: './catalog.yaml' });
-    expect([io.exitCode, io.err()]).toEqual([
-      2,
-      expect.stringContaining('KRMHUB_OFFICIAL_CATALOG is a relative'),
-    ]);
+    expectEnd(io, 2, 'KRMHUB_OFFICIAL_CATALOG is a relative');
     const file = path.join(pack.folder, 'catalog.yaml');
     expect((await resolve('Logger', { KRMHUB_OFFICIAL_CATALOG: file })).exitCode).toBe(0);
   });
@@ -99,11 +96,7 @@ describe('the catalogs of the trust file', () => {
 
   it('with a digest are trusted only with this content', async () => {
     await trustFile(`  catalogs: ["${url('other')}@sha256:${'a'.repeat(64)}"]\n`);
-    const io = await run(['explain', 'named'], withFile());
-    expect([io.exitCode, io.err()]).toEqual([
-      4,
-      expect.stringContaining('the trust file trusts only sha256:aaaa'),
-    ]);
+    expectEnd(await run(['explain', 'named'], withFile()), 4, 'the trust file trusts only sha256:aaaa');
   });
 
   it('are listed, and can be added from a file and removed', async () => {

@@ -1,25 +1,26 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TakedownResult } from '@krmhub/api/model';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  expectEnd,
+  fileRegistry,
+  runTest,
+  type TestIoOptions,
+  temporaryFolder,
+} from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
 
-let root: string;
-let registry: TestRegistry;
+const root = temporaryFolder();
+const registry = fileRegistry();
 /** Of the running test: a group from which no other test publishes, its function, and the files of its releases. */
 let group: string;
 let NAME: string;
 let functions: string;
 let number = 0;
 
-beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-takedown-'));
-  registry = await testRegistry();
-});
 beforeEach(async () => {
   group = `test-${number++}.example.com`;
   NAME = `${group}/SetLabels`;
@@ -30,12 +31,7 @@ beforeEach(async () => {
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.replaceAll('functions.example.com', group));
   }
-  const io = await run(['publish', functions, '--allow-breaking']);
-  expect(io.exitCode, io.err()).toBe(0);
-});
-afterAll(async () => {
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
+  expectEnd(await run(['publish', functions, '--allow-breaking']), 0);
 });
 
 const run = (args: readonly string[], options: TestIoOptions = {}) =>
@@ -94,8 +90,7 @@ describe('takedown', () => {
       expect(io.err()).toContain('not confirmed');
     }
     expect((await run(['show', `${NAME}@2.0.1`])).exitCode).toBe(0);
-    const confirmed = await run(args, { stdin: 'y\n', tty: true });
-    expect([confirmed.exitCode, confirmed.err()]).toEqual([0, expect.stringContaining('took down')]);
+    expectEnd(await run(args, { stdin: 'y\n', tty: true }), 0, 'took down');
     expect((await run(['show', `${NAME}@2.0.1`])).exitCode).toBe(3);
   });
 
@@ -133,9 +128,7 @@ describe('takedown', () => {
     const pulled = await run(['catalog', 'pull', 'default', '--snapshot', serial, '--out', '-']);
     expect([pulled.exitCode, pulled.out()]).toEqual([3, '']);
     const publish = ['publish', path.join(functions, '2.0.0.yaml'), '--allow-breaking'];
-    const refused = await run(publish);
-    expect(refused.exitCode).toBe(1);
-    expect(refused.err()).toContain('its name cannot be used again');
+    expectEnd(await run(publish), 1, 'its name cannot be used again');
   });
 
   it('of every release is reported by show, and publish rejects each', async () => {
@@ -148,9 +141,7 @@ describe('takedown', () => {
     expect([page.exitCode, page.out()]).toEqual([3, '']);
     expect(page.err()).toContain('malware');
     expect((await run(['search', 'labels', '--group', group])).out()).toBe('');
-    const refused = await run(['publish', functions, '--allow-breaking']);
-    expect(refused.exitCode).toBe(1);
-    expect(refused.err()).toContain('cannot publish 3 of 3 releases');
+    expectEnd(await run(['publish', functions, '--allow-breaking']), 1, 'cannot publish 3 of 3 releases');
   });
 
   it.each([
@@ -168,8 +159,7 @@ describe('takedown', () => {
     const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--scope', 'yank']);
     const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
     const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x', '--yes'], { env });
-    expect(io.exitCode).toBe(6);
-    expect(io.err()).toContain('does not have the scope "admin"');
+    expectEnd(io, 6, 'does not have the scope "admin"');
     expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x', '--yes'])).exitCode).toBe(3);
   });
 });

@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readBundle } from '@krmhub/signing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
 
 /** Reports of tests that are signed and attached to releases. */
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-test-release-'));
+const folder = temporaryFolder();
 const at = (name: string) => path.join(folder, name);
-let registry: TestRegistry;
+const registry = fileRegistry();
 
 const run = (...args: string[]): Promise<TestIo> =>
   runTest(args, {
@@ -51,12 +50,7 @@ async function publish(kind: string, folderName = kind.toLowerCase()): Promise<s
 }
 
 beforeAll(async () => {
-  registry = await testRegistry();
   await writeKeyFiles(folder, 'tester', 'other');
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('test --release', () => {
@@ -134,18 +128,16 @@ describe('test --release', () => {
     const tests = ['verify', 'example.com/SetOwner@1.0.0', '--type', 'tests'];
     const io = await succeeds(...tests, '--key', 'tester.pub');
     expect(io.out()).toMatch(/^ok {6}result {6}\d+ tests passed$/m);
-    const stranger = await run(...tests, '--key', 'other.pub');
-    expect([stranger.exitCode, stranger.err()]).toEqual([4, expect.stringContaining('which is not trusted')]);
+    expectEnd(await run(...tests, '--key', 'other.pub'), 4, 'which is not trusted');
     // It is not a signature of the release.
     const signature = await run('verify', 'example.com/SetOwner@1.0.0', '--key', 'tester.pub');
-    expect([signature.exitCode, signature.err()]).toEqual([4, expect.stringContaining('has no signature')]);
+    expectEnd(signature, 4, 'has no signature');
   });
 
   it('attaches a report of failures too, which does not verify', async () => {
     edit(`${fn}/examples/basic/expected/resources.yaml`, 'owner: platform', 'owner: shop');
     const io = await run('test', fn, '--release', '1.0.0', '--key', 'other.key');
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('signed the report: example.com/SetOwner@1.0.0 failed\n');
+    expectEnd(io, 1, 'signed the report: example.com/SetOwner@1.0.0 failed\n');
     const reports = await listReports('example.com/SetOwner@1.0.0');
     expect(reports.map(({ result }) => result)).toEqual(['failed', 'passed']);
     expect(reports[0]!.failedTests).toEqual(['example basic']);
@@ -171,8 +163,7 @@ describe('test --release', () => {
       ['example.com/SetOwner@1.1.0', 'it signs another manifest of example.com/SetOwner@1.1.0'],
       ['example.com/SetTeam@1.0.0', 'not for this artifact'],
     ] as const) {
-      const io = await run('attach', 'moved.json', target);
-      expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining(reason)]);
+      expectEnd(await run('attach', 'moved.json', target), 4, reason);
       expect(await listReports(target)).toEqual([]);
     }
     rmSync(at(other), { recursive: true });
@@ -187,8 +178,7 @@ describe('test --release', () => {
     [['--release', '1.0.0', '--key', 'tester.key', '--update'], 'with --example or --update'],
     [['--release', 'newest'], 'is not a valid release'],
   ])('rejects %j', async (options, reason) => {
-    const io = await run('test', fn, ...options);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining(reason)]);
+    expectEnd(await run('test', fn, ...options), 2, reason);
   });
 
   it('does not find a release that does not exist', async () => {

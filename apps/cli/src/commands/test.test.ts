@@ -1,15 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { expectEnd, runTest } from '../testing/command-line.js';
 import { ENGINE, script } from '../testing/fn-package.js';
 import { type TestPackage, testPackage } from '../testing/package-files.js';
 
 let pack: TestPackage;
 beforeEach(async () => {
   pack = await testPackage();
-  const io = await run('init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner');
-  expect(io.exitCode, io.err()).toBe(0);
+  expectEnd(await run('init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner'), 0);
 });
 afterEach(() => pack.remove());
 
@@ -221,23 +220,16 @@ describe('test', () => {
   it('asks for what the runtime of the definition needs', async () => {
     await run('init', 'example.com/CheckLimits', '--runtime', 'exec', '--out', 'limits');
     edit('limits/definition.yaml', '0'.repeat(64), '0f'.repeat(32));
-    const io = await run('test', 'limits');
-    expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('--allow-exec');
+    expectEnd(await run('test', 'limits'), 4, '--allow-exec');
     await run('init', 'example.com/Fetch', '--out', 'fetch');
     edit('fetch/definition.yaml', '# requireNetwork: true', 'requireNetwork: true');
     const network = await run('test', 'fetch');
-    expect(network.exitCode).toBe(4);
-    expect(network.err()).toContain('--network');
+    expectEnd(network, 4, '--network');
   });
 
   it('refuses what it cannot test', async () => {
-    const missing = await run('test', 'nowhere');
-    expect(missing.exitCode).toBe(3);
-    expect(missing.err()).toContain('krmhub init GROUP/KIND');
-    const none = await example('other');
-    expect(none.exitCode).toBe(3);
-    expect(none.err()).toContain('Its examples: basic');
+    expectEnd(await run('test', 'nowhere'), 3, 'krmhub init GROUP/KIND');
+    expectEnd(await example('other'), 3, 'Its examples: basic');
     const both = await run('test', 'owner', '--exec', 'a', '--image', 'b');
     expect(both.exitCode).toBe(2);
     edit('owner/definition.yaml', 'kind: SetOwner', 'kind: 7');

@@ -1,13 +1,9 @@
 import type { Token } from '@krmhub/api/model';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findToken } from '../registry/tokens.js';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest } from '../testing/command-line.js';
 
-let registry: TestRegistry;
-beforeAll(async () => {
-  registry = await testRegistry();
-});
-afterAll(() => registry.close());
+const registry = fileRegistry();
 
 const run = (args: string[], options: { tty?: boolean; token?: string } = {}) =>
   runTest(args, {
@@ -105,7 +101,7 @@ it('accepts a unique prefix of a token ID', () => {
 it('revokes a token by its name, if only one has it', async () => {
   for (const name of ['twin', 'twin', 'single']) await run(['token', 'create', name, '--scope', 'publish']);
   const revoked = await run(['token', 'revoke', 'single']);
-  expect([revoked.exitCode, revoked.err()]).toEqual([0, expect.stringContaining('revoked token single (')]);
+  expectEnd(revoked, 0, 'revoked token single (');
   const twins = await run(['token', 'revoke', 'twin']);
   expect([twins.exitCode, twins.err()]).toEqual([
     2,
@@ -131,8 +127,7 @@ it('revokes a leaked token for any client, with the same output for unknown toke
   const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()) as { tokens: Token[] };
   expect(list.tokens.find(({ name }) => name === 'leaky')?.revokedReason).toBe('reported as leaked');
   expect((await run(['token', 'list'])).out()).toContain('leaky\tpublish\t*\trevoked, reported as leaked');
-  const wrong = await report('krmhub_123');
-  expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('not a complete krmhub token')]);
+  expectEnd(await report('krmhub_123'), 2, 'not a complete krmhub token');
   expect((await report('')).exitCode).toBe(2);
 });
 

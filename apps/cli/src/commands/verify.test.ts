@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
-import { afterAll, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { expect, it } from 'vitest';
+import { runTest, temporaryFolder } from '../testing/command-line.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-verify-'));
+const folder = temporaryFolder();
 const write = (name: string, content: string | Uint8Array) => writeFileSync(path.join(folder, name), content);
 const verify = (...args: string[]) => runTest(['verify', ...args], { cwd: folder });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const key = testKey();
 write('krmhub.pub', key.publicKey.pem);

@@ -1,11 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { functionUsage, pinnedImage, toYaml, type UsageSection, type UsageTopic } from '@krmhub/catalog';
-import { describeConfig, type FunctionDefinition, type JsonObject, readYaml } from '@krmhub/schema';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeConfig, type JsonObject, readYaml } from '@krmhub/schema';
+import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../testing/command-line.js';
 import { configRows } from './config-rows.js';
 
 const execute = promisify(execFile);
@@ -33,24 +34,16 @@ const schema: JsonObject = {
     extra: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
   },
 };
-const definition: FunctionDefinition = {
-  group: 'example.com',
+const definition = functionDefinition({
   names: { kind: 'RenderChart' },
-  description: 'x',
-  publisher: 'x',
   tags: ['generator'],
   versions: [
-    {
-      name: 'v1',
+    functionVersion('v1', {
       schema: { openAPIV3Schema: schema },
-      idempotent: true,
       runtime: { container: { image: 'registry.example.com:5000/charts:v1', sha256, requireNetwork: true } },
-      usage: 'https://example.com',
-      examples: [],
-      license: 'MIT',
-    },
+    }),
   ],
-};
+});
 
 const sections = () =>
   functionUsage(definition, definition.versions[0]!, 'https://example.com/s.json').sections;
@@ -131,10 +124,9 @@ const kubectl = has('kubectl', 'version', '--client');
 const kpt = has('kpt', 'version');
 
 describe('the snippets, run by the real tools with a docker that copies its input', () => {
-  let folder: string;
+  const folder = temporaryFolder();
   let env: NodeJS.ProcessEnv;
   beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'krmhub-usage-'));
     const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
     await writeFile(path.join(folder, 'docker'), docker, { mode: 0o755 });
     env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: folder };
@@ -145,7 +137,6 @@ describe('the snippets, run by the real tools with a docker that copies its inpu
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
     );
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const ran = async () => (await readFile(path.join(folder, 'calls'), 'utf8')).trim().split('\n').at(-1)!;
   const image = `registry.example.com:5000/charts@sha256:${sha256}`;

@@ -1,15 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { arch, platform, tmpdir } from 'node:os';
+import { arch, platform } from 'node:os';
 import path from 'node:path';
 import { processesWith } from '@krmhub/functions/testing/runtime-contract';
 import { sha256 } from '@krmhub/schema/digest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIo, testIo } from '../testing/command-line.js';
+import { runTest, type TestIo, temporaryFolder, testIo } from '../testing/command-line.js';
 import { runExec } from './run-exec.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'krmhub-kpt-exec-'));
+const root = temporaryFolder();
 const served = new Map<string, string>();
 let server: Server;
 let origin: string;
@@ -24,7 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
-  rmSync(root, { recursive: true, force: true });
 });
 
 let cwd: string;

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { expectEnd, runTest } from '../testing/command-line.js';
 
 const TOKEN = `krmhub_${'a'.repeat(72)}`;
 const servers: Server[] = [];
@@ -68,8 +68,7 @@ it('logs in to another registry with a token of its own only', async () => {
 it('sends no token to another machine without TLS, unless KRMHUB_PLAIN_HTTP has its name', async () => {
   const env = { KRMHUB_TOKEN: TOKEN, KRMHUB_REGISTRY: 'http://krm.invalid:8080' };
   const refused = await runTest(WRITE, { env });
-  expect(refused.exitCode).toBe(6);
-  expect(refused.err()).toContain('cannot send credentials to krm.invalid:8080: the connection has no TLS');
+  expectEnd(refused, 6, 'cannot send credentials to krm.invalid:8080: the connection has no TLS');
   expect(refused.err()).toContain('KRMHUB_PLAIN_HTTP=krm.invalid:8080');
   for (const hosts of ['krm.invalid', 'other.invalid, krm.invalid:8080']) {
     const allowed = await runTest(WRITE, { env: { ...env, KRMHUB_PLAIN_HTTP: hosts } });

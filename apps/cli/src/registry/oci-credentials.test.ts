@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { testIo } from '../testing/command-line.js';
+import { temporaryFolder, testIo } from '../testing/command-line.js';
 import { saveToken } from './credentials.js';
 import { ociCredentials } from './oci-credentials.js';
 
 let home: string;
 const homes: string[] = [];
 beforeEach(() => {
-  home = mkdtempSync(path.join(tmpdir(), 'krmhub-credentials-'));
+  home = temporaryFolder();
   homes.push(home);
 });
 afterAll(() => {

@@ -1,23 +1,17 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, computeDigest, MEDIA_TYPES } from '@krmhub/oci';
 import { scriptedServer } from '@krmhub/oci/testing/scripted-server';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, temporaryFolder } from '../testing/command-line.js';
 
 const SCRIPT = 'for resource in ctx.resource_list["items"]:\n    resource["metadata"]["name"] = "changed"\n';
-const root = mkdtempSync(path.join(tmpdir(), 'krmhub-scripts-'));
-let registry: TestRegistry;
+const root = temporaryFolder();
+const registry = fileRegistry();
 let host: string;
 let folder: string;
 beforeAll(async () => {
-  registry = await testRegistry();
   ({ host } = new URL(registry.url));
-});
-afterAll(async () => {
-  await registry.close();
-  rmSync(root, { recursive: true, force: true });
 });
 let group: string;
 let count = 0;
@@ -151,8 +145,7 @@ describe('krmhub push of a definition with a script beside it', () => {
         ['push', 'fn/definition.yaml', `${server.host}/team/refused:1.0.0`],
         ['publish', 'fn/definition.yaml', '--release', '1.0.0'],
       ]) {
-        const io = await runTest(args, { cwd: folder, env });
-        expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(message)]);
+        expectEnd(await runTest(args, { cwd: folder, env }), code, message);
       }
       expect(server.requests).toEqual([]);
     } finally {
@@ -183,8 +176,7 @@ describe('krmhub publish of a definition with a script beside it', () => {
     expect(again).toContain('unchanged: fn/main.star as ');
     expect(again).toContain('\tunchanged\t');
     put({ 'fn/main.star': `${SCRIPT}x = 1\n` });
-    const io = await run('publish', 'fn/definition.yaml', '--release', '1.0.0');
-    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('1.0.0')]);
+    expectEnd(await run('publish', 'fn/definition.yaml', '--release', '1.0.0'), 1, '1.0.0');
     expect([await published(), await artifact(`scripts/${group}/set-owner`, '1.0.0')]).toEqual(before);
   });
 
@@ -197,7 +189,7 @@ describe('krmhub publish of a definition with a script beside it', () => {
     for (const end of [':v1', `@sha256:${'a'.repeat(64)}`]) {
       const repository = `${host}/team/own-scripts${end}`;
       const io = await run('publish', 'fn/definition.yaml', '--script-repository', repository);
-      expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('has a tag or a digest')]);
+      expectEnd(io, 2, 'has a tag or a digest');
     }
   });
 
@@ -215,8 +207,7 @@ describe('krmhub publish of a definition with a script beside it', () => {
   });
 
   it('asks for the release, which no script has', async () => {
-    const io = await run('publish', 'fn/definition.yaml');
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('--release')]);
+    expectEnd(await run('publish', 'fn/definition.yaml'), 2, '--release');
   });
 
   it('pushes nothing with --dry-run', async () => {

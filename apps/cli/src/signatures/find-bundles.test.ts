@@ -1,22 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
 import { SIGNING_LIMITS } from '@krmhub/signing';
 import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
-import { afterAll, afterEach, expect, it } from 'vitest';
-import { runTest } from '../testing/command-line.js';
+import { afterEach, expect, it } from 'vitest';
+import { runTest, temporaryFolder } from '../testing/command-line.js';
 
 /** What registries, and those who may push to them, can put beside an artifact. */
 
-const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-referrers-'));
+const folder = temporaryFolder();
 const servers: ScriptedServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const key = testKey();
 writeFileSync(path.join(folder, 'krmhub.pub'), key.publicKey.pem);

@@ -7,14 +7,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { RegistryClient } from '@krmhub/api/client';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
-import { vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Input, Io, Output } from '../io/io.js';
 import { runProgram } from '../program.js';
 
@@ -74,6 +74,11 @@ export async function runTest(args: readonly string[], options: TestIoOptions = 
   return io;
 }
 
+/** Expects that a command ended with this exit code, and that stderr has this text, if one is given. */
+export function expectEnd(io: TestIo, exitCode: number, text = ''): void {
+  expect([io.exitCode, io.err()]).toEqual([exitCode, expect.stringContaining(text)]);
+}
+
 function createInput(content: string | Uint8Array, tty: boolean): Input {
   const stream: Input = Readable.from(content.length === 0 ? [] : [Buffer.from(content as string)]);
   if (tty) {
@@ -98,6 +103,11 @@ function captured(tty: boolean, columns: number): { stream: Output; bytes: () =>
   return { stream, bytes: () => Buffer.concat(chunks) };
 }
 
+/** An empty folder. It is removed at the end of the run, with all that `tmpdir` has then. */
+export function temporaryFolder(): string {
+  return mkdtempSync(path.join(tmpdir(), 'krmhub-cli-'));
+}
+
 export interface TestRegistry {
   url: string;
   /** The first admin token. */
@@ -120,7 +130,7 @@ export async function firstSnapshot(url: string): Promise<void> {
  * in the thread of the test: most of the time of a start would be that of its threads, which `krmhub serve` has.
  */
 export async function testRegistry(env: Record<string, string> = {}): Promise<TestRegistry> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-cli-'));
+  const folder = temporaryFolder();
   const registry = await startRegistry({
     config: readConfig(env, { host: '127.0.0.1', port: '0', data: folder }),
     log: createLog('silent', { write: () => undefined }),
@@ -136,4 +146,14 @@ export async function testRegistry(env: Record<string, string> = {}): Promise<Te
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A registry that runs during the tests of the file, or of the suite, that calls this; until then it is empty. */
+export function fileRegistry(env: Record<string, string> = {}): TestRegistry {
+  const registry = {} as TestRegistry;
+  beforeAll(async () => {
+    Object.assign(registry, await testRegistry(env));
+  });
+  afterAll(() => registry.close());
+  return registry;
 }

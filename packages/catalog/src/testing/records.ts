@@ -4,51 +4,15 @@
  * @module
  */
 
-import {
-  compareApiVersions,
-  compareReleases,
-  type FunctionDefinition,
-  type FunctionVersion,
-  runtimeKinds,
-  sha256,
-} from '@krmhub/schema';
+import { compareApiVersions, compareReleases, runtimeKinds, sha256 } from '@krmhub/schema';
+import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
 import type { Random } from '@krmhub/schema/testing/random';
 import type { FunctionRecord, LifecycleRecord, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { renderDefinition } from '../render/render.js';
 
+export { functionDefinition, functionVersion };
+
 export const NOW = '2030-01-02T03:04:05.678Z';
-
-export function functionVersion(name: string, overrides: Partial<FunctionVersion> = {}): FunctionVersion {
-  return {
-    name,
-    schema: {
-      openAPIV3Schema: {
-        type: 'object',
-        properties: { spec: { type: 'object', description: 'What to do.' } },
-      },
-    },
-    idempotent: true,
-    runtime: {
-      container: { image: 'registry.example.com/functions/set-labels:v1.0.0', sha256: 'a'.repeat(64) },
-    },
-    usage: 'https://example.com/set-labels/README.md',
-    examples: ['https://example.com/set-labels/example.md'],
-    license: 'Apache-2.0',
-    ...overrides,
-  };
-}
-
-export function functionDefinition(overrides: Partial<FunctionDefinition> = {}): FunctionDefinition {
-  return {
-    group: 'example.com',
-    names: { kind: 'SetLabels' },
-    description: 'Sets labels on resources',
-    publisher: 'Example Co',
-    versions: [functionVersion('v1')],
-    tags: ['mutator'],
-    ...overrides,
-  };
-}
 
 export function releaseRecord(
   release: string,

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { sampleInput } from '../testing/runtime-contract.js';
 import type { ContainerRun } from './container-run.js';
@@ -11,7 +11,6 @@ import { runContainer } from './run-container.js';
 
 /** How engines answer that are not installed or do not run: scripts with the words of the real programs. */
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-engines-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const image = `example.com/functions/java@sha256:${'a'.repeat(64)}`;
 const NO_DAEMON =

@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -15,13 +14,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Digest } from '@krmhub/schema/digest';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXECUTABLE_LIMITS, type ExecutableLimits } from '../archives/limits.js';
 import { paxRecord, tarArchive, type ZipEntry, zipArchive } from '../testing/archives.js';
 import { installExecutable } from './install-executable.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-install-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const PROGRAM = '#!/bin/sh\ncat\n';
 const tool = { path: 'tool', content: PROGRAM };

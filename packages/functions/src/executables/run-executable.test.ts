@@ -16,7 +16,7 @@ import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Digest } from '@krmhub/schema/digest';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS, FUNCTION_LIMITS } from '../limits.js';
 import { findSandbox, isInside, sandboxArguments, visibleFolders } from '../sandbox/bubblewrap.js';
 import { processesWith, sampleInput, type TestedRuntime, testRuntime } from '../testing/runtime-contract.js';
@@ -24,7 +24,6 @@ import { installExecutable } from './install-executable.js';
 import { type ExecRun, runExecutable } from './run-executable.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-functions-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const sample = fileURLToPath(new URL('../testing/sample-function.mjs', import.meta.url));
 const fileDigest = (file: string): Digest =>
   `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;

@@ -13,13 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { processesWith, sampleInput } from '../testing/runtime-contract.js';
 import { runProgram } from './run-program.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-watch-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const here = path.dirname(fileURLToPath(import.meta.url));
 const START_INSTANTS = 20;
 

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { constants, release, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema/digest';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { installExecutable } from '../executables/install-executable.js';
 import { runExecutable } from '../executables/run-executable.js';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
@@ -16,7 +16,6 @@ import { REFUSED_CALLS } from './call-filter.js';
 /** Real programs in bubblewrap that make the system calls which its filter refuses. */
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-calls-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const found = await findSandbox({ PATH: process.env.PATH });
 const isX64 = process.arch === 'x64';
 const { EPERM, EAFNOSUPPORT } = constants.errno;

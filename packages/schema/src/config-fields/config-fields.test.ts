@@ -1,29 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { KrmhubError } from '../diagnostics/error.js';
 import type { FunctionDefinition, JsonObject } from '../documents/definition.js';
+import { functionDefinition, functionVersion } from '../testing/functions.js';
 import { type ConfigField, describeConfig } from './describe.js';
 import { exampleConfig } from './example.js';
 import { FURTHER_RULES } from './rules.js';
 
-function createDefinition(openAPIV3Schema: JsonObject): FunctionDefinition {
-  return {
+const createDefinition = (openAPIV3Schema: JsonObject): FunctionDefinition =>
+  functionDefinition({
     group: 'fn.acme.example',
-    names: { kind: 'SetLabels' },
-    description: 'Sets labels.',
-    publisher: 'Acme',
-    versions: [
-      {
-        name: 'v1',
-        schema: { openAPIV3Schema },
-        idempotent: true,
-        runtime: { container: { image: 'ghcr.io/acme/set-labels:v1.2.3' } },
-        usage: 'https://acme.example/usage',
-        examples: ['https://acme.example/example'],
-        license: 'Apache-2.0',
-      },
-    ],
-  };
-}
+    versions: [functionVersion('v1', { schema: { openAPIV3Schema } })],
+  });
 
 const ofSpec = (spec: JsonObject): JsonObject => ({ type: 'object', properties: { spec } });
 const described = (schema: JsonObject) => describeConfig(createDefinition(schema), 'v1');

@@ -6,26 +6,15 @@ import { KrmhubError } from '../diagnostics/error.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import { runRules } from '../lint/rule.js';
 import { shape } from '../lint/shape.js';
+import { functionDefinition, functionVersion } from '../testing/functions.js';
 import { catalogJsonSchema, definitionJsonSchema, definitionSpecJsonSchema } from './definition.js';
 import { functionConfigSchema, toJsonSchema } from './function-config.js';
 
-const definition = (openAPIV3Schema: JsonObject): FunctionDefinition => ({
-  group: 'fn.acme.example',
-  names: { kind: 'SetLabels' },
-  description: 'Sets labels.',
-  publisher: 'Acme',
-  versions: [
-    {
-      name: 'v1',
-      schema: { openAPIV3Schema },
-      idempotent: true,
-      runtime: { container: { image: 'ghcr.io/acme/set-labels:v1.2.3' } },
-      usage: 'https://acme.example/usage',
-      examples: ['https://acme.example/example'],
-      license: 'Apache-2.0',
-    },
-  ],
-});
+const definition = (openAPIV3Schema: JsonObject): FunctionDefinition =>
+  functionDefinition({
+    group: 'fn.acme.example',
+    versions: [functionVersion('v1', { schema: { openAPIV3Schema } })],
+  });
 
 const config = (more: JsonObject): JsonObject => ({
   apiVersion: 'fn.acme.example/v1',

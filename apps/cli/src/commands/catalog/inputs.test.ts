@@ -1,5 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
@@ -14,11 +13,11 @@ import {
   recipeText,
   sourceText,
 } from '../../testing/catalog-build.js';
-import { runTest, type TestRegistry, testRegistry } from '../../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest, temporaryFolder } from '../../testing/command-line.js';
 import { writeKeyFiles } from '../../testing/key-files.js';
 
-let folder: string;
-let registry: TestRegistry;
+const folder = temporaryFolder();
+const registry = fileRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
 let client: RegistryClient;
 let server: CatalogServer;
 /** When the source of `ageing` had been synced. */
@@ -27,9 +26,7 @@ let oldSyncedAt: number;
 const OFFLINE = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-inputs-test-'));
   server = await catalogServer();
-  registry = await testRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   client = new RegistryClient(registry);
   await publishOurs(client);
   await client.yank('example.com', 'SetLabels', '1.1.0', 'bad');
@@ -55,13 +52,10 @@ beforeAll(async () => {
     '  policy: {deny: [{kind: Peel}]}\n',
   );
   await writeFile(path.join(folder, 'recipe.yaml'), recipe);
-  const applied = await run('apply', 'recipe.yaml');
-  expect(applied.exitCode, applied.err()).toBe(0);
+  expectEnd(await run('apply', 'recipe.yaml'), 0);
 });
 afterAll(async () => {
   server.close();
-  await registry.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Writes a recipe of a source that was synced before all tests, and returns its file. */
@@ -136,12 +130,9 @@ it('completes the entries of a source as the registry did', async () => {
   server.served.set('/lacking.yaml', lacking);
   const source = sourceText('lacking', `${server.origin}/lacking.yaml`, '', '    defaults: {license: MIT}\n');
   await writeFile(path.join(folder, 'completed.yaml'), recipeText(source, '', 'completed'));
-  const applied = await run('apply', 'completed.yaml');
-  expect(applied.exitCode, applied.err()).toBe(0);
-  const exported = await run('inputs', 'completed', '--out', 'completed');
-  expect(exported.exitCode, exported.err()).toBe(0);
-  const built = await offline('completed', '--out', 'completed-catalog.yaml', '--report', 'completed.json');
-  expect(built.exitCode, built.err()).toBe(0);
+  expectEnd(await run('apply', 'completed.yaml'), 0);
+  expectEnd(await run('inputs', 'completed', '--out', 'completed'), 0);
+  expectEnd(await offline('completed', '--out', 'completed-catalog.yaml', '--report', 'completed.json'), 0);
   const report = await client.snapshotReport('completed', '1');
   expect(report.sources![0]).toMatchObject({ completed: [{ kind: 'Peel', fields: ['license'] }] });
   expect(JSON.parse((await read('completed.json')).toString())).toEqual(report);
@@ -156,8 +147,7 @@ it('builds the same snapshot after a yank of one of two identical releases', asy
     await client.publish({ ...name, definition, wait: true });
   }
   await client.yank('example.com', 'Twin', '1.0.0', 'bad');
-  const exported = await run('inputs', 'twins', '--out', 'twins');
-  expect(exported.exitCode, exported.err()).toBe(0);
+  expectEnd(await run('inputs', 'twins', '--out', 'twins'), 0);
   const built = await offline('twins', '--out', 'twins-catalog.yaml');
   expect(built.exitCode, built.out() + built.err()).toBe(0);
 });
@@ -170,8 +160,7 @@ it('also exports earlier entries of a source', async () => {
   const exported = await run('inputs', 'platform', '--out', 'platform');
   expect(exported.exitCode, exported.err()).toBe(0);
   expect(exported.out()).toMatch(/^young\tcurrent\t1\t1\tsha256:/m);
-  const built = await offline('platform', '--out', 'c.yaml');
-  expect(built.exitCode, built.err()).toBe(0);
+  expectEnd(await offline('platform', '--out', 'c.yaml'), 0);
   expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
 });
 
@@ -192,11 +181,9 @@ ${pem}
   const follows = '  policy: {requireSignature: {policies: true}}\n';
   await writeFile(path.join(folder, 'followed.yaml'), recipeText(OUR_FUNCTIONS, follows, 'followed'));
   expect((await run('apply', 'followed.yaml')).exitCode).toBe(0);
-  const exported = await run('inputs', 'followed', '--out', 'followed');
-  expect(exported.exitCode, exported.err()).toBe(0);
+  expectEnd(await run('inputs', 'followed', '--out', 'followed'), 0);
   expect(JSON.parse((await read('followed/inputs.json')).toString())).toMatchObject({ policies });
-  const built = await offline('followed', '--out', 'followed.out', '--report', 'followed.json');
-  expect(built.exitCode, built.err()).toBe(0);
+  expectEnd(await offline('followed', '--out', 'followed.out', '--report', 'followed.json'), 0);
   expect(sha256(await read('followed.out'))).toBe((await client.catalog('followed')).newest!.digest);
   expect((await read('followed.json')).toString()).toContain('but the policy team requires a signature');
   const online = await run('build', 'followed.yaml', '--out', 'online.yaml');
@@ -272,8 +259,7 @@ it('reports differing entries, and writes nothing', async () => {
   const text = await readFile(functions, 'utf8');
   await writeFile(functions, text.split('\n').slice(1).join('\n'));
   const built = await offline('changed', '--out', 'other.yaml');
-  expect(built.exitCode).toBe(1);
-  expect(built.err()).toContain('nothing was written:\n  catalog.yaml: built sha256:');
+  expectEnd(built, 1, 'nothing was written:\n  catalog.yaml: built sha256:');
   expect(built.err()).toContain('example.com/Apply: only in the registry');
   await expect(read('other.yaml')).rejects.toThrow();
 });
@@ -282,8 +268,7 @@ it('rejects corrupt or missing inputs', async () => {
   await run('inputs', 'platform', '--out', 'damaged');
   await appendFile(path.join(folder, 'damaged/sources/melon'), '\n');
   const changed = await offline('damaged', '--out', 'no.yaml');
-  expect(changed.exitCode).toBe(1);
-  expect(changed.err()).toContain('source melon: its copy does not match the digest sha256:');
+  expectEnd(changed, 1, 'source melon: its copy does not match the digest sha256:');
   await run('inputs', 'platform', '--out', 'damaged');
   await appendFile(path.join(folder, 'damaged/recipe.yaml'), '# more\n');
   expect((await offline('damaged')).err()).toContain('recipe.yaml differs from the exported recipe');
@@ -294,9 +279,7 @@ it('rejects corrupt or missing inputs', async () => {
   expect((await offline('damaged')).err()).toContain('differs from the entry that the registry exported');
   await writeFile(path.join(folder, 'damaged/inputs.json'), '{"catalog":1}');
   expect((await offline('damaged')).err()).toContain('missing or of the wrong type: "catalog"');
-  const none = await offline('nowhere');
-  expect(none.exitCode).toBe(3);
-  expect(none.err()).toContain('cannot read inputs from nowhere: no inputs.json');
+  expectEnd(await offline('nowhere'), 3, 'cannot read inputs from nowhere: no inputs.json');
   const both = await runTest(['catalog', 'build', 'recipe.yaml', '--inputs', 'platform'], { cwd: folder });
   expect(both.exitCode).toBe(2);
 });
@@ -306,8 +289,7 @@ it('requires an administrator', async () => {
     cwd: folder,
     env: { KRMHUB_REGISTRY: registry.url },
   });
-  expect(anonymous.exitCode).toBe(6);
-  expect(anonymous.err()).toContain('requires a token');
+  expectEnd(anonymous, 6, 'requires a token');
   const unknown = await run('inputs', 'nothing', '--out', 'x');
   expect(unknown.exitCode).toBe(3);
 });

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { expectEnd } from '../../testing/command-line.js';
 import {
   DEPLOYMENT,
   ENGINE,
@@ -102,8 +103,7 @@ describe('krmhub fn eval', () => {
       expect([io.exitCode, io.err()]).toEqual([0, expect.not.stringContaining('FAIL')]);
     }
     for (const more of [[], ['--allow-empty']]) {
-      const io = await pack.fn(['eval', 'app', '--exec', './silent.sh', ...more]);
-      expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('it wrote no output')]);
+      expectEnd(await pack.fn(['eval', 'app', '--exec', './silent.sh', ...more]), 1, 'it wrote no output');
     }
     expect(pack.all()).toEqual(before);
   });
@@ -120,8 +120,7 @@ describe('krmhub fn eval', () => {
   ])('refuses %s from a function, as kpt does, and writes nothing', async (_, text, message) => {
     pack = await fnPackage({ 'fn.sh': script(text), 'app/deployment.yaml': DEPLOYMENT });
     const before = pack.all();
-    const io = await pack.fn(['eval', 'app', '--exec', './fn.sh']);
-    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining(message)]);
+    expectEnd(await pack.fn(['eval', 'app', '--exec', './fn.sh']), 1, message);
     expect(pack.all()).toEqual(before);
   });
 
@@ -130,10 +129,7 @@ describe('krmhub fn eval', () => {
     const config = Buffer.from('apiVersion: v1\nkind: A\nmetadata:\n  name: caf\xe9\n', 'latin1');
     writeFileSync(path.join(pack.folder, 'config.yaml'), config);
     const io = await pack.fn(['eval', 'app', '--exec', 'cat', '--fn-config', 'config.yaml']);
-    expect([io.exitCode, io.err()]).toEqual([
-      1,
-      expect.stringContaining('cannot read config.yaml:4:12: it is not UTF-8 text'),
-    ]);
+    expectEnd(io, 1, 'cannot read config.yaml:4:12: it is not UTF-8 text');
   });
 
   it('adds the function to the Kptfile in the same write, and replaces it the next time', async () => {
@@ -150,8 +146,7 @@ describe('krmhub fn eval', () => {
       '--',
       'a=b',
     ]);
-    expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain('Added "./scale.sh" as mutator in the Kptfile.\n');
+    expectEnd(io, 0, 'Added "./scale.sh" as mutator in the Kptfile.\n');
     expect(pack.read('app/Kptfile')).toBe(
       `${kptfile}    - exec: ./scale.sh\n      configMap:\n        a: b\n      selectors:\n        - kind: Deployment\n`,
     );
@@ -306,8 +301,9 @@ spec: # Example comment
     expect(input).toContain("internal.config.kubernetes.io/path: 'service.yaml'");
     expect(input).toContain('functionConfig:\n  apiVersion: foo-corp.com/v1\n  kind: FulfillmentCenter\n');
     expect(input).toContain('    address: "100 Main St."\n');
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain(
+    expectEnd(
+      io,
+      1,
       '    [error] v1/Service/wordpress spec.ports.0.port: Invalid type. Expected: integer, given: string\n',
     );
     expect(pack.read('out/results.yaml')).toContain('        field:\n          path: spec.ports.0.port\n');

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readYaml } from '@krmhub/schema/yaml';
 import { afterEach, describe, expect, it } from 'vitest';
+import { expectEnd } from '../../testing/command-line.js';
 import {
   DEPLOYMENT,
   ENGINE,
@@ -50,8 +51,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
       'app/sub/Kptfile': KPTFILE.replace('app', 'sub'),
       'app/sub/config.yaml': CONFIG,
     });
-    const io = await render();
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await render(), 0);
     // Not the one of the subpackage.
     expect(lines()).toEqual([`one:web # the shop | config a="2"`]);
   });
@@ -66,10 +66,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
       'app/b.yaml': CONFIG.replace('name: config', 'name: config\n  namespace: b'),
     });
     const io = await render();
-    expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain(
-      `configRef: resource /ConfigMap "${/name: (\w+)/.exec(reference)![1]}" ${message}`,
-    );
+    expectEnd(io, 1, `configRef: resource /ConfigMap "${/name: (\w+)/.exec(reference)![1]}" ${message}`);
     expect(readStatus()).toMatchObject({
       conditions: [{ reason: 'RenderFailed' }],
       renderStatus: {
@@ -116,8 +113,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
       'app/sub/vol2.yaml': resource('two'),
       'app/sub/below/vol3.yaml': resource('three'),
     });
-    const io = await render();
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await render(), 0);
     // Paths are those in the root package, also for a step of a subpackage.
     expect(
       lines().map((line) =>
@@ -189,7 +185,7 @@ describe('a step of a Kptfile of kpt 1.0', () => {
   ])('fails if its condition is %s', async (when, message, isRun) => {
     pack = await fnPackage({ 'app/Kptfile': pipeline(`  mutators:\n  - exec: cat\n    when: '${when}'\n`) });
     const io = await render();
-    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining(message)]);
+    expectEnd(io, 1, message);
     expect(readStatus() !== undefined).toBe(isRun);
     expect(io.err()).not.toContain('Use has(…)');
   });
@@ -225,8 +221,9 @@ describe('a step of a Kptfile of kpt 1.0', () => {
     await pack.remove();
     pack = await fnPackage({ 'bin/docker': ENGINE, ...none });
     const failed = await pack.fn(['render', 'app']);
-    expect(failed.exitCode).toBe(3);
-    expect(failed.err()).toContain(
+    expectEnd(
+      failed,
+      3,
       `cannot resolve the tag ">=3" of ${registry}/fns/set-labels: none of its 6 tags matches`,
     );
   });
@@ -269,8 +266,7 @@ describe('a Kptfile of kpt 1.0', () => {
       'app/b/c/service.yaml': SERVICE.replace('name: web', 'name: service'),
       'app/d/Kptfile': log('d'),
     });
-    const io = await render();
-    expect(io.exitCode, io.err()).toBe(0);
+    expectEnd(await render(), 0);
     expect(lines()).toEqual(['app:app b c service d', 'b:b c renamed', 'd:d', 'c:c renamed']);
     expect(pack.read('app/b/c/service.yaml')).toContain('name: renamed');
   });

@@ -1,12 +1,11 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Diagnostic, LINT_RULES } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { Ajv } from 'ajv';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, testIo } from '../../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions, temporaryFolder, testIo } from '../../testing/command-line.js';
 import { annotation } from './github.js';
 import type { FileReport } from './lint-source.js';
 import { reportWriter } from './report-writer.js';
@@ -14,10 +13,9 @@ import { reportWriter } from './report-writer.js';
 const require = createRequire(import.meta.url);
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-formats-'));
+beforeEach(() => {
+  folder = temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const lint = (args: readonly string[], options: TestIoOptions = {}) =>
   runTest(['lint', ...args], { cwd: folder, ...options });
@@ -68,8 +66,11 @@ interface Run {
   results: Result[];
 }
 
+/** Compiled once: it is large. */
+let validator: ReturnType<typeof compileSarifSchema> | undefined;
+
 /** The schema of SARIF 2.1.0, which a library of its authors carries; it is of draft 4, where `id` names it. */
-async function sarifValidator() {
+async function compileSarifSchema() {
   const entry = require.resolve('@microsoft/jest-sarif');
   const file = path.join(path.dirname(entry), 'schemas/sarif-2.1.0-rtm.5.json');
   const { $schema, id, ...schema } = JSON.parse(await readFile(file, 'utf8'));
@@ -94,7 +95,8 @@ async function sarif(
 ): Promise<{ log: object; run: Run }> {
   const io = await lint([...args, '--output', 'sarif'], options);
   const log = JSON.parse(io.out()) as { version: string; runs: Run[] };
-  const validate = await sarifValidator();
+  validator ??= compileSarifSchema();
+  const validate = await validator;
   expect(validate(log) ? [] : validate.errors).toEqual([]);
   expect(log.version).toBe('2.1.0');
   return { log, run: log.runs[0]! };
@@ -377,18 +379,19 @@ describe('very many findings', () => {
   };
 
   it.each([
-    [[19_999, 1], 0],
     [[19_999, 2], 1],
     [[20_001, 5], 6],
   ])('are held up to 20,000 in one document: of %j, %i are counted only', async (counts, left) => {
     const json = await written('json', counts);
     const total = counts.reduce((sum, count) => sum + count, 0);
     expect([json.warnings, json.diagnostics.length, json.omitted ?? 0]).toEqual([total, total - left, left]);
-    const [run] = (await written('sarif', counts)).runs;
-    expect(run.results).toHaveLength(total - left);
-    const told = run.invocations[0].toolExecutionNotifications ?? [];
-    expect(told.map((one: { message: { text: string } }) => one.message.text)).toEqual(
-      left === 0 ? [] : [`${left} more findings are not listed; fix these and run \`krmhub lint\` again`],
-    );
+  });
+
+  it('are counted in a notification of SARIF', async () => {
+    const [run] = (await written('sarif', [20_001])).runs;
+    expect(run.results).toHaveLength(20_000);
+    expect(run.invocations[0].toolExecutionNotifications).toMatchObject([
+      { message: { text: '1 more findings are not listed; fix these and run `krmhub lint` again' } },
+    ]);
   });
 });

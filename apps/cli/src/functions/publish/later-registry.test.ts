@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../../testing/command-line.js';
+import { fileRegistry, runTest } from '../../testing/command-line.js';
 
 const DEFINITION = path.resolve(
   import.meta.dirname,
@@ -10,13 +10,12 @@ const DEFINITION = path.resolve(
 );
 const NAME = 'functions.example.com/SetLabels@1.0.0';
 
-let registry: TestRegistry;
+const registry = fileRegistry();
 let later: Server;
 let env: Record<string, string>;
 
 /** A real registry, whose responses to publishes have values that this version does not know. */
 beforeAll(async () => {
-  registry = await testRegistry();
   later = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -40,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   later.closeAllConnections();
   await new Promise((resolve) => later.close(resolve));
-  await registry.close();
 });
 
 describe('publish to a registry of a later version', () => {

@@ -10,15 +10,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
 import { type KrmhubError, readPublicKey } from '@krmhub/schema';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../../testing/command-line.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, runTest, temporaryFolder } from '../../testing/command-line.js';
+import { findPin } from '../../trust/pinned-catalogs.js';
 
-const root = mkdtempSync(path.join(tmpdir(), 'krmhub-trust-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 
 let cwd: string;
 let file: string;
@@ -47,7 +46,7 @@ async function does(...args: string[]) {
 
 async function fails(code: number, ...args: string[]) {
   const io = await run(args);
-  expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining('hint:')]);
+  expectEnd(io, code, 'hint:');
   expect(io.err()).not.toContain('fault of krmhub');
   return io.err();
 }
