@@ -15,7 +15,6 @@ import { findPin } from '@krmhub/consume/trust/pinned-catalogs';
 import { type KrmhubError, readPublicKey } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { expectEnd, runTest, temporaryFolder } from '../../testing/command-line.js';
-import { findPin } from '../../trust/pinned-catalogs.js';
 
 const root = temporaryFolder();
 
