@@ -20,8 +20,8 @@ import {
   sha256,
 } from '@krmhub/schema';
 import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
-import { beforeAll, describe, expect, it } from 'vitest';
 import { textWidth } from '@krmhub/schema/text';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   expectEnd,
   fileRegistry,

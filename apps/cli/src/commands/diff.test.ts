@@ -1,8 +1,8 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { textWidth } from '@krmhub/schema/text';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import {
   expectEnd,
   fileRegistry,

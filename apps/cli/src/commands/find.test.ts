@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
 import { textWidth } from '@krmhub/schema/text';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { expectEnd, fileRegistry, runTest, type TestIoOptions } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
