@@ -98,7 +98,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'test/end-to-end/trusted-pull.test.ts': ['is refused without a bundle'],
   },
   'An untrusted signer signs a release': {
-    'apps/cli/src/signatures/trust/judge-release.test.ts': ['refuses %s'],
+    'packages/consume/src/trust/judge-release.test.ts': ['refuses %s'],
     'apps/registry/src/publish/trust/bundles.test.ts': [
       'adds a later attestation once, and refuses a signature by an unknown signer',
     ],

@@ -129,7 +129,7 @@ describe('the compared snapshots', () => {
       openAPIV3Schema: { ...fields({ a: { ...TEXT, maxLength: 9 } }), description: 'What to do.' },
     };
     const short = version('v1', { schema });
-    await publish('1.0.0', definition('Chosen'));
+    await publish('1.0.0', definition('Chosen', { tags: ['validator'] }));
     await apply(recipe('chosen', 'Chosen'));
     await publish('1.1.0', definition('Chosen', { tags: ['mutator'] }));
     await publish(
