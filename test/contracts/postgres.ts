@@ -2,6 +2,8 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, renameSync, rmSync } fro
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
 import { killAtEnd, outputOf, spawn } from '../processes.js';
 import { postgresMissing, postgresPrograms } from '../replicas/missing.js';
@@ -112,6 +114,17 @@ export async function query<Row extends object>(url: string, text: string): Prom
     return (await client.query<Row>(text)).rows;
   } finally {
     await client.end();
+  }
+}
+
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations/postgres', import.meta.url));
+
+/** Makes the tables of an older version: those after its number of migrations. */
+export async function migrateThrough(url: string, migrations: number): Promise<void> {
+  await query(url, 'CREATE TABLE migration (hash text PRIMARY KEY, applied_at timestamptz NOT NULL)');
+  for (const { sql, hash } of readMigrationFiles({ migrationsFolder: MIGRATIONS }).slice(0, migrations)) {
+    await query(url, sql.join(''));
+    await query(url, `INSERT INTO migration VALUES ('${hash}', now())`);
   }
 }
 

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fillPostgres, fillSqlite } from '../../apps/registry/src/store/copy/fill.js';
 import { openRowState } from '../../apps/registry/src/store/copy/state.js';
@@ -15,7 +17,7 @@ import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { Random } from '../../packages/schema/src/testing/random.js';
-import { postgresMissing, query } from '../contracts/postgres.js';
+import { migrateThrough, postgresMissing, query } from '../contracts/postgres.js';
 import { RandomRegistry } from '../contracts/random-registry.js';
 import { useServers } from './servers.js';
 
@@ -90,6 +92,41 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
     ).toEqual([{ next: 3 }]);
   });
 
+  it('have every value of a database of the version before, though its migration was interrupted', async () => {
+    const file = path.join(folder, 'older.db');
+    const { client, close } = openConnection(file);
+    for (const table of ALL) addRows(client, table);
+    const deleted = '{"reason":"half of \\ud83c, and \\u0000"}';
+    client.prepare(`UPDATE catalog SET deleted = ? WHERE deleted IS NOT NULL`).run(deleted);
+    close();
+    const url = await servers.postgres.createDatabase();
+    await migrateThrough(url, BEFORE_TYPES);
+    await toPostgres(file, url);
+
+    const blocker = new pg.Client({ connectionString: url });
+    await blocker.connect();
+    await blocker.query('BEGIN; LOCK TABLE upstream_entry');
+    const interrupted = expect(migratePostgres(url)).rejects.toMatchObject({ code: 'unavailable' });
+    const WAITS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE '%upstream_entry%'`;
+    while ((await query(url, WAITS)).length === 0) await sleep(20);
+    await interrupted;
+    await blocker.query('COMMIT');
+    await blocker.end();
+    const applied = await query(url, 'SELECT hash FROM migration');
+    const all = await migratePostgres(url);
+    expect([applied.length > BEFORE_TYPES, all > 0]).toEqual([true, true]);
+
+    const back = path.join(folder, 'older-back.db');
+    await toSqlite(url, back);
+    for (const table of ALL) {
+      const rows = rowsOf(file, table) as { deleted?: unknown }[];
+      // PostgreSQL has no such text.
+      for (const row of rows) if (row.deleted) row.deleted = { reason: 'half of \ufffd, and \ufffd' };
+      expect([table.name, rowsOf(back, table)]).toEqual([table.name, rows]);
+    }
+  });
+
   it('find what the registry finds', async () => {
     const file = path.join(folder, 'searched.db');
     const store = await openSqliteStore(file);
@@ -131,7 +168,7 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
     const url = await newDatabase();
     await query(
       url,
-      `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.at = 'later'; RETURN NEW; END $$;
+      `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.at = now(); RETURN NEW; END $$;
        CREATE TRIGGER damage BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION damage()`,
     );
     await expect(toPostgres(file, url)).rejects.toMatchObject({
@@ -155,6 +192,17 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
     await expect(toSqlite(url, file)).rejects.toMatchObject({ code: 'usage' });
   });
 
+  it('say which table has a time that is none', async () => {
+    const file = path.join(folder, 'time.db');
+    const { client, close } = openConnection(file);
+    client.exec(EVENT.replace('2030', 'in 2030'));
+    close();
+    await expect(toPostgres(file, await newDatabase())).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('cannot copy the table event: invalid input syntax'),
+    });
+  });
+
   it('say which table has text that PostgreSQL cannot store', async () => {
     const file = path.join(folder, 'zero.db');
     const { client, close } = openConnection(file);
@@ -167,9 +215,20 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
   });
 });
 
+/** Migrations before columns have types that only PostgreSQL has. */
+const BEFORE_TYPES = 9;
+
 const EVENT = `INSERT INTO event (type, at, "by") VALUES ('release.published', '2030-01-01T00:00:00.000Z', 'nobody')`;
 
 type Client = ReturnType<typeof openConnection>['client'];
+
+const TIMES = /^(?:at|since|clock|first_seen|\w+_at)$/;
+const FLAGS = new Set([
+  ...['yanked', 'deprecated', 'network', 'storage', 'pinned'].map((flag) => `function.${flag}`),
+  'takedown.finished',
+]);
+/** JSON of which PostgreSQL stores the values. */
+const JSON_COLUMNS = new Set(['selection', 'deleted']);
 
 /** Adds rows whose values are equal where one table refers to another. */
 function addRows(client: Client, { name, columns }: CopiedTable): void {
@@ -181,7 +240,11 @@ function addRows(client: Client, { name, columns }: CopiedTable): void {
   for (const number of name === 'policy' ? [1] : [1, 2]) {
     const values = columns.map(({ name: column, type }) => {
       if (number === 2 && optional.has(column)) return null;
+      if (FLAGS.has(`${name}.${column}`)) return number - 1;
       if (type === 'integer') return number;
+      if (column === 'clock' && number === 2) return '';
+      if (TIMES.test(column)) return `2030-01-0${number}T00:00:0${number}.0${number}0Z`;
+      if (JSON_COLUMNS.has(column)) return `{"second":"é\u{1f34c} ${number}","a":[${number}]}`;
       // JSON, as indexes of PostgreSQL read it.
       return type === 'blob'
         ? Buffer.from([0, 255, number])
@@ -201,5 +264,12 @@ function rowsOf(file: string, { name, columns, key }: CopiedTable): unknown[] {
   const names = columns.map((column) => `"${column.name}"`).join(', ');
   const rows = client.prepare(`SELECT ${names} FROM "${name}" ORDER BY ${key.join(', ')}`).all();
   close();
-  return rows;
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row as object).map(([column, value]) => [
+        column,
+        JSON_COLUMNS.has(column) && value !== null ? JSON.parse(value as string) : value,
+      ]),
+    ),
+  );
 }

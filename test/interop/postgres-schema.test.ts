@@ -1,21 +1,18 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { runtimePins } from '@krmhub/catalog';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
-import { postgresMissing, query } from '../contracts/postgres.js';
+import { MIGRATIONS, migrateThrough, postgresMissing, query } from '../contracts/postgres.js';
 import { useServers } from './servers.js';
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations/postgres', import.meta.url));
-
 /**
- * Tables of SQLite's full-text search, whose index is a file in each data folder, those that list migrations, and those
- * of several processes.
+ * Tables of search in SQLite, which is a file in each data folder, those that list migrations, and those of several
+ * processes.
  */
-const OTHERS = /^(?:function_text|sqlite_|__drizzle|(?:migration|process|lease)$|leader_)/;
+const OTHERS =
+  /^(?:function_text|upstream_(?:function|change)|sqlite_|__drizzle|(?:migration|process|lease)$|leader_)/;
 
 describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
   const servers = useServers({ postgres: true });
@@ -25,7 +22,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 9 },
+      { migrations: 16 },
     ]);
   });
 
@@ -73,7 +70,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
         `SET session_replication_role = replica; -- without its function
          INSERT INTO release (id, function_id, release, digest, size, media_type, versions, tags, publisher, runtimes,
            licenses, published_at, published_by, definition)
-         VALUES (${at}, 1, '${at}.0.0', '', 1, '', '[]', '[]', '', '[]', '[]', '', '', '${JSON.stringify(definition)}')`,
+         VALUES (${at}, 1, '${at}.0.0', '', 1, '', '[]', '[]', '', '[]', '[]', now(), '', '${JSON.stringify(definition)}')`,
       );
     }
     const migration = readFileSync(path.join(MIGRATIONS, '0007_runtime_pins.sql'), 'utf8');
@@ -92,7 +89,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 10 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 17 migrations are unknown',
     });
     const foreign = await servers.postgres.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');
@@ -107,12 +104,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
 
   it('wait for processes of an older version that cannot read the tables any more', async () => {
     const url = await servers.postgres.createDatabase();
-    const older = readMigrationFiles({ migrationsFolder: MIGRATIONS }).slice(0, 8);
-    await query(url, 'CREATE TABLE migration (hash text PRIMARY KEY, applied_at timestamptz NOT NULL)');
-    for (const { sql, hash } of older) {
-      await query(url, sql.join(''));
-      await query(url, `INSERT INTO migration VALUES ('${hash}', now())`);
-    }
+    await migrateThrough(url, 8);
     const join = `INSERT INTO process VALUES ('older', clock_timestamp(), clock_timestamp() + interval '1 hour', true, 0)`;
     await query(url, join);
     const times = { renew: 20, lost: 200, drain: 1_000 };
@@ -120,7 +112,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
       code: 'unavailable',
       message: 'the database is used by a process of an older version of krmhub',
     });
-    expect(await query(url, 'SELECT hash FROM migration')).toHaveLength(older.length);
+    expect(await query(url, 'SELECT hash FROM migration')).toHaveLength(8);
     const migrated = migratePostgres(url);
     await query(url, `UPDATE process SET seen_at = clock_timestamp() - interval '1 hour'`);
     expect(await migrated).toBeGreaterThan(0);
@@ -138,6 +130,13 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
 });
 
 const TYPES: Readonly<Record<string, string>> = { integer: 'bigint', blob: 'bytea' };
+/** What SQLite stores as text or as 0 and 1. */
+const OTHER_TYPES: readonly (readonly [column: RegExp, type: string])[] = [
+  [/\.(?:at|\w+_at|since|first_seen)$|^catalog\.clock$/, 'timestamp with time zone'],
+  [/^function\.(?:yanked|deprecated|network|storage|pinned)$|^takedown\.finished$/, 'boolean'],
+  [/^catalog_function\.selection$|^catalog\.deleted$/, 'jsonb'],
+  [/^catalog_source\.copy$/, 'json'],
+];
 
 function sqliteSchema(): string[] {
   const { client, close } = openConnection(':memory:');
@@ -150,7 +149,8 @@ function sqliteSchema(): string[] {
       table,
     );
     for (const { name, type, notnull } of columns) {
-      const kind = TYPES[type.toLowerCase()] ?? type.toLowerCase();
+      const [, other] = OTHER_TYPES.find(([column]) => column.test(`${table}.${name}`)) ?? [];
+      const kind = other ?? TYPES[type.toLowerCase()] ?? type.toLowerCase();
       lines.push(`${table}.${name} ${kind}${notnull ? ' not null' : ''}`);
     }
     const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);

@@ -26,9 +26,9 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
       url,
       `INSERT INTO entry (digest, yaml, json) VALUES ('stored', '', ''), ('unused', '', '');
        INSERT INTO catalog (name, recipe, applied_at, applied_by, applied_event, through_event)
-       VALUES ('one', '', '', '', 0, 0);
+       VALUES ('one', '', now(), '', 0, 0);
        INSERT INTO takedown (id, group_name, kind, kind_folded, release, digest, at, by, reason, revision, finished)
-       VALUES (1, 'example.com', 'One', 'one', '1.0.0', 'sha256:0', '', '', '', 1, 0)`,
+       VALUES (1, 'example.com', 'One', 'one', '1.0.0', 'sha256:0', now(), '', '', 1, false)`,
     );
     const state = text<{ waiting: number; entries: number }>(
       `SELECT pg_sleep(0.01), (SELECT count(*) FROM pg_locks WHERE NOT granted) AS waiting,

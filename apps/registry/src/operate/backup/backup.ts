@@ -140,8 +140,7 @@ function namedFiles(file: string): Promise<NamedFiles> {
       copy.pragma('journal_mode = DELETE');
       clearSqliteMark(copy);
       copy.exec('DELETE FROM rendition; DELETE FROM profile_rendition');
-      const digests = (part: keyof NamedFiles) =>
-        copy.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all();
+      const digests = (part: keyof NamedFiles) => copy.prepare<[], Digest>(NAMED_FILES[part]).pluck().all();
       return { blobs: digests('blobs'), artifacts: digests('artifacts'), copies: digests('copies') };
     } finally {
       copy.close();

@@ -1,7 +1,7 @@
 import type { Recipe, SourceRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
-import { COPIES, COPIES_POSTGRES } from '../../store/records/sources/source-rows.js';
+import { COPIES } from '../../store/records/sources/source-rows.js';
 import { text } from '../../store/sql/statement.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
@@ -74,7 +74,7 @@ async function findProblem({ copies }: CheckInput, { digest, size }: Copy): Prom
 }
 
 const named = (copies: string) => `SELECT 1 AS found FROM (${copies}) AS copies WHERE digest = :digest`;
-const selectCopy = text({ sqlite: named(COPIES), postgres: named(COPIES_POSTGRES) });
+const selectCopy = text(named(COPIES));
 
 /** Reports whether a source still uses the copy. It may have a newer one. */
 async function isNamedNow({ now }: CheckInput, digest: Digest): Promise<boolean> {

@@ -1,13 +1,12 @@
 import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { translatePostgresError } from '../postgres/errors.js';
+import { BEFORE_ALL } from '../postgres/time.js';
 import type { Row, RowReader, RowWriter } from './copy-rows.js';
 import { COPIED_TABLES, type CopiedTable } from './tables.js';
 
 /** Rows of one page: rows have up to some hundred kilobytes. */
 const PAGE_ROWS = 100;
-
-const TYPES = { integer: 'bigint', text: 'text', blob: 'bytea' } as const;
 
 /** Reads in the transaction of a client. */
 export function postgresReader(client: pg.Client): RowReader {
@@ -37,20 +36,39 @@ export function postgresReader(client: pg.Client): RowReader {
 
 /** Writes in the transaction of a client. */
 export function postgresWriter(client: pg.Client): RowWriter {
+  const types = new Map<CopiedTable, readonly string[]>();
   return {
     ...postgresReader(client),
     async insert(table, rows) {
       const { name, columns } = table;
-      const arrays = columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`);
-      const values = columns.map((_, at) => rows.map((row) => row[at]));
-      const text = `INSERT INTO "${name}" (${columnList(columns)}) SELECT * FROM unnest(${arrays.join(', ')})`;
       try {
+        const known = types.get(table) ?? (await columnTypes(client, table));
+        types.set(table, known);
+        const arrays = known.map((type, at) => `$${at + 1}::${type}[]`);
+        const values = known.map((type, at) => {
+          const column = rows.map((row) => row[at]);
+          return type === TIME ? column.map((time) => (time === '' ? BEFORE_ALL : time)) : column;
+        });
+        const text = `INSERT INTO "${name}" (${columnList(columns)}) SELECT * FROM unnest(${arrays.join(', ')})`;
         await client.query({ name: `copy ${name}`, text, values });
       } catch (error) {
         throw withTable(table, translatePostgresError(error));
       }
     },
   };
+}
+
+const TIME = 'timestamp with time zone';
+
+/** Returns the types of the columns of a table, in the order of the columns. */
+async function columnTypes(client: pg.Client, { name, columns }: CopiedTable): Promise<string[]> {
+  const { rows } = await client.query<{ column: string; type: string }>(
+    `SELECT attname AS "column", format_type(atttypid, atttypmod) AS type FROM pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0`,
+    [`"${name}"`],
+  );
+  const types = new Map(rows.map(({ column, type }) => [column, type]));
+  return columns.map((column) => types.get(column.name)!);
 }
 
 /** Lets rows that are inserted without a key follow the copied ones. */
@@ -69,11 +87,15 @@ export async function continueSequences(client: pg.Client): Promise<void> {
 const columnList = (columns: readonly { name: string }[]): string =>
   columns.map(({ name }) => `"${name}"`).join(', ');
 
-/** Text with U+0000 is in SQLite only. */
+/** SQLite stores text with U+0000, and any text in the place of a time or of JSON. */
 function withTable({ name }: CopiedTable, error: unknown): unknown {
-  if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') return error;
-  return new KrmhubError('conflict', `cannot copy the table ${name}: ${error.message}`, {
-    hint: 'PostgreSQL has no text with the character U+0000. Delete or take down what has it.',
+  const { code, message } = error as { code?: string; message?: string };
+  const isText = code === 'invalid-request';
+  if (!isText && !/^22/.test(code ?? '')) return error;
+  return new KrmhubError('conflict', `cannot copy the table ${name}: ${message}`, {
+    hint: isText
+      ? 'PostgreSQL has no text with the character U+0000. Delete or take down what has it.'
+      : 'The row is damaged. Find the damage with `krmhub fsck`, and restore the database from a backup.',
     cause: error,
   });
 }

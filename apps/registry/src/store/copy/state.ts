@@ -28,8 +28,7 @@ function sqliteState(file: string): RowState {
   const { client, close } = openDatabaseState(file);
   return {
     rows: sqliteReader(client),
-    namedFiles: () =>
-      namedFiles(async (part) => client.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all()),
+    namedFiles: () => namedFiles(async (part) => client.prepare<[], Digest>(NAMED_FILES[part]).pluck().all()),
     close: async () => close(),
   };
 }
@@ -48,7 +47,7 @@ async function postgresState(url: string): Promise<RowState> {
     namedFiles: () =>
       namedFiles(async (part) => {
         const { rows } = await client
-          .query<[Digest][]>({ text: NAMED_FILES.postgres[part], rowMode: 'array' })
+          .query<[Digest][]>({ text: NAMED_FILES[part], rowMode: 'array' })
           .catch((error) => {
             throw translatePostgresError(error);
           });

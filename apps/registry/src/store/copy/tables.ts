@@ -9,13 +9,16 @@ import { catalogSources, unusedEntries, upstreamEntries } from '../records/schem
 /** A table as both databases have it. */
 export interface CopiedTable {
   name: string;
-  columns: readonly { name: string; type: 'integer' | 'text' | 'blob' }[];
+  columns: readonly { name: string; type: 'integer' | 'text' | 'blob'; isReordered: boolean }[];
   /** Columns of its primary key: both databases order text by its bytes. */
   key: readonly string[];
 }
 
 /** Columns that no copy has. Search of the copy starts with nothing. */
 const LEFT_OUT_COLUMNS = ['catalog.searched_serial'];
+
+/** Columns of JSON in which PostgreSQL orders the keys itself. Nothing reads their order. */
+const REORDERED_COLUMNS = ['catalog.deleted', 'catalog_function.selection'];
 
 /** Tables of a registry, each after those that it refers to. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
@@ -87,6 +90,7 @@ function copiedTable(table: SQLiteTable): CopiedTable {
       .map((column) => ({
         name: column.name,
         type: column.getSQLType() as CopiedTable['columns'][number]['type'],
+        isReordered: REORDERED_COLUMNS.includes(`${name}.${column.name}`),
       })),
     key: key.map((column) => column.name),
   };

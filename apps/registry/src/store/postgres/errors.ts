@@ -68,6 +68,12 @@ export function translatePostgresError(error: unknown): unknown {
       cause: error,
     });
   }
+  if (code === '22P02' && /surrogate/.test((error as { detail?: string }).detail ?? '')) {
+    return new KrmhubError('invalid-request', 'cannot store text with an unpaired surrogate', {
+      hint: 'Remove the character: it is half of one, and PostgreSQL has no text with it.',
+      cause: error,
+    });
+  }
   const condition = CONDITIONS.find(([pattern]) => pattern.test(code));
   if (condition === undefined && !UNAVAILABLE.test(code)) return error;
   const [, problem, hint] = condition ?? [code, 'the database is unavailable', AGAIN];

@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import pg from 'pg';
+import { readTime } from './time.js';
 import { isPostgresUrl } from './url.js';
 
 /** Milliseconds for which opening a connection, or a free one of the pool, is waited for. */
@@ -66,11 +67,15 @@ export function writerConfig(url: string): pg.ClientConfig {
   return { ...clientConfig(url), idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS };
 }
 
-/** Values as SQLite returns them: 64-bit integers, sums, and comparisons are numbers. None is above 2^53. */
+/** Values as the code has them: numbers, flags that are 0 or 1, JSON as text, and times as ISO texts. */
 function valueTypes(): pg.TypeOverrides {
   const types = new pg.TypeOverrides();
+  // None is above 2^53.
   types.setTypeParser(pg.types.builtins.INT8, Number);
   types.setTypeParser(pg.types.builtins.NUMERIC, Number);
   types.setTypeParser(pg.types.builtins.BOOL, (value) => Number(value === 't'));
+  types.setTypeParser(pg.types.builtins.JSON, String);
+  types.setTypeParser(pg.types.builtins.JSONB, String);
+  types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, readTime);
   return types;
 }

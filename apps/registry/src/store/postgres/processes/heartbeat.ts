@@ -66,8 +66,8 @@ export class Heartbeat {
       this.#client ??= await this.#connect(id);
       if (!this.#isLocked) await this.#lock(this.#client, id);
       const { rows } = await this.#client.query(RENEW, [id, drained, lateAfter(this.#times)]);
-      const { renewed, processes, leases } = rows[0] as Omit<ProcessState, 'renewed'> & { renewed: number };
-      return { renewed: renewed > 0, processes, leases };
+      const { renewed, processes, leases } = rows[0] as Record<keyof ProcessState, never>;
+      return { renewed: renewed > 0, processes: JSON.parse(processes), leases: JSON.parse(leases) };
     } catch (error) {
       await this.close();
       throw translatePostgresError(error);

@@ -18,7 +18,7 @@ export interface Times {
 }
 
 /** A migration after which processes of older versions must not run raises it. */
-const TABLES_VERSION = 2;
+const TABLES_VERSION = 3;
 
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
 const CONNECTED_LOCK = 0x6b726d70;

@@ -5,6 +5,9 @@
  * are JSON text that preserves the order of keys, so that an author's schema stays readable. Drizzle cannot describe
  * the full-text table `function_text` (FTS5, rowid = function.id).
  *
+ * In PostgreSQL, times are `timestamptz` and flags `boolean`. JSON that statements look into is `jsonb`, or `json` where
+ * its order matters. Other JSON stays text: digests depend on its bytes.
+ *
  * @module
  */
 

@@ -12,15 +12,7 @@ import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 
 /** SQL of the names of catalogs whose data is being deleted, or is deleted. */
-export const PURGED_CATALOGS = `SELECT name FROM catalog WHERE deleted ->> '$.purgedAt' IS NOT NULL`;
-
-/** Returns SQL that contains the names of these catalogs. */
-export function withPurgedCatalogs(source: (purged: string) => string): { sqlite: string; postgres: string } {
-  return {
-    sqlite: source(`(${PURGED_CATALOGS})`),
-    postgres: source(`(SELECT name FROM catalog WHERE deleted::json ->> 'purgedAt' IS NOT NULL)`),
-  };
-}
+export const PURGED_CATALOGS = `SELECT name FROM catalog WHERE deleted ->> 'purgedAt' IS NOT NULL`;
 
 export type CatalogDeletions = Pick<
   SnapshotStore,

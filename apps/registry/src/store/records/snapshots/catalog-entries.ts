@@ -30,14 +30,14 @@ const CONDITIONS: Record<Database, Record<EntryFilter['of'], string>> = {
   },
   postgres: {
     held: 'entry IS NOT NULL',
-    shadowed: `json_array_length(selection::json -> 'shadowed') > 0`,
-    refused: `json_array_length(selection::json -> 'refused') > 0`,
-    yanked: `json_array_length(selection::json -> 'yanked') > 0`,
+    shadowed: `jsonb_array_length(selection -> 'shadowed') > 0`,
+    refused: `jsonb_array_length(selection -> 'refused') > 0`,
+    yanked: `jsonb_array_length(selection -> 'yanked') > 0`,
   },
 };
 const SOURCE: Record<Database, string> = {
   sqlite: `selection ->> '$.versions[0].source'`,
-  postgres: `selection::json -> 'versions' -> 0 ->> 'source'`,
+  postgres: `selection -> 'versions' -> 0 ->> 'source'`,
 };
 
 /** A name after all others. */

@@ -4,7 +4,7 @@ import type { ProfileStore } from '../../profile-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
 import { profileRenditions, renditions } from '../schema/schema.js';
-import { withPurgedCatalogs } from './catalog-deletion.js';
+import { PURGED_CATALOGS } from './catalog-deletion.js';
 
 const digest = sql.placeholder('digest');
 const coding = sql.placeholder('coding');
@@ -60,10 +60,8 @@ const deleteOne = text('DELETE FROM rendition WHERE digest = :digest');
 const naming = text<{ blob: Digest }>('SELECT blob FROM rendition WHERE blob = :blob LIMIT 1');
 // Of snapshots that are withdrawn or of a purged catalog.
 const deleteWithdrawnProfiles = text(
-  withPurgedCatalogs(
-    (purged) => `DELETE FROM profile_rendition WHERE snapshot NOT IN (
-       SELECT digest FROM snapshot WHERE withdrawn IS NULL AND catalog NOT IN ${purged})`,
-  ),
+  `DELETE FROM profile_rendition WHERE snapshot NOT IN (
+     SELECT digest FROM snapshot WHERE withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS}))`,
 );
 const deleteWithdrawn = text(
   `DELETE FROM rendition WHERE digest NOT IN (

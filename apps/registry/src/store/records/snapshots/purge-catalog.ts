@@ -6,7 +6,7 @@ import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import { removeBlob, removeManifest } from '../artifacts/artifact-rows.js';
 import { canCollect, collectEntries } from '../sources/source-rows.js';
-import { withPurgedCatalogs } from './catalog-deletion.js';
+import { PURGED_CATALOGS } from './catalog-deletion.js';
 import { deleteUnusedSegment } from './segments.js';
 
 export type CatalogPurges = Pick<
@@ -20,46 +20,26 @@ const BATCH = 500;
 // Search reads from the rows which functions it must exclude.
 const IS_SEARCHED =
   'searched_serial >= coalesce((SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name), 0)';
-const SQL = {
-  sqlite: {
-    isDue: `deleted ->> '$.restorableUntil' <= :at AND ${IS_SEARCHED}`,
-    marked: `json_set(deleted, '$.purgedAt', :at)`,
-  },
-  postgres: {
-    isDue: `deleted::json ->> 'restorableUntil' <= :at AND ${IS_SEARCHED}`,
-    marked: `jsonb_set(deleted::jsonb, '{purgedAt}', to_jsonb(:at::text))::text`,
-  },
-};
+const IS_DUE = `deleted ->> 'restorableUntil' <= :at AND ${IS_SEARCHED}`;
 const HAS_ROWS = `EXISTS (SELECT 1 FROM snapshot WHERE catalog = name)
   OR EXISTS (SELECT 1 FROM catalog_function WHERE catalog = name)
   OR EXISTS (SELECT 1 FROM catalog_segment WHERE catalog = name)
   OR EXISTS (SELECT 1 FROM catalog_source WHERE catalog = name)
   OR EXISTS (SELECT 1 FROM oci_repository AS repository WHERE repository.name = 'catalogs/' || catalog.name)`;
 const toPurge = text<{ name: string }>(
-  inEach(
-    (purged, { isDue }) => `SELECT name FROM catalog WHERE deleted IS NOT NULL AND (
-      (name NOT IN ${purged} AND ${isDue}) OR (name IN ${purged} AND (${HAS_ROWS}))) ORDER BY name`,
-  ),
+  `SELECT name FROM catalog WHERE deleted IS NOT NULL AND (
+     (name NOT IN (${PURGED_CATALOGS}) AND ${IS_DUE}) OR (name IN (${PURGED_CATALOGS}) AND (${HAS_ROWS}))) ORDER BY name`,
 );
-const mark = text(
-  inEach(
-    (purged, { isDue, marked }) => `UPDATE catalog SET recipe = '', deleted = ${marked}
-      WHERE name = :name AND name NOT IN ${purged} AND deleted IS NOT NULL AND ${isDue}`,
-  ),
-);
+const markAs = (marked: string) =>
+  `UPDATE catalog SET recipe = '', deleted = ${marked}
+   WHERE name = :name AND name NOT IN (${PURGED_CATALOGS}) AND deleted IS NOT NULL AND ${IS_DUE}`;
+const mark = text({
+  sqlite: markAs(`json_set(deleted, '$.purgedAt', :at)`),
+  postgres: markAs(`jsonb_set(deleted, '{purgedAt}', to_jsonb(:at::text))`),
+});
 const markedCatalog = text<{ name: string }>(
-  withPurgedCatalogs((purged) => `SELECT name FROM catalog WHERE name = :name AND name IN ${purged}`),
+  `SELECT name FROM catalog WHERE name = :name AND name IN (${PURGED_CATALOGS})`,
 );
-
-function inEach(source: (purged: string, parts: (typeof SQL)['sqlite']) => string): {
-  sqlite: string;
-  postgres: string;
-} {
-  return {
-    sqlite: withPurgedCatalogs((purged) => source(purged, SQL.sqlite)).sqlite,
-    postgres: withPurgedCatalogs((purged) => source(purged, SQL.postgres)).postgres,
-  };
-}
 
 /**
  * Deletes the rows of deleted catalogs in batches, so that others can write. Snapshots are deleted last: as long as a

@@ -15,28 +15,25 @@ export const IS_UPSTREAM: Both = {
   sqlite: `(place.entry IS NOT NULL AND EXISTS (
   SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`,
   postgres: `(place.entry IS NOT NULL AND EXISTS (
-  SELECT 1 FROM json_array_elements(place.selection::json -> 'versions') AS version
+  SELECT 1 FROM jsonb_array_elements(place.selection -> 'versions') AS version
   WHERE version.value ->> 'release' IS NULL))`,
 };
 
-const VERSIONS: Both = {
-  sqlite: `selection ->> '$.versions'`,
-  postgres: `selection::json ->> 'versions'`,
-};
+const VERSIONS = `selection ->> 'versions'`;
 
 /**
  * Of one function. The first catalog is displayed. `default` comes last: a catalog that someone composed takes
  * precedence.
  */
-function ofFunction(columns: (versions: string) => string): Both {
-  const sql = (database: keyof Both) => `SELECT ${columns(VERSIONS[database])} FROM catalog_function AS place
+function ofFunction(columns: string): Both {
+  const sql = (database: keyof Both) => `SELECT ${columns} FROM catalog_function AS place
   WHERE group_name = :group AND lower(kind) = :kindFolded AND ${IS_UPSTREAM[database]} AND ${IN_NEWEST_SNAPSHOT}
   ORDER BY place.catalog = 'default', place.catalog`;
   return { sqlite: sql('sqlite'), postgres: sql('postgres') };
 }
 
 /** SQL of the entries of an upstream function in the newest snapshots; the first is displayed. */
-export const UPSTREAM_ENTRIES = ofFunction(() => 'entry');
+export const UPSTREAM_ENTRIES = ofFunction('entry');
 
 interface ServedRow extends Omit<ServedEntry, 'versions'> {
   /** JSON. */
@@ -45,12 +42,12 @@ interface ServedRow extends Omit<ServedEntry, 'versions'> {
 
 const served = text<ServedRow>(
   ofFunction(
-    (versions) => `catalog, group_name AS "group", kind, ${versions} AS versions, entry,
+    `catalog, group_name AS "group", kind, ${VERSIONS} AS versions, entry,
        (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial`,
   ),
 );
 /** SQL of the catalogs and versions of an upstream function. */
-export const UPSTREAM_VERSIONS = ofFunction((versions) => `catalog, ${versions} AS versions`);
+export const UPSTREAM_VERSIONS = ofFunction(`catalog, ${VERSIONS} AS versions`);
 
 export function servedEntries({ read }: ReadSql): SnapshotStore['servedEntries'] {
   return (group, kind) =>

@@ -43,8 +43,7 @@ export const MAX_FORMER_ENTRIES = 20;
 const MAX_REMOVED_ENTRIES = 50_000;
 
 /** SQL of the digests of the copies that any source uses. */
-export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
-export const COPIES_POSTGRES = `SELECT DISTINCT copy::json ->> 'digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
+export const COPIES = `SELECT DISTINCT copy ->> 'digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
 
 /** Milliseconds for which unused entries are stored: a build may be reading them. */
 const UNUSED_MILLISECONDS = 3_600_000;
@@ -58,8 +57,9 @@ interface Source {
 
 const addUnused = (condition: string) =>
   `INSERT INTO unused_entry (digest, since)
-   SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}
-   ON CONFLICT (digest) DO NOTHING`;
+   SELECT definition, :at FROM (
+     SELECT DISTINCT definition FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}) AS deleted
+   WHERE true ON CONFLICT (digest) DO NOTHING`;
 const forget = (condition: string) =>
   `DELETE FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
 // A former entry may still be in the catalog while its successor is too young.

@@ -17,7 +17,6 @@ import { commitRefresh } from './commit-refresh.js';
 import { applyMinimumAge, nextMinimumAge } from './minimum-age.js';
 import {
   COPIES,
-  COPIES_POSTGRES,
   ENTRY_COLUMNS,
   type EntryRow,
   MAX_FORMER_ENTRIES,
@@ -56,7 +55,7 @@ const one = query((db) =>
       ),
     ),
 );
-const copies = text<{ digest: Digest }>({ sqlite: COPIES, postgres: COPIES_POSTGRES });
+const copies = text<{ digest: Digest }>(COPIES);
 const selectEntries = text<UpstreamEntryName>(
   `SELECT group_name AS "group", kind, definition FROM upstream_entry
    WHERE catalog = :catalog AND source = :source AND gone_at IS NULL ORDER BY group_name, kind`,

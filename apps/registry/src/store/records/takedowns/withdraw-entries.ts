@@ -16,21 +16,19 @@ const holding = text<{
 }>({
   sqlite: holdingIn(`json_each(selection, '$.versions') AS version
     WHERE version.value ->> 'definition' IN (SELECT value FROM json_each(:digests))`),
-  postgres: holdingIn(`json_array_elements(selection::json -> 'versions') AS version (value)
+  postgres: holdingIn(`jsonb_array_elements(selection -> 'versions') AS version (value)
     WHERE version.value ->> 'definition' IN (SELECT json_array_elements_text(:digests::json))`),
 });
 const clearEntry = text(
   `UPDATE catalog_function SET entry = NULL
    WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial = :from`,
 );
-const withdrawIn = (isBefore: string) =>
+const withdraw = text<TakedownResult['withdrawn'][number]>(
   `UPDATE snapshot SET withdrawn = :takedown
-   WHERE catalog = :catalog AND serial >= :from AND ${isBefore} AND withdrawn IS NULL
-   RETURNING catalog, serial, digest`;
-const withdraw = text<TakedownResult['withdrawn'][number]>({
-  sqlite: withdrawIn('(:to IS NULL OR serial < :to)'),
-  postgres: withdrawIn('(:to::bigint IS NULL OR serial < :to::bigint)'),
-});
+   WHERE catalog = :catalog AND serial >= :from AND serial < coalesce(CAST(:to AS bigint), serial + 1)
+     AND withdrawn IS NULL
+   RETURNING catalog, serial, digest`,
+);
 const newestSerial = text<{ newest: number }>(
   'SELECT coalesce(max(serial), 0) AS newest FROM snapshot WHERE catalog = :catalog',
 );

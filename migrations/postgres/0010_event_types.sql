@@ -1,0 +1,2 @@
+ALTER TABLE "event"
+  ALTER COLUMN "at" TYPE timestamptz USING "at"::timestamptz;

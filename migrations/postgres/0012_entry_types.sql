@@ -1,0 +1,10 @@
+DROP INDEX "catalog_function_shadowed";
+DROP INDEX "catalog_function_refused";
+DROP INDEX "catalog_function_yanked";
+DROP INDEX "catalog_function_held";
+ALTER TABLE "catalog_function" ALTER COLUMN "selection" TYPE jsonb USING "read_jsonb"("selection");
+DROP FUNCTION "read_jsonb"(text);
+CREATE INDEX "catalog_function_shadowed" ON "catalog_function" ("catalog", "group_name", "kind", "from_serial", "to_serial") WHERE jsonb_array_length("selection" -> 'shadowed') > 0;
+CREATE INDEX "catalog_function_refused" ON "catalog_function" ("catalog", "group_name", "kind", "from_serial", "to_serial") WHERE jsonb_array_length("selection" -> 'refused') > 0;
+CREATE INDEX "catalog_function_yanked" ON "catalog_function" ("catalog", "group_name", "kind", "from_serial", "to_serial") WHERE jsonb_array_length("selection" -> 'yanked') > 0;
+CREATE INDEX "catalog_function_held" ON "catalog_function" ("catalog", "group_name", "kind", "from_serial", "to_serial", "entry", ("selection" -> 'versions' -> 0 ->> 'source')) WHERE "entry" IS NOT NULL;
