@@ -155,7 +155,14 @@ beforeAll(async () => {
     }),
   );
   for (const kind of ['SetOwner', 'SetTeam']) {
-    await done('takedown', `example.com/${kind}@0.1.0`, '--reason', 'holds a miner', '--yes');
+    await done(
+      'takedown',
+      `example.com/${kind}@0.1.0`,
+      '--reason',
+      'holds a miner',
+      '--refuse-runtimes',
+      '--yes',
+    );
   }
 });
 afterAll(async () => {
@@ -290,7 +297,14 @@ describe('an image or executable of a release that its registry took down', () =
     expect((await plugin('SetOwner')).error).toBeUndefined();
     const list = await run(['plugins', 'list', '--dir', 'plugins']);
     expect(list.err()).toMatch(/SetOwner is of a release that was taken down: .*holds a miner/);
-    await done('takedown', 'example.com/SetOwner@0.2.0', '--reason', 'holds a miner again', '--yes');
+    await done(
+      'takedown',
+      'example.com/SetOwner@0.2.0',
+      '--reason',
+      'holds a miner again',
+      '--refuse-runtimes',
+      '--yes',
+    );
     hours = 6;
     expect((await exec()).err()).toContain('holds a miner');
   });
