@@ -284,7 +284,7 @@ describe('an image or executable of a release that its registry took down', () =
     }
   });
 
-  it('runs again if another release has it, and its list names the release only', async () => {
+  it('runs again if an administrator allows it, not if another release has it, and its list names the release only', async () => {
     const again = definition(
       'SetOwner',
       JSON.parse(readFileSync(path.join(folder, 'SetOwner.yaml'), 'utf8')).spec.versions[0].runtime,
@@ -293,6 +293,9 @@ describe('an image or executable of a release that its registry took down', () =
     await done('publish', 'again.yaml', '--release', '0.2.0');
     expect((await exec()).exitCode).toBe(3);
     hours = 4;
+    expect((await exec()).exitCode).toBe(3);
+    await done('takedown', 'example.com/SetOwner@0.1.0', '--reason', 'checked', '--allow-runtimes', '--yes');
+    hours = 5.5;
     expect((await exec()).exitCode).toBe(0);
     expect((await plugin('SetOwner')).error).toBeUndefined();
     const list = await run(['plugins', 'list', '--dir', 'plugins']);
@@ -305,14 +308,14 @@ describe('an image or executable of a release that its registry took down', () =
       '--refuse-runtimes',
       '--yes',
     );
-    hours = 6;
+    hours = 7;
     expect((await exec()).err()).toContain('holds a miner');
   });
 
   it('stays refused if the registry does not answer, and runs on a machine that did not ask before', async () => {
     await registry.close();
     isOpen = false;
-    hours = 8;
+    hours = 9;
     expect((await exec()).exitCode).toBe(3);
     rmSync(path.join(folder, 'cache/takedowns'), { recursive: true });
     expect((await exec()).exitCode).toBe(0);
