@@ -1,9 +1,9 @@
 import { type DecodedList, decodeResourceList, decodeText, type Package } from '@krmhub/functions/fn';
-import { KPTFILE } from '@krmhub/functions/plan';
+import { KPTFILE, readKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { readStdin } from '../io/read-stdin.js';
-import { readKptfile, readPackageFiles } from './read-package-files.js';
+import { readPackageFiles } from './read-package-files.js';
 import type { FnSettings } from './settings.js';
 
 /** Size of a ResourceList on stdin, as for the output of a function. */

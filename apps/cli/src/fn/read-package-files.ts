@@ -2,7 +2,7 @@ import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { diskError } from '@krmhub/consume/files/read-file';
 import { listPackage, type Package, readPackage } from '@krmhub/functions/fn';
-import { KPTFILE, type Kptfile, packageFolders, readPlainKptfile } from '@krmhub/functions/plan';
+import { KPTFILE, type Kptfile, packageFolders, readKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '@krmhub/schema/text';
 import { type Io, write } from '../io/io.js';
@@ -53,13 +53,6 @@ export async function readKptfiles(name: string, { files, folder }: Package): Pr
     kptfiles.set(at, await readKptfile(text, path.join(folder, at)));
   }
   return kptfiles;
-}
-
-/** Reads a Kptfile. What words problems well is loaded for one that has any. */
-export async function readKptfile(text: string, folder: string): Promise<Kptfile> {
-  const plain = readPlainKptfile(text, folder);
-  if (plain !== undefined) return plain;
-  return (await import('@krmhub/functions/plan/kptfile')).readKptfile(text, folder);
 }
 
 /** Throws for the first Kptfile that kpt rejects. */

@@ -37,7 +37,7 @@ export {
   entryProblem,
   missingField,
 } from './pipeline-rules.js';
-export { readPlainKptfile } from './plain-kptfile.js';
+export { readKptfile } from './read-kptfile.js';
 export type { RenderFailure, StepOutcome } from './render-status.js';
 export {
   type FunctionOutcome,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readKptfile as readWhole } from './kptfile.js';
+import { requireKptfile as readWhole } from './kptfile.js';
 import type { Kptfile } from './kptfile-content.js';
 import { checkPipeline } from './pipeline-rules.js';
-import { readPlainKptfile } from './plain-kptfile.js';
+import { readPlainKptfile } from './read-kptfile.js';
 
 /** What the fast reader takes, both read alike. */
 function readKptfile(text: string, folder: string): Kptfile {

@@ -77,7 +77,7 @@ export function parseKptfile(text: string, file: string, folder = file): Kptfile
  * Reads a Kptfile. Throws `invalid-document` for text that kpt rejects: no YAML, old versions, other kinds, values of the
  * wrong type. Unknown fields are warnings.
  */
-export function readKptfile(text: string, folder: string): Kptfile {
+export function requireKptfile(text: string, folder: string): Kptfile {
   const parsed = parseKptfile(text, KPTFILE, folder);
   if (!('kptfile' in parsed)) throw noKptfileError(parsed);
   const wrong = parsed.problems.filter(({ isUnknown }) => !isUnknown);

@@ -5,8 +5,16 @@ import { isMapping, KPTFILE, type Kptfile, toKptfile } from './kptfile-content.j
 import { checkFields, KPTFILE_FIELDS } from './kptfile-fields.js';
 
 /**
- * Reads a Kptfile, several times faster than `readKptfile`. Returns undefined for one with a problem, or with anchors
- * or tags: that is for `readKptfile`, which says what is wrong, and where.
+ * Reads a Kptfile. Throws `invalid-document`, in the words of kpt, for text that kpt rejects; unknown fields are
+ * warnings. What finds the places of problems is loaded for a Kptfile that has any.
+ */
+export async function readKptfile(text: string, folder: string): Promise<Kptfile> {
+  return readPlainKptfile(text, folder) ?? (await import('./kptfile.js')).requireKptfile(text, folder);
+}
+
+/**
+ * Reads a Kptfile, several times faster than `requireKptfile`. Returns undefined for one with a problem, or with anchors
+ * or tags: that is for `requireKptfile`, which says what is wrong, and where.
  */
 export function readPlainKptfile(text: string, folder: string): Kptfile | undefined {
   const value = readDocument(text);
