@@ -71,7 +71,7 @@ async function renderLintRules() {
 }
 
 async function renderCompatibility() {
-  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS, COMPATIBILITY_RULES, EFFECTS } = await import(
+  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_IMPACTS, COMPATIBILITY_RULES, EFFECTS } = await import(
     '@krmhub/catalog'
   );
   const meanings = {
@@ -113,7 +113,7 @@ async function renderCompatibility() {
     '| class | severity | what changed |',
     '|---|---|---|',
   );
-  for (const weight of CATALOG_CHANGE_WEIGHTS) {
+  for (const weight of CATALOG_CHANGE_IMPACTS) {
     for (const [name, { weight: its, summary }] of Object.entries(CATALOG_CHANGE_CLASSES)) {
       if (its === weight) lines.push(`| \`${name}\` | ${weight} | ${cell(summary)} |`);
     }

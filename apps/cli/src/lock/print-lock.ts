@@ -1,7 +1,7 @@
 import {
   CATALOG_CHANGE_CLASSES,
-  CATALOG_CHANGE_WEIGHT_WORDS,
-  type CatalogChangeWeight,
+  CATALOG_CHANGE_IMPACT_LABELS,
+  type CatalogChangeImpact,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { escapeControls, pad, plural } from '@krmhub/schema/text';
@@ -14,7 +14,7 @@ import type { LockReport } from './lock-report.js';
 
 const LABEL_COLUMNS = 12;
 const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
-  CatalogChangeWeight,
+  CatalogChangeImpact,
   string
 >;
 const MARKS = { added: '+', removed: '-', changed: '~' } as const satisfies Record<
@@ -73,7 +73,7 @@ async function printChanges(io: Io, { changes, imageChanges }: LockReport): Prom
   for (const change of changes) {
     lines.push(bold(io, escapeControls(`${MARKS[change.type]} ${title(change)}`)));
     for (const { weight, message, class: name } of change.changes) {
-      const { label } = CATALOG_CHANGE_WEIGHT_WORDS[weight];
+      const { label } = CATALOG_CHANGE_IMPACT_LABELS[weight];
       const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${label}`, LABEL_COLUMNS));
       const text = `${message} (${name})`;
       lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import {
   CATALOG_CHANGE_CLASSES,
-  CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACTS,
   type CatalogChange,
   type CatalogChangeClass,
   type ComparedCatalog,
@@ -340,7 +340,7 @@ describe('compareCatalogs', () => {
     ]);
     const weights = changes
       .filter(({ kind }) => kind === 'B')
-      .map(({ weight }) => CATALOG_CHANGE_WEIGHTS.indexOf(weight));
+      .map(({ weight }) => CATALOG_CHANGE_IMPACTS.indexOf(weight));
     expect(weights).toEqual([...weights].sort());
   });
 

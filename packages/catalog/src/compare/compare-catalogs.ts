@@ -9,12 +9,12 @@ import { isSameContent } from './content.js';
 export type {
   CatalogChange,
   CatalogChangeClass,
-  CatalogChangeImpact as CatalogChangeWeight,
+  CatalogChangeImpact,
 } from './catalogs/classes.js';
 export {
   CATALOG_CHANGE_CLASSES,
-  CATALOG_CHANGE_IMPACT_LABELS as CATALOG_CHANGE_WEIGHT_WORDS,
-  CATALOG_CHANGE_IMPACTS as CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACT_LABELS,
+  CATALOG_CHANGE_IMPACTS,
 } from './catalogs/classes.js';
 
 /** The parts of a catalog that are compared. */

@@ -72,6 +72,6 @@ export function shortened(text: string): string {
 
 function shortenedList(texts: readonly string[]): string {
   const more = texts.length - MAX_QUOTED;
-  const told = texts.slice(0, MAX_QUOTED).map(shortened).join(', ');
-  return more > 0 ? `${told} and ${more} more` : told;
+  const quoted = texts.slice(0, MAX_QUOTED).map(shortened).join(', ');
+  return more > 0 ? `${quoted} and ${more} more` : quoted;
 }

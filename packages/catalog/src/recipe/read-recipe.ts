@@ -35,8 +35,8 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   const signing = policyFields(document, file);
   const recipe = readDocument(reader.root, signing);
   const all = [...withoutDateWarnings(diagnostics), ...reader.diagnostics, ...signing.diagnostics];
-  const told = limitDiagnostics(all, DOCUMENT_LIMITS.maxDiagnostics, file);
-  return recipe === undefined || hasErrors(all) ? { diagnostics: told } : { recipe, diagnostics: told };
+  const shown = limitDiagnostics(all, DOCUMENT_LIMITS.maxDiagnostics, file);
+  return recipe === undefined || hasErrors(all) ? { diagnostics: shown } : { recipe, diagnostics: shown };
 }
 
 function fileDiagnostic(code: RecipeCode, file: string, message: string): Diagnostic {

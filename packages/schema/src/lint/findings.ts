@@ -42,14 +42,14 @@ export function limitDiagnostics(
 ): Diagnostic[] {
   const sorted = [...diagnostics].sort(compareDiagnostics);
   if (sorted.length <= limit) return sorted;
-  const told = new Set(
+  const listed = new Set(
     SEVERITIES.flatMap((severity) => sorted.filter((one) => one.severity === severity)).slice(0, limit),
   );
-  const shown = countBySeverity([...told]);
+  const shown = countBySeverity([...listed]);
   const rest = (severity: Severity) => counts[severity] - shown[severity];
   const worst = SEVERITIES.find((severity) => rest(severity) > 0) ?? 'info';
   return [
-    ...sorted.filter((one) => told.has(one)),
+    ...sorted.filter((one) => listed.has(one)),
     { code: 'lint/more', severity: worst, message: `and ${formatCounts(rest)} more`, file, path: '' },
   ];
 }

@@ -65,7 +65,7 @@ export class Matcher {
   /** Slots that were copied since the last step. */
   private copied = 0;
 
-  /** `step` is told how many steps were made, and may throw to end the search. */
+  /** Calls `step` with the number of steps; it may throw to end the search. */
   constructor(
     private readonly program: Program,
     private readonly groups: number,

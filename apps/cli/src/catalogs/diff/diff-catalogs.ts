@@ -28,7 +28,7 @@ type Sides = Record<'before' | 'after', { side: Side; catalog: ComparedCatalog }
 type Names = [first: string, second: string | undefined, third: string | undefined];
 
 export async function diffCatalogs(io: Io, names: Names, options: DiffOptions): Promise<void> {
-  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS, compareCatalogs } = await import('@krmhub/catalog');
+  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_IMPACTS, compareCatalogs } = await import('@krmhub/catalog');
   const wanted = checkClasses(options.only, Object.keys(CATALOG_CHANGE_CLASSES));
   const { before, after } = await readSides(io, names, options);
   const changes = compareCatalogs(before.catalog, after.catalog).filter(
@@ -38,7 +38,7 @@ export async function diffCatalogs(io: Io, names: Names, options: DiffOptions): 
   );
   const count = (weight: CatalogChange['weight']) =>
     changes.filter((change) => change.weight === weight).length;
-  const counts = Object.fromEntries(CATALOG_CHANGE_WEIGHTS.map((weight) => [weight, count(weight)]));
+  const counts = Object.fromEntries(CATALOG_CHANGE_IMPACTS.map((weight) => [weight, count(weight)]));
   const data = { before: before.side, after: after.side, ...counts, changes };
   await printData(io, options.output, data, async () => {
     const { printCatalogChanges } = await import('./print-catalog-changes.js');

@@ -1,8 +1,8 @@
 import {
-  CATALOG_CHANGE_WEIGHT_WORDS,
-  CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACT_LABELS,
+  CATALOG_CHANGE_IMPACTS,
   type CatalogChange,
-  type CatalogChangeWeight,
+  type CatalogChangeImpact,
 } from '@krmhub/catalog';
 import { escapeControls, pad, plural } from '@krmhub/schema/text';
 import { changeLines, printCounts, printRows } from '../../io/change-lines.js';
@@ -10,7 +10,7 @@ import { type Io, paint, terminalWidth, write } from '../../io/io.js';
 import { bold } from '../../io/print.js';
 
 const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
-  CatalogChangeWeight,
+  CatalogChangeImpact,
   string
 >;
 
@@ -40,11 +40,11 @@ export async function printCatalogChanges(
       ]),
     );
   }
-  const count = (weight: CatalogChangeWeight) => changes.filter((change) => change.weight === weight).length;
+  const count = (weight: CatalogChangeImpact) => changes.filter((change) => change.weight === weight).length;
   const where = ` in ${plural(functions.size, 'function')}${filtered ? ' (filtered)' : ''}`;
   await printCounts(
     io,
-    CATALOG_CHANGE_WEIGHTS.map((weight) => [count(weight), CATALOG_CHANGE_WEIGHT_WORDS[weight].label]),
+    CATALOG_CHANGE_IMPACTS.map((weight) => [count(weight), CATALOG_CHANGE_IMPACT_LABELS[weight].label]),
     where,
   );
 }

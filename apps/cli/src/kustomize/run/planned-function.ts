@@ -23,7 +23,7 @@ export interface PlannedFunction {
   keepsAnnotation: boolean;
   /** Image that kustomize asks `docker` to run. */
   image: string;
-  /** Whether kustomize has to be told that the network is allowed. */
+  /** Whether kustomize needs a flag that allows the network. */
   network: boolean;
   /** Why it has less access than the user allowed: for the message if it fails. */
   notes: readonly string[];

@@ -1,8 +1,8 @@
 import {
-  CATALOG_CHANGE_WEIGHT_WORDS,
-  CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACT_LABELS,
+  CATALOG_CHANGE_IMPACTS,
   type CatalogChange,
-  type CatalogChangeWeight,
+  type CatalogChangeImpact,
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -28,7 +28,7 @@ export interface ComparePageData {
   hasMore: boolean;
 }
 
-const TONES: Record<CatalogChangeWeight, Tone> = { breaking: 'danger', review: 'warning', quiet: 'plain' };
+const TONES: Record<CatalogChangeImpact, Tone> = { breaking: 'danger', review: 'warning', quiet: 'plain' };
 /** Maximum number of listed changes for one function. */
 const MAX_CHANGES = 20;
 const MAX_MESSAGE = 500;
@@ -117,10 +117,10 @@ function Counts({ comparison: { changes, counts } }: { comparison: SnapshotCompa
           <dd>{changesText(counts)}</dd>
         </div>
       ) : null}
-      {CATALOG_CHANGE_WEIGHTS.map((weight) => {
+      {CATALOG_CHANGE_IMPACTS.map((weight) => {
         const count = changes.filter((change) => change.weight === weight).length;
         if (count === 0) return null;
-        const { label, meaning } = CATALOG_CHANGE_WEIGHT_WORDS[weight];
+        const { label, meaning } = CATALOG_CHANGE_IMPACT_LABELS[weight];
         return (
           <div>
             <dt>
@@ -148,7 +148,7 @@ function FunctionChanges({ changes }: { changes: readonly CatalogChange[] }) {
       <ul class="plain-list">
         {changes.slice(0, MAX_CHANGES).map(({ weight, version, message, class: name }) => (
           <li>
-            <Label tone={TONES[weight]}>{CATALOG_CHANGE_WEIGHT_WORDS[weight].label}</Label>{' '}
+            <Label tone={TONES[weight]}>{CATALOG_CHANGE_IMPACT_LABELS[weight].label}</Label>{' '}
             {version === undefined ? '' : `${version}: `}
             <Text value={message} max={MAX_MESSAGE} /> <code class="quiet">{name}</code>
           </li>
@@ -220,6 +220,6 @@ function byFunction(changes: readonly CatalogChange[]): CatalogChange[][] {
     if (known === undefined) found.set(name, [change]);
     else known.push(change);
   }
-  const weightRank = ([first]: CatalogChange[]) => CATALOG_CHANGE_WEIGHTS.indexOf(first?.weight ?? 'quiet');
-  return [...found.values()].sort((a, b) => weightRank(a) - weightRank(b));
+  const rank = ([first]: CatalogChange[]) => CATALOG_CHANGE_IMPACTS.indexOf(first?.weight ?? 'quiet');
+  return [...found.values()].sort((a, b) => rank(a) - rank(b));
 }

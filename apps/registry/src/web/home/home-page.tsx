@@ -16,7 +16,7 @@ export interface HomeData {
   facets: SearchResult['facets'];
   /** Newest first. */
   newest: readonly SearchItem[];
-  catalogs: readonly { name: string; functions?: number; cutAt?: string }[];
+  catalogs: readonly { name: string; functions?: number; builtAt?: string }[];
 }
 
 /** Facets on the first page, with the maximum number of their values. */
@@ -123,14 +123,14 @@ function Catalogs({ catalogs }: Pick<HomeData, 'catalogs'>) {
     <section aria-labelledby="catalogs">
       <h2 id="catalogs">Catalogs</h2>
       <ul class="home-catalogs">
-        {catalogs.slice(0, MAX_CATALOGS).map(({ name, functions, cutAt }) => (
+        {catalogs.slice(0, MAX_CATALOGS).map(({ name, functions, builtAt }) => (
           <li>
             <a href={at(catalogPath(name))}>{name}</a>{' '}
             <span class="quiet">
               {functions === undefined ? 'not built yet' : counted(functions, 'function')}
-              {cutAt === undefined ? null : (
+              {builtAt === undefined ? null : (
                 <>
-                  , <Time at={cutAt} />
+                  , <Time at={builtAt} />
                 </>
               )}
             </span>

@@ -64,7 +64,7 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): 
       .map((item) => searchItem(trust.policies, item));
     const catalogs = (await store.catalogs()).map(({ name, newest }) => {
       const snapshot = newest?.withdrawn === undefined ? newest : undefined;
-      return { name, ...defined({ functions: snapshot?.functions, cutAt: snapshot?.createdAt }) };
+      return { name, ...defined({ functions: snapshot?.functions, builtAt: snapshot?.createdAt }) };
     });
     return pageResponse(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
   });

@@ -62,11 +62,11 @@ export class FunctionChanges {
 
   /** Compares changes: most severe first, then in table order, then preferred API versions first. */
   sorted(): CatalogChange[] {
-    const told = new Map<string, number>();
+    const counts = new Map<string, number>();
     for (const change of this.#changes) {
       const place = this.#key(change.version, change.class);
-      const at = (told.get(place) ?? 0) + 1;
-      told.set(place, at);
+      const at = (counts.get(place) ?? 0) + 1;
+      counts.set(place, at);
       const left = (this.#counts.get(place) ?? 0) - MAX_PER_CLASS;
       if (at === MAX_PER_CLASS && left > 0) change.message = `${change.message}; and ${left} similar changes`;
     }
