@@ -17,7 +17,7 @@ const STARTS = [
       'apps/cli/dist/plugin.js',
       'apps/cli/dist/kustomize/plugins/plugin-takedown.js',
       'apps/cli/dist/run/prepare-entry.js',
-      'packages/consume/dist/trust/standing-catalogs.js',
+      'packages/consume/dist/trust/default-catalogs.js',
       'apps/cli/dist/lock/config-check.js',
       'packages/schema/dist/config-fields/check-config.js',
       'packages/schema/dist/yaml/read-machine-yaml.js',
@@ -27,13 +27,13 @@ const STARTS = [
       'apps/cli/dist/resolve/resolve-function.js',
       'apps/cli/dist/lock/open-lock.js',
       'packages/consume/dist/resolve/open/open-file.js',
-      'packages/consume/dist/trust/standing-catalogs.js',
+      'packages/consume/dist/trust/default-catalogs.js',
     ],
     build: [
       'apps/cli/dist/commands/build.js',
       'apps/cli/dist/kustomize/run/build-kustomization.js',
       'apps/cli/dist/run/prepare-entry.js',
-      'packages/consume/dist/trust/standing-catalogs.js',
+      'packages/consume/dist/trust/default-catalogs.js',
     ],
     packages: [
       'apps/cli/dist/commands/fn.js',
@@ -41,7 +41,7 @@ const STARTS = [
       'apps/cli/dist/fn/render-package.js',
       'packages/functions/dist/plan/edit-status.js',
       'packages/functions/dist/plan/kptfile.js',
-      'packages/consume/dist/trust/standing-catalogs.js',
+      'packages/consume/dist/trust/default-catalogs.js',
     ],
   },
   {

@@ -97,15 +97,15 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
       hint: 'A lock file has no time of a signature. Run `krmhub lock` with --max-age, and review the changes.',
     });
   }
-  const { readStandingCatalogs } = await import('@krmhub/consume/trust/standing-catalogs');
-  const standing = await readStandingCatalogs(io);
+  const { readDefaultCatalogs } = await import('@krmhub/consume/trust/default-catalogs');
+  const defaults = await readDefaultCatalogs(io);
   const official =
-    options.official === undefined ? standing.official : { reference: options.official, by: '--official' };
+    options.official === undefined ? defaults.official : { reference: options.official, by: '--official' };
   return {
     catalogs: catalog,
     trustedCatalogs: trustedCatalog,
     ...defined({ official: official?.reference, officialBy: official?.by }),
-    standingCatalogs: standing.catalogs,
+    defaultCatalogs: defaults.catalogs,
     offline: offline || frozen,
     ...defined({ runtime }),
   };

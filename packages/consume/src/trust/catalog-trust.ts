@@ -5,7 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Environment, WorkingFolder } from '../ports.js';
 import { describeReference, type NamedCatalog, parseCatalog } from '../references/parse-catalog.js';
-import { TRUST_FILE } from './standing-catalogs.js';
+import { TRUST_FILE } from './default-catalogs.js';
 
 /** The catalogs that a user names, and why each is trusted. */
 export interface CatalogOptions {
@@ -18,7 +18,7 @@ export interface CatalogOptions {
   /** Who named `official`, in words. Default: `--official`. */
   officialBy?: string;
   /** Catalogs of the trust file: trusted where a request names them. */
-  standingCatalogs?: readonly string[];
+  defaultCatalogs?: readonly string[];
 }
 
 /** Why a catalog may be used. */
@@ -48,7 +48,7 @@ export class OptionTrust {
       ...parse(options.official === undefined ? [] : [options.official], options.officialBy ?? '--official'),
       ...parse(options.catalogs, '--catalog'),
       ...parse(options.trustedCatalogs, '--trusted-catalog'),
-      ...parse(options.standingCatalogs ?? [], TRUST_FILE),
+      ...parse(options.defaultCatalogs ?? [], TRUST_FILE),
     ];
   }
 

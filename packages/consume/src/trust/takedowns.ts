@@ -80,9 +80,9 @@ export async function knownRegistries(
   io: Environment & WorkingFolder,
   catalogs: readonly string[],
 ): Promise<string[]> {
-  const { readStandingCatalogs } = await import('./standing-catalogs.js');
-  const { official, catalogs: standing } = await readStandingCatalogs(io);
-  return catalogRegistries(io, [official?.reference ?? [], standing, ...catalogs].flat());
+  const { readDefaultCatalogs } = await import('./default-catalogs.js');
+  const { official, catalogs: listed } = await readDefaultCatalogs(io);
+  return catalogRegistries(io, [official?.reference ?? [], listed, ...catalogs].flat());
 }
 
 /** Returns the registries of KRMHUB_REGISTRY, and of catalogs. Loads less than `knownRegistries`. */

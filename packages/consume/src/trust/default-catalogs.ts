@@ -5,7 +5,7 @@ import type { Environment, WorkingFolder } from '../ports.js';
 import { hasTrustFile } from './has-trust-file.js';
 
 /** The catalogs that commands use without options (KEP-2906, Stories 4 and 5). */
-export interface StandingCatalogs {
+export interface DefaultCatalogs {
   official?: { reference: string; by: string };
   /** Trusted where a package names them. */
   catalogs: readonly string[];
@@ -18,7 +18,7 @@ export const TRUST_FILE = 'the trust file';
  * Reads KRMHUB_OFFICIAL_CATALOG and the CatalogTrusts of the trust file. Throws `untrusted` if the file cannot be read,
  * and `usage` for a variable with a relative path, which would name another file in each folder.
  */
-export async function readStandingCatalogs(io: Environment & WorkingFolder): Promise<StandingCatalogs> {
+export async function readDefaultCatalogs(io: Environment & WorkingFolder): Promise<DefaultCatalogs> {
   const named = io.env.KRMHUB_OFFICIAL_CATALOG ?? '';
   if (named !== '') await refuseRelativePath(named);
   const entries = (await hasTrustFile(io)) ? await readEntries(io) : [];
