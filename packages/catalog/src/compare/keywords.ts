@@ -4,15 +4,15 @@ import { isSet, keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/
 import { canonicalContent, difference } from './content.js';
 import type { CompatibilityRule } from './rules.js';
 
-/** Receives a change of a schema. `keyword` is the changed keyword. */
-export type NodeReport = (rule: CompatibilityRule, keyword: string | undefined, message: string) => void;
-/** The old and the new schema, and the name of the field in messages. */
-export type KeywordComparison = (
-  before: JsonObject,
-  after: JsonObject,
-  field: string,
-  report: NodeReport,
-) => void;
+/** One schema before and after a change. */
+export interface NodeComparison {
+  before: JsonObject;
+  after: JsonObject;
+  /** The name of the field in messages. */
+  field: string;
+  /** Receives a change. `keyword` is the changed keyword. */
+  report(rule: CompatibilityRule, keyword: string | undefined, message: string): void;
+}
 
 /**
  * Formats that Kubernetes validates (apiextensions-apiserver, supportedVersionedFormats) or uses to convert numbers.
@@ -28,25 +28,28 @@ const KNOWN_FORMATS = new Set(
 const COUNTS = ['Length', 'Items', 'Properties'] as const;
 
 /** Compares enum, pattern, format, bounds, null, and default of one schema. */
-export const compareValues: KeywordComparison = (before, after, field, report) => {
-  compareEnum(before, after, field, report);
-  comparePattern(before, after, field, report);
-  compareFormat(before, after, field, report);
-  compareRange(before, after, field, report, 'minimum', 'exclusiveMinimum', -1);
-  compareRange(before, after, field, report, 'maximum', 'exclusiveMaximum', 1);
-  for (const count of COUNTS) compareCounts(before, after, field, report, count);
-  compareStep(before, after, field, report);
-  compareFlag(before, after, 'nullable', {
+export function compareValues(node: NodeComparison): void {
+  const { field, report } = node;
+  compareEnum(node);
+  comparePattern(node);
+  compareFormat(node);
+  compareRange(node, 'minimum', 'exclusiveMinimum', -1);
+  compareRange(node, 'maximum', 'exclusiveMaximum', 1);
+  for (const count of COUNTS) {
+    compareCount(node, `min${count}`, -1);
+    compareCount(node, `max${count}`, 1);
+  }
+  compareStep(node);
+  compareFlag(node, 'nullable', {
     added: () => report('nullable-added', 'nullable', `${field} can now be null`),
     removed: () => report('nullable-removed', undefined, `${field} can no longer be null`),
   });
-  compareDefault(before, after, field, report);
-};
+  compareDefault(node);
+}
 
 /** Reports a changed flag. */
 export function compareFlag(
-  before: JsonObject,
-  after: JsonObject,
+  { before, after }: NodeComparison,
   name: OpenApiKeyword,
   tell: { added: () => void; removed: () => void },
 ): void {
@@ -55,8 +58,9 @@ export function compareFlag(
   else tell.removed();
 }
 
-const compareEnum: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordLists(before, after, 'enum');
+function compareEnum(node: NodeComparison) {
+  const { field, report } = node;
+  const [old, now] = keywordLists(node, 'enum');
   if (old === undefined && now === undefined) return;
   if (old === undefined) return report('enum-narrowed', 'enum', `${field} accepts only ${formatList(now!)}`);
   if (now === undefined)
@@ -66,18 +70,20 @@ const compareEnum: KeywordComparison = (before, after, field, report) => {
   if (removed.length > 0)
     report('enum-narrowed', 'enum', `${field} no longer accepts ${formatList(removed)}`);
   if (added.length > 0) report('enum-widened', 'enum', `${field} also accepts ${formatList(added)}`);
-};
+}
 
-const comparePattern: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordValues(before, after, 'pattern');
+function comparePattern(node: NodeComparison): void {
+  const { field, report } = node;
+  const [old, now] = keywordValues(node, 'pattern');
   if (old === now) return;
   if (now === undefined)
     report('pattern-dropped', undefined, `${field} no longer has to match ${formatValue(old)}`);
   else report('pattern-changed', 'pattern', `${field} must match ${formatValue(now)}${previousText(old)}`);
-};
+}
 
-const compareFormat: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordValues(before, after, 'format');
+function compareFormat(node: NodeComparison): void {
+  const { field, report } = node;
+  const [old, now] = keywordValues(node, 'format');
   if (old === now) return;
   if (now === undefined) {
     report('other-difference', undefined, `${field} no longer has the format ${formatValue(old)}`);
@@ -87,72 +93,56 @@ const compareFormat: KeywordComparison = (before, after, field, report) => {
     const rule = known ? 'format-added' : lost ? 'other-difference' : 'unknown-format-added';
     report(rule, 'format', `${field} has the format ${formatValue(now)}${previousText(old)}`);
   }
-};
+}
 
 /** `direction` is 1 for a maximum, which a smaller number tightens. */
 function compareRange(
-  before: JsonObject,
-  after: JsonObject,
-  field: string,
-  report: NodeReport,
+  node: NodeComparison,
   bound: 'minimum' | 'maximum',
   exclusive: 'exclusiveMinimum' | 'exclusiveMaximum',
   direction: 1 | -1,
-): void {
-  const [old, now] = keywordValues(before, after, bound) as [number?, number?];
+) {
+  const { before, after, field, report } = node;
+  const [old, now] = keywordValues(node, bound) as [number?, number?];
   // `exclusive` has no meaning without a bound.
   const wasExclusive = old !== undefined && isSet(before, exclusive);
   const isExclusive = now !== undefined && isSet(after, exclusive);
   if (old === now && wasExclusive === isExclusive) return;
-  const shownBound = `${bound} ${now}${isExclusive ? ' (exclusive)' : ''}`;
-  if (now === undefined) {
-    report('bound-loosened', undefined, `${field} no longer has ${bound}`);
-    return;
-  }
+  if (now === undefined) return report('bound-loosened', undefined, `${field} no longer has ${bound}`);
   const tighter =
     old === undefined || (old - now) * direction > 0 || (old === now && isExclusive && !wasExclusive);
-  const was = old === undefined ? '' : `; it was ${old}${wasExclusive ? ' (exclusive)' : ''}`;
-  report(tighter ? 'bound-tightened' : 'bound-loosened', bound, `${field} has the ${shownBound}${was}`);
+  const shown = (value: number, flag: boolean) => `${value}${flag ? ' (exclusive)' : ''}`;
+  const was = old === undefined ? '' : `; it was ${shown(old, wasExclusive)}`;
+  const message = `${field} has the ${bound} ${shown(now, isExclusive)}${was}`;
+  report(tighter ? 'bound-tightened' : 'bound-loosened', bound, message);
 }
 
-function compareCounts(
-  before: JsonObject,
-  after: JsonObject,
-  field: string,
-  report: NodeReport,
-  count: (typeof COUNTS)[number],
-): void {
-  for (const [name, direction] of [
-    [`min${count}`, -1],
-    [`max${count}`, 1],
-  ] as const) {
-    const [old, now] = keywordValues(before, after, name) as [number?, number?];
-    if (old === now) continue;
-    if (now === undefined) {
-      report('bound-loosened', undefined, `${field} no longer has ${name}`);
-      continue;
-    }
-    // A minimum of 0 is not a restriction.
-    const floor = direction === -1 ? (old ?? 0) : old;
-    const tighter = floor === undefined || (floor - now) * direction > 0;
-    const was = old === undefined ? '' : `; it was ${old}`;
-    report(tighter ? 'bound-tightened' : 'bound-loosened', name, `${field} has the ${name} ${now}${was}`);
-  }
+function compareCount(
+  node: NodeComparison,
+  name: `${'min' | 'max'}${(typeof COUNTS)[number]}`,
+  direction: 1 | -1,
+) {
+  const { field, report } = node;
+  const [old, now] = keywordValues(node, name) as [number?, number?];
+  if (old === now) return;
+  if (now === undefined) return report('bound-loosened', undefined, `${field} no longer has ${name}`);
+  // A minimum of 0 is not a restriction.
+  const floor = direction === -1 ? (old ?? 0) : old;
+  const tighter = floor === undefined || (floor - now) * direction > 0;
+  const was = old === undefined ? '' : `; it was ${old}`;
+  report(tighter ? 'bound-tightened' : 'bound-loosened', name, `${field} has the ${name} ${now}${was}`);
 }
 
-const compareStep: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordValues(before, after, 'multipleOf') as [number?, number?];
+function compareStep(node: NodeComparison) {
+  const { field, report } = node;
+  const [old, now] = keywordValues(node, 'multipleOf') as [number?, number?];
   if (old === now) return;
   if (now === undefined) {
     return report('bound-loosened', undefined, `${field} no longer has to be a multiple of ${old}`);
   }
-  const looser = old !== undefined && isMultiple(old, now);
-  report(
-    looser ? 'bound-loosened' : 'bound-tightened',
-    'multipleOf',
-    `${field} must be a multiple of ${now}${previousText(old)}`,
-  );
-};
+  const rule = old !== undefined && isMultiple(old, now) ? 'bound-loosened' : 'bound-tightened';
+  report(rule, 'multipleOf', `${field} must be a multiple of ${now}${previousText(old)}`);
+}
 
 /** Reports whether every multiple of `value` is a multiple of `step`. Decimal fractions are not exact. */
 function isMultiple(value: number, step: number): boolean {
@@ -160,8 +150,9 @@ function isMultiple(value: number, step: number): boolean {
   return Number.isFinite(ratio) && Math.abs(ratio - Math.round(ratio)) < 1e-9 && Math.round(ratio) !== 0;
 }
 
-const compareDefault: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordValues(before, after, 'default');
+function compareDefault(node: NodeComparison): void {
+  const { field, report } = node;
+  const [old, now] = keywordValues(node, 'default');
   if (canonicalContent(old) === canonicalContent(now)) return;
   if (old === undefined) {
     report('default-added', 'default', `${field} now defaults to ${formatValue(now)}`);
@@ -170,23 +161,17 @@ const compareDefault: KeywordComparison = (before, after, field, report) => {
   } else {
     report('default-changed', 'default', `${field} now defaults to ${formatValue(now)}${previousText(old)}`);
   }
-};
+}
 
-/** Returns the value of a keyword; undefined if it is absent or of the wrong type. */
-function keywordValues(
-  before: JsonObject,
-  after: JsonObject,
-  name: OpenApiKeyword,
-): [JsonValue | undefined, JsonValue | undefined] {
+/** The old and the new value of a keyword; undefined if it is absent or of the wrong type. */
+type OldAndNew<Value> = [old: Value | undefined, now: Value | undefined];
+
+function keywordValues({ before, after }: NodeComparison, name: OpenApiKeyword): OldAndNew<JsonValue> {
   return [keyword(before, name), keyword(after, name)];
 }
 
-export function keywordLists(
-  before: JsonObject,
-  after: JsonObject,
-  name: OpenApiKeyword,
-): [JsonValue[] | undefined, JsonValue[] | undefined] {
-  return keywordValues(before, after, name) as [JsonValue[] | undefined, JsonValue[] | undefined];
+export function keywordLists(node: NodeComparison, name: OpenApiKeyword): OldAndNew<JsonValue[]> {
+  return keywordValues(node, name) as OldAndNew<JsonValue[]>;
 }
 
 function previousText(old: JsonValue | undefined): string {

@@ -2,65 +2,53 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { formatValue } from '@krmhub/schema/diagnostics/format-value';
 import { isSet, keyword } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent, difference } from './content.js';
-import { compareFlag, type KeywordComparison, keywordLists } from './keywords.js';
+import { compareFlag, keywordLists, type NodeComparison } from './keywords.js';
 
 /** Compares junctors, CEL rules, and list and map types of one schema. */
-export const compareRestrictions: KeywordComparison = (before, after, field, report) => {
-  compareAllOf(before, after, field, report);
-  compareNot(before, after, field, report);
-  compareBranches(before, after, field, report, 'anyOf');
-  compareBranches(before, after, field, report, 'oneOf');
-  compareCel(before, after, field, report);
-  compareListType(before, after, field, report);
-  compareMapType(before, after, field, report);
-  compareFlag(before, after, 'x-kubernetes-embedded-resource', {
-    added: () =>
-      report(
-        'embedded-resource-added',
-        'x-kubernetes-embedded-resource',
-        `${field} must be a complete resource`,
-      ),
+export function compareRestrictions(node: NodeComparison): void {
+  const { field, report } = node;
+  const embedded = 'x-kubernetes-embedded-resource';
+  compareAllOf(node);
+  compareNot(node);
+  compareBranches(node, 'anyOf');
+  compareBranches(node, 'oneOf');
+  compareCel(node);
+  compareListType(node);
+  compareMapType(node);
+  compareFlag(node, embedded, {
+    added: () => report('embedded-resource-added', embedded, `${field} must be a complete resource`),
     removed: () => report('other-difference', undefined, `${field} no longer has to be a complete resource`),
   });
-};
+}
 
-const compareAllOf: KeywordComparison = (before, after, field, report) => {
-  const [old = [], now = []] = keywordLists(before, after, 'allOf');
+function compareAllOf(node: NodeComparison): void {
+  const { field, report } = node;
+  const [old = [], now = []] = keywordLists(node, 'allOf');
   if (difference(now, old).length > 0) {
     report('restriction-added', 'allOf', `${field} must satisfy a new branch of allOf`);
   }
   if (difference(old, now).length > 0) {
     report('restriction-dropped', undefined, `${field} no longer has to satisfy a branch of allOf`);
   }
-};
+}
 
-const compareNot: KeywordComparison = (before, after, field, report) => {
+function compareNot({ before, after, field, report }: NodeComparison): void {
   const old = keyword(before, 'not');
   const now = keyword(after, 'not');
   if (canonicalContent(old) === canonicalContent(now)) return;
   if (now === undefined) report('restriction-dropped', undefined, `"not" is removed from ${field}`);
   else
     report('restriction-added', 'not', `"not" is ${old === undefined ? 'added to' : 'changed in'} ${field}`);
-};
+}
 
-function compareBranches(
-  before: JsonObject,
-  after: JsonObject,
-  field: string,
-  report: Parameters<KeywordComparison>[3],
-  name: 'anyOf' | 'oneOf',
-): void {
+function compareBranches({ before, after, field, report }: NodeComparison, name: 'anyOf' | 'oneOf') {
   const old = comparableBranches(before, name);
   const now = comparableBranches(after, name);
   if (old.length === 0 && now.length === 0) return;
   if (old.length === 0) {
-    report('restriction-added', name, `${field} must match ${requiredBranches(name)} of ${name}`);
-    return;
+    return report('restriction-added', name, `${field} must match ${requiredBranches(name)} of ${name}`);
   }
-  if (now.length === 0) {
-    report('restriction-dropped', undefined, `${field} no longer has ${name}`);
-    return;
-  }
+  if (now.length === 0) return report('restriction-dropped', undefined, `${field} no longer has ${name}`);
   if (difference(old, now).length > 0) {
     report('branch-removed', name, `a branch of ${name} in ${field} is removed or changed`);
   }
@@ -84,18 +72,18 @@ function comparableBranches(schema: JsonObject, name: 'anyOf' | 'oneOf'): JsonVa
   return says && canonicalContent(branches) === INT_OR_STRING ? [] : branches;
 }
 
-const compareCel: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = keywordLists(before, after, 'x-kubernetes-validations').map((rules) =>
-    (rules ?? []).map(celRule),
-  );
+function compareCel(node: NodeComparison): void {
+  const { field, report } = node;
+  const name = 'x-kubernetes-validations';
+  const [old, now] = keywordLists(node, name).map((rules) => (rules ?? []).map(celRule));
   const [added] = difference(now!, old!);
   const [removed] = difference(old!, now!);
   if (added !== undefined) {
-    report('cel-rule-changed', 'x-kubernetes-validations', `${field} must satisfy ${formatValue(added)}`);
+    report('cel-rule-changed', name, `${field} must satisfy ${formatValue(added)}`);
   } else if (removed !== undefined) {
     report('restriction-dropped', undefined, `${field} no longer has to satisfy ${formatValue(removed)}`);
   }
-};
+}
 
 /** Returns the rule without its message. */
 function celRule(rule: JsonValue): JsonValue {
@@ -104,27 +92,24 @@ function celRule(rule: JsonValue): JsonValue {
   return rest;
 }
 
-const compareListType: KeywordComparison = (before, after, field, report) => {
-  const name = 'x-kubernetes-list-type';
+function compareListType(node: NodeComparison): void {
+  const { before, after, field, report } = node;
+  const [name, mapKeys] = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys'] as const;
   const old = keyword(before, name) ?? 'atomic';
   const now = keyword(after, name) ?? 'atomic';
-  const [oldKeys, keys] = keywordLists(before, after, 'x-kubernetes-list-map-keys');
+  const [oldKeys, keys] = keywordLists(node, mapKeys);
   if (old !== now && now === 'atomic') {
     report('list-made-atomic', undefined, `the list type of ${field} changed from ${old} to atomic`);
   } else if (old !== now) {
     report('list-type-changed', name, `the list type of ${field} changed from ${old} to ${now}`);
   } else if (canonicalContent(oldKeys ?? []) !== canonicalContent(keys ?? [])) {
-    report(
-      'list-type-changed',
-      'x-kubernetes-list-map-keys',
-      `the list map keys of ${field} changed to ${formatValue(keys)}`,
-    );
+    report('list-type-changed', mapKeys, `the list map keys of ${field} changed to ${formatValue(keys)}`);
   }
-};
+}
 
-const compareMapType: KeywordComparison = (before, after, field, report) => {
+function compareMapType({ before, after, field, report }: NodeComparison): void {
   const name = 'x-kubernetes-map-type';
   const old = keyword(before, name) ?? 'granular';
   const now = keyword(after, name) ?? 'granular';
   if (old !== now) report('map-type-changed', name, `the map type of ${field} changed from ${old} to ${now}`);
-};
+}

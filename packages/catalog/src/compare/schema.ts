@@ -12,7 +12,7 @@ import {
 } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent } from './content.js';
 import { DOCUMENTATION, declaresNothing, withImplicitFields } from './implicit-fields.js';
-import { compareValues, type NodeReport } from './keywords.js';
+import { compareValues, type NodeComparison } from './keywords.js';
 import { compareRestrictions } from './restrictions.js';
 import type { Report } from './rules.js';
 
@@ -44,70 +44,62 @@ export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, 
   new Comparison(report).compare(withImplicitFields(before), withImplicitFields(after), at, '', 0);
 }
 
+/** A schema with its position. `path` is the path of the field that it is for; empty for the functionConfig. */
+interface PlacedNode extends NodeComparison {
+  at: Path;
+  path: string;
+  depth: number;
+}
+
 class Comparison {
   private nodes = 0;
 
   constructor(private readonly report: Report) {}
 
-  compare(before: JsonObject, after: JsonObject, at: Path, field: string, depth: number): void {
+  compare(before: JsonObject, after: JsonObject, at: Path, path: string, depth: number): void {
     if (this.nodes >= MAX_NODES) return;
+    const field = fieldLabel(path);
     if (++this.nodes === MAX_NODES || depth > DOCUMENT_LIMITS.maxDepth) {
-      this.report(
-        'not-compared',
-        at,
-        `the schema is too large or too deep: ${fieldLabel(field)} and the rest are not compared`,
-      );
+      const message = `the schema is too large or too deep: ${field} and the rest are not compared`;
+      this.report('not-compared', at, message);
       return;
     }
-    const tell: NodeReport = (rule, name, message) =>
+    const report: NodeComparison['report'] = (rule, name, message) =>
       this.report(rule, name === undefined ? at : [...at, name], message);
+    const node = { before, after, at, path, field, depth, report };
     if (DOCUMENTATION.some((name) => canonicalContent(before[name]) !== canonicalContent(after[name]))) {
-      tell('documentation-changed', undefined, `the documentation of ${fieldLabel(field)} changed`);
+      report('documentation-changed', undefined, `the documentation of ${field} changed`);
     }
-    if (!compareTypes(before, after, fieldLabel(field), tell)) return;
-    compareValues(before, after, fieldLabel(field), tell);
-    compareRestrictions(before, after, fieldLabel(field), tell);
-    compareOtherKeywords(before, after, fieldLabel(field), tell);
-    this.compareFields(before, after, at, field, depth, tell);
-    this.compareItems(before, after, at, field, depth, tell);
+    if (!compareTypes(node)) return;
+    compareValues(node);
+    compareRestrictions(node);
+    compareOtherKeywords(node);
+    this.compareFields(node);
+    this.compareItems(node);
   }
 
-  private compareFields(
-    before: JsonObject,
-    after: JsonObject,
-    at: Path,
-    field: string,
-    depth: number,
-    tell: NodeReport,
-  ): void {
+  private compareFields(node: PlacedNode): void {
+    const { before, after, at, path, field, depth, report } = node;
     const was = openness(before);
     const is = openness(after);
     if (was !== is) {
-      const named = fieldLabel(field);
       if (isSet(before, PRESERVE) && !isSet(after, PRESERVE)) {
-        tell('preserve-unknown-removed', undefined, `${named} no longer preserves unknown fields`);
+        report('preserve-unknown-removed', undefined, `${field} no longer preserves unknown fields`);
       } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
         const now = is === 'map' ? 'values of one schema' : 'declared fields';
-        tell('closed', undefined, `${named} now accepts only ${now}; it accepted any field before`);
-      } else tell('opened', undefined, `${named} now accepts undeclared fields`);
+        report('closed', undefined, `${field} now accepts only ${now}; it accepted any field before`);
+      } else report('opened', undefined, `${field} now accepts undeclared fields`);
     }
     const values = subschema(after, 'additionalProperties');
     const oldValues = subschema(before, 'additionalProperties');
     if (values !== undefined && oldValues !== undefined) {
-      this.compare(oldValues, values, [...at, 'additionalProperties'], joinPath(field, '*'), depth + 1);
+      this.compare(oldValues, values, [...at, 'additionalProperties'], joinPath(path, '*'), depth + 1);
     }
     // If the object was open and is now closed, its declared fields are not additions.
-    this.compareProperties(before, after, at, field, depth, was !== 'closed' && is !== 'closed');
+    this.compareProperties(node, was !== 'closed' && is !== 'closed');
   }
 
-  private compareProperties(
-    before: JsonObject,
-    after: JsonObject,
-    at: Path,
-    field: string,
-    depth: number,
-    open: boolean,
-  ): void {
+  private compareProperties({ before, after, at, path, depth }: PlacedNode, open: boolean): void {
     const old = schemaProperties(before);
     const now = schemaProperties(after);
     const needed = new Set(requiredProperties(after));
@@ -115,11 +107,11 @@ class Comparison {
     const place = Object.keys(now).length > 0 ? [...at, 'properties'] : at;
     for (const name of Object.keys(old)) {
       if (Object.hasOwn(now, name)) continue;
-      this.report('property-removed', place, `${joinPath(field, name)} is removed`);
+      this.report('property-removed', place, `${joinPath(path, name)} is removed`);
     }
     for (const [name, value] of Object.entries(now)) {
       const child = [...at, 'properties', name];
-      const named = joinPath(field, name);
+      const named = joinPath(path, name);
       const schema = asSchema(value);
       if (Object.hasOwn(old, name)) {
         this.compare(asSchema(old[name]), schema, child, named, depth + 1);
@@ -134,7 +126,7 @@ class Comparison {
     }
     for (const name of needed) {
       if (wasNeeded.has(name)) continue;
-      const named = joinPath(field, name);
+      const named = joinPath(path, name);
       const isNew = Object.hasOwn(now, name) && !Object.hasOwn(old, name);
       if (isNew) {
         this.report('required-property-added', [...at, 'properties', name], `${named} is added and required`);
@@ -142,54 +134,42 @@ class Comparison {
     }
     for (const name of wasNeeded) {
       if (needed.has(name) || !Object.hasOwn(now, name)) continue;
-      this.report(
-        'property-optional',
-        [...at, 'properties', name],
-        `${joinPath(field, name)} is now optional`,
-      );
+      const message = `${joinPath(path, name)} is now optional`;
+      this.report('property-optional', [...at, 'properties', name], message);
     }
   }
 
-  private compareItems(
-    before: JsonObject,
-    after: JsonObject,
-    at: Path,
-    field: string,
-    depth: number,
-    tell: NodeReport,
-  ): void {
+  private compareItems({ before, after, at, path, field, depth, report }: PlacedNode): void {
     const old = subschema(before, 'items');
     const now = subschema(after, 'items');
     if (old !== undefined && now !== undefined) {
-      this.compare(old, now, [...at, 'items'], `${field}[*]`, depth + 1);
+      this.compare(old, now, [...at, 'items'], `${path}[*]`, depth + 1);
     } else if (old !== undefined || now !== undefined) {
-      tell(
-        'other-difference',
-        now && 'items',
-        `the schema of the items of ${fieldLabel(field)} is ${now ? 'added' : 'removed'}`,
-      );
+      const message = `the schema of the items of ${field} is ${now ? 'added' : 'removed'}`;
+      report('other-difference', now && 'items', message);
     }
   }
 }
 
 /** Returns false if the types differ, so that nothing else can be compared. */
-function compareTypes(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): boolean {
+function compareTypes({ before, after, field, report }: NodeComparison): boolean {
   const was = typeName(before);
   const is = typeName(after);
   if (was === is) return true;
+  const changed = `the type of ${field} changed from ${was} to`;
   if (is === 'int-or-string' && (was === 'integer' || was === 'string')) {
-    tell('int-or-string-allowed', undefined, `the type of ${field} changed from ${was} to integer or string`);
+    report('int-or-string-allowed', undefined, `${changed} integer or string`);
     return true;
   }
   if (was === 'integer' && is === 'number') {
-    tell('integer-to-number', 'type', `the type of ${field} changed from integer to number`);
+    report('integer-to-number', 'type', `${changed} number`);
     return true;
   }
   if (was === 'any' && isSet(before, PRESERVE)) {
-    tell('preserve-unknown-removed', 'type', `the type of ${field} changed from any to ${is}`);
+    report('preserve-unknown-removed', 'type', `${changed} ${is}`);
   } else if (is === 'any' && isSet(after, PRESERVE) && Object.keys(after).every(isUnrestrictive)) {
-    tell('any-type-allowed', PRESERVE, `the type of ${field} changed from ${was} to any`);
-  } else tell('type-changed', 'type', `the type of ${field} changed from ${was} to ${is}`);
+    report('any-type-allowed', PRESERVE, `${changed} any`);
+  } else report('type-changed', 'type', `${changed} ${is}`);
   return false;
 }
 
@@ -203,12 +183,12 @@ function typeName(schema: JsonObject): string {
 }
 
 /** Compares other keywords, and values of a wrong type, for equality. */
-function compareOtherKeywords(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): void {
+function compareOtherKeywords({ before, after, field, report }: NodeComparison): void {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (canonicalContent(uncomparedValue(before, name)) === canonicalContent(uncomparedValue(after, name)))
       continue;
     const place = Object.hasOwn(after, name) ? name : undefined;
-    tell('other-difference', place, `${field} differs in ${JSON.stringify(name)}`);
+    report('other-difference', place, `${field} differs in ${JSON.stringify(name)}`);
   }
 }
 
