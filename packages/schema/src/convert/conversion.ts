@@ -4,6 +4,7 @@ import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/def
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
 import { parseUrl } from '../names/parse-url.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
+import { shorten } from '../yaml/scalars.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 import { completeDefinition, type EntryDefaults } from './complete.js';
 
@@ -63,6 +64,26 @@ export class ConversionReport {
       hint: fix,
     });
   }
+
+  /** Reports the fields of a mapping that are not converted. */
+  addDropped(mapping: JsonObject, known: ReadonlySet<string>, at: Path = []): void {
+    for (const name of Object.keys(mapping)) {
+      if (!known.has(name)) this.add('convert/dropped-field', `${shorten(name)} is omitted`, [...at, name]);
+    }
+  }
+
+  /** Reports from what a group is derived, and returns it; `sources` names what was tried. */
+  addGroup(group: string | undefined, source: string, at: Path, sources = source): string | undefined {
+    if (group === undefined) this.add('convert/no-group', `cannot derive a group from ${sources}`, at);
+    else this.add('convert/group', `the group ${group} is derived from ${source}`, at);
+    return group;
+  }
+
+  /** Reports from what a publisher is derived, and returns it. */
+  addPublisher(publisher: string, source: string, at: Path): string {
+    this.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${source}`, at);
+    return publisher;
+  }
 }
 
 /** The API version of converted definitions, because the real one is unknown. */
@@ -120,6 +141,12 @@ export function parseOrigin(link: string): { host: string; owner?: string; repos
   const [owner, repository] = url.pathname.split('/').filter((segment) => segment !== '');
   if (!FORGES.test(host) || owner === undefined) return { host };
   return repository === undefined ? { host, owner } : { host, owner, repository };
+}
+
+/** Returns the host and owner of a URL, for a publisher. */
+export function originOwner(link: string): string | undefined {
+  const origin = parseOrigin(link);
+  return origin?.owner === undefined ? origin?.host : `${origin.host}/${origin.owner}`;
 }
 
 /** Returns the page of the repository of a link; undefined for unknown git hosts. */

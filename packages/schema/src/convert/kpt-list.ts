@@ -2,7 +2,6 @@ import { defined } from '../defined.js';
 import type { JsonValue } from '../documents/definition.js';
 import { isObject, listField, textField } from '../json/access.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import {
   CONVERTED_VERSION,
   type Conversion,
@@ -11,7 +10,7 @@ import {
   definedFields,
   finishDefinition,
   oneLine,
-  parseOrigin,
+  originOwner,
 } from './conversion.js';
 import { groupOfImage, groupOfLink } from './group.js';
 import { type Image, readImage } from './kpt-metadata.js';
@@ -25,9 +24,7 @@ const ITEM_FIELDS = new Set(['name', 'description', 'documentation', 'image', 'd
  */
 export function convertKptList(document: YamlDocument, options: ConversionOptions): Conversion[] {
   const list = new ConversionReport(document, options.file);
-  for (const name of Object.keys(isObject(document.value) ? document.value : {})) {
-    if (!LIST_FIELDS.has(name)) list.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
-  }
+  if (isObject(document.value)) list.addDropped(document.value, LIST_FIELDS);
   const converted = listField(document.value, 'functions').map((item, index) => {
     const report = new ConversionReport(document, options.file, ['functions', index]);
     return { report, ...convertItem(item, options, report) };
@@ -64,9 +61,7 @@ function convertItem(item: JsonValue, options: ConversionOptions, report: Conver
   const group = options.group ?? readGroup(image, documentation, report);
   if (group === undefined) return { diagnostics };
 
-  for (const name of Object.keys(item)) {
-    if (!ITEM_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
-  }
+  report.addDropped(item, ITEM_FIELDS);
   const type = textField(item, 'type')?.trim() || undefined;
   const read = definedFields({
     group,
@@ -97,21 +92,12 @@ function readGroup(
   const ofImage = groupOfImage(image);
   const group = ofImage ?? groupOfLink(documentation ?? '');
   const from = ofImage === undefined ? 'documentation' : 'image';
-  if (group === undefined)
-    report.add('convert/no-group', 'cannot derive a group from the image or the documentation', ['image']);
-  else report.add('convert/group', `the group ${group} is derived from ${from}`, [from]);
-  return group;
+  const at = group === undefined ? 'image' : from;
+  return report.addGroup(group, from, [at], 'the image or the documentation');
 }
 
 function readPublisher(image: Image, documentation: string | undefined, report: ConversionReport): string {
-  const origin = documentation === undefined ? undefined : parseOrigin(documentation);
-  const publisher =
-    origin === undefined
-      ? image.owner
-      : origin.owner === undefined
-        ? origin.host
-        : `${origin.host}/${origin.owner}`;
-  const from = origin === undefined ? 'image' : 'documentation';
-  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${from}`, [from]);
-  return publisher;
+  const owner = originOwner(documentation ?? '');
+  const from = owner === undefined ? 'image' : 'documentation';
+  return report.addPublisher(owner ?? image.owner, from, [from]);
 }

@@ -15,7 +15,7 @@ import {
   definedFields,
   finishDefinition,
   oneLine,
-  parseOrigin,
+  originOwner,
   pascalCase,
   repositoryPage,
   stringItems,
@@ -50,9 +50,7 @@ export function convertKptMetadata(document: YamlDocument, options: ConversionOp
   const metadata = document.value;
   const image = readImage(metadata, options, report);
   if (image === undefined) return failed();
-  for (const name of Object.keys(metadata)) {
-    if (!KNOWN_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
-  }
+  report.addDropped(metadata, KNOWN_FIELDS);
   if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is omitted', ['hidden']);
 
   const { usage, examples, home } = readLinks(metadata, options.defaults, report);
@@ -184,14 +182,9 @@ function readDescription(metadata: JsonObject, name: string, report: ConversionR
  * Derives the publisher from the owner of the source, the domain of the first maintainer, or the location of the image.
  */
 function readPublisher(metadata: JsonObject, imageOwner: string, report: ConversionReport): string {
-  const origin = parseOrigin(textField(metadata, 'sourceURL') ?? '');
+  const owner = originOwner(textField(metadata, 'sourceURL') ?? '');
+  if (owner !== undefined) return report.addPublisher(owner, 'sourceURL', ['sourceURL']);
   const domain = stringItems(metadata.emails)[0]?.split('@')[1];
-  const [publisher, from] =
-    origin !== undefined
-      ? [origin.owner === undefined ? origin.host : `${origin.host}/${origin.owner}`, 'sourceURL']
-      : domain !== undefined && domain !== ''
-        ? [domain, 'emails']
-        : [imageOwner, 'image'];
-  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${from}`, [from]);
-  return publisher;
+  if (domain) return report.addPublisher(domain, 'emails', ['emails']);
+  return report.addPublisher(imageOwner, 'image', ['image']);
 }

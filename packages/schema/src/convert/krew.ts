@@ -13,7 +13,7 @@ import {
   definedFields,
   finishDefinition,
   oneLine,
-  parseOrigin,
+  originOwner,
   pascalCase,
   repositoryPage,
 } from './conversion.js';
@@ -112,19 +112,14 @@ function readLink(spec: JsonObject, platforms: readonly ExecPlatform[]): PluginL
 function deriveGroup({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
   const group = url === undefined ? undefined : groupOfLink(url);
   const source = url === undefined || url === page ? 'the homepage' : 'the download URL';
-  if (group === undefined) report.add('convert/no-group', `cannot derive a group from ${source}`, path);
-  else report.add('convert/group', `the group ${group} is derived from ${source}`, path);
-  return group;
+  return report.addGroup(group, source, path);
 }
 
 /** Returns the origin; undefined if the manifest has no link. */
 function derivePublisher({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
   if (url === undefined) return undefined;
-  const origin = parseOrigin(url);
-  const publisher = origin?.owner === undefined ? (origin?.host ?? url) : `${origin.host}/${origin.owner}`;
   const source = url === page ? 'the homepage' : 'the download URL';
-  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${source}`, path);
-  return publisher;
+  return report.addPublisher(originOwner(url) ?? url, source, path);
 }
 
 function readDescription(spec: JsonObject, name: string, report: ConversionReport): string {

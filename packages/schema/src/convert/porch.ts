@@ -39,11 +39,7 @@ export function convertPorch(document: YamlDocument, options: ConversionOptions)
   const group = first && (options.group ?? readGroup(document, first, report));
   if (first === undefined || group === undefined) return [{ diagnostics }];
   reportUnsupported(spec, report);
-  const publisher = options.defaults?.publisher ?? first.owner;
-  if (options.defaults?.publisher === undefined)
-    within.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from the image`, [
-      'image',
-    ]);
+  const publisher = options.defaults?.publisher ?? within.addPublisher(first.owner, 'the image', ['image']);
   return images.map(({ reference, release }, index) => ({
     definition: finishDefinition(
       definedFields({
@@ -111,17 +107,11 @@ function readGroup(document: YamlDocument, image: Image, report: ConversionRepor
   const isInName = name.includes('.') && isGroup(inName);
   const group = isInName ? inName : groupOfImage(image);
   const from = isInName ? ['metadata', 'name'] : ['spec', 'image'];
-  if (group === undefined)
-    report.add('convert/no-group', 'cannot derive a group from metadata.name or the image', from);
-  else report.add('convert/group', `the group ${group} is derived from ${from.join('.')}`, from);
-  return group;
+  return report.addGroup(group, from.join('.'), from, 'metadata.name or the image');
 }
 
 function reportUnsupported(spec: JsonObject, report: ConversionReport): void {
-  for (const name of Object.keys(spec)) {
-    if (!KNOWN_FIELDS.has(name))
-      report.add('convert/dropped-field', `${shorten(name)} is omitted`, ['spec', name]);
-  }
+  report.addDropped(spec, KNOWN_FIELDS, ['spec']);
   const pods = objectField(spec, 'podExecutor');
   for (const name of Object.keys(pods ?? {})) {
     if (name === 'tags') continue;
