@@ -29,9 +29,9 @@ the malware, use --refuse-runtimes: then commands refuse to run their digests
 until you use --allow-runtimes.
 
 Examples:
+  krmhub takedown example.com/SetLabels@1.3.0 --reason "malware" --refuse-runtimes --dry-run
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run
-  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --yes
-  krmhub takedown example.com/SetLabels@1.3.0 --reason "malware" --refuse-runtimes --yes`,
+  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --yes`,
     )
     .action(async (release: string, options: TakedownOptions) => {
       const { takeDown } = await import('../functions/take-down.js');
