@@ -41,7 +41,6 @@ const SECRET_PLACES = [
   'GNUPGHOME',
   'KRMHUB_DATA',
   'KRMHUB_CACHE',
-  'KUBECONFIG',
   'GOOGLE_APPLICATION_CREDENTIALS',
   'AWS_CONFIG_FILE',
   'AWS_SHARED_CREDENTIALS_FILE',
@@ -132,7 +131,8 @@ async function prepareExec(
   const executable = { digest: sha256, bin: path.basename(file), platform: hostPlatform() };
   const env = functionEnvironment(io);
   // Catalogs cannot declare that an executable needs the network.
-  const secrets = SECRET_PLACES.flatMap((variable) => (io.env[variable] ?? '').split(path.delimiter))
+  const secrets = SECRET_PLACES.map((variable) => io.env[variable] ?? '')
+    .concat((io.env.KUBECONFIG ?? '').split(path.delimiter))
     .filter((place) => place !== '')
     .map((place) => path.resolve(io.cwd, place));
   const run = { file, sha256, env, network: false, secrets, ...defined({ sandbox }) };

@@ -133,21 +133,26 @@ describe('an executable', () => {
       mkdirSync(path.join(cwd, path.dirname(place)), { recursive: true });
       writeFileSync(path.join(cwd, place), `${place}\n`);
     }
+    mkdirSync(path.join(cwd, 'cache/bin'));
+    writeFileSync(path.join(cwd, 'cache/bin/tool'), '#!/bin/sh\necho tool\n', { mode: 0o755 });
     const env = {
       KRMHUB_CACHE: path.join(cwd, 'cache'),
       TMPDIR: path.join(cwd, 'temporary'),
       KRMHUB_DATA: 'data',
       KUBECONFIG: ['kube/config', 'kube/missing', path.join(cwd, 'kube/other')].join(path.delimiter),
-      PATH: process.env.PATH ?? '',
+      // Common values for no file.
+      NETRC: '/dev/null',
+      AWS_CONFIG_FILE: '/dev/stdin',
+      PATH: `${path.join(cwd, 'cache/bin')}:${process.env.PATH}`,
     };
     const runner = new Runner(testIo({ cwd, env }), EXEC);
     const script = Buffer.from(
-      `#!/bin/sh\ncat >/dev/null\necho $(cat ${places.join(' ')} 2>/dev/null) >&2\nexit 1\n`,
+      `#!/bin/sh\ncat >/dev/null || exit 2\n(cat ${places.join(' ')} 2>/dev/null; cat kube/config && tool) >&2\nexit 1\n`,
     );
     const prepared = await runner.entry(named(serve('/list', script)));
     const { stderr } = await prepared.run(INPUT, { folder: cwd });
     await runner.close();
-    expect(Buffer.from(stderr).toString()).toBe('plain/file\n');
+    expect(Buffer.from(stderr).toString()).toBe('plain/file\ntool\n');
   });
 
   it('is taken out of its archive', async () => {

@@ -130,7 +130,7 @@ export async function sandboxArguments(
   const { file, args, cwd, env, network } = command;
   const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
   const readable = (folder: string) => ['--ro-bind-try', folder, folder];
-  const { hidden, shown, hiddenBelow, hiddenFiles } = await visibleFolders(command);
+  const { hidden, shown, hiddenBelow, shownAgain, hiddenFiles } = await visibleFolders(command);
   const realCwd = await realPath(cwd);
   const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
   return [
@@ -146,7 +146,9 @@ export async function sandboxArguments(
     ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
     ...shown.flatMap(readable),
     ...hiddenBelow.flatMap((folder) => [...size, '--tmpfs', folder]),
-    ...hiddenFiles.flatMap((one) => ['--ro-bind', '/dev/null', one]),
+    ...shownAgain.flatMap(readable),
+    // Not read-only: a device that is bound like that cannot be opened.
+    ...hiddenFiles.flatMap((one) => ['--dev-bind', '/dev/null', one]),
     ...['--ro-bind', file, inside],
     // A folder in memory, whose size bubblewrap cannot limit. Devices can still be written.
     ...['--remount-ro', '/dev'],
@@ -163,7 +165,10 @@ export async function sandboxArguments(
   ];
 }
 
-/** Returns the folders that the sandbox hides, those below them that it shows, and what it hides below these. */
+/**
+ * Returns the folders that the sandbox hides, those below them that it shows, what it hides below these, and the folders
+ * of PATH that it shows below that.
+ */
 export async function visibleFolders({
   cwd,
   env,
@@ -174,6 +179,7 @@ export async function visibleFolders({
   hidden: string[];
   shown: string[];
   hiddenBelow: string[];
+  shownAgain: string[];
   hiddenFiles: string[];
 }> {
   const { folders, files } = await existingSecrets(secrets);
@@ -190,10 +196,12 @@ export async function visibleFolders({
   const real = await Promise.all(shown.map(realPath));
   const isShown = (place: string) => real.some((folder) => place !== folder && isInside(place, folder));
   const isHidden = (place: string) => hidden.some((folder) => isInside(place, folder));
+  const hiddenBelow = folders.filter((folder) => isShown(folder) && !isInside(realCwd, folder));
   return {
     hidden,
     shown,
-    hiddenBelow: folders.filter((folder) => isShown(folder) && !isInside(realCwd, folder)),
+    hiddenBelow,
+    shownAgain: shown.filter((_, index) => hiddenBelow.some((folder) => isInside(real[index]!, folder))),
     hiddenFiles: files.filter((file) => isShown(file) || !isHidden(file)),
   };
 }
@@ -205,7 +213,9 @@ async function existingSecrets(secrets: readonly string[]): Promise<{ folders: s
   for (const secret of secrets.filter(path.isAbsolute)) {
     const real = await realPath(secret);
     const found = await stat(real).catch(() => undefined);
-    if (found !== undefined) (found.isDirectory() ? folders : files).add(real);
+    // Devices, such as `/dev/null` for none, have no secrets.
+    if (found?.isDirectory()) folders.add(real);
+    else if (found?.isFile() && !isInside(real, '/proc')) files.add(real);
   }
   return { folders: [...folders], files: [...files] };
 }

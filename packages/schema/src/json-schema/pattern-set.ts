@@ -46,7 +46,7 @@ export class PatternSet {
   #compilePattern(pattern: string): CompiledPattern {
     if (pattern.length > MAX_PATTERN_LENGTH) return { refused: 'length' };
     const instructions = countInstructions(pattern);
-    this.#instructions += instructions;
+    this.#instructions += instructions + countFolding(pattern);
     if (this.#instructions > MAX_INSTRUCTIONS) return { refused: 'cost' };
     try {
       return { expression: compiledOnce(pattern, instructions), instructions };
@@ -70,18 +70,33 @@ function compiledOnce(pattern: string, instructions: number): RE2JS {
   return expression;
 }
 
-/** Matches an escape, a class, a repeat, or one character. */
-const TOKEN = /\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+/** Matches quoted text, an escape, a class, a repeat, or one character. A class that does not end is not valid. */
+const TOKEN =
+  /\\Q(.*?)(?:\\E|$)|\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|$)|\{(\d+)(?:,(\d*))?\}|./gsu;
 /** A Unicode class has hundreds of ranges. */
 const UNICODE_CLASS = 20;
+/** RE2JS folds each character of a range. One to the end of Unicode takes as long as so many instructions. */
+const FOLDED_RANGE = 6_000;
+/** Matches the end of a range in a class, if it may be far from the start. */
+const FAR_END = /-(?:\\[xu]|[^\p{ASCII}])/gu;
+
+/** Estimates what folding the case of classes costs, in instructions. */
+export function countFolding(pattern: string): number {
+  if (!/\(\?[a-zA-Z]*i/.test(pattern)) return 0;
+  const classes = [...pattern.matchAll(TOKEN)].filter(([token]) => token.startsWith('['));
+  return classes.reduce((sum, [token]) => sum + (token.match(FAR_END)?.length ?? 0) * FOLDED_RANGE, 0);
+}
 
 /** Estimates the number of instructions of a pattern. Repeats multiply it. */
 export function countInstructions(pattern: string, unicodeClass = UNICODE_CLASS): number {
   const outer: number[] = [];
   let sum = 0;
   let last = 0;
-  for (const [token, least, most] of pattern.matchAll(TOKEN)) {
-    if (least !== undefined) {
+  for (const [token, quoted, least, most] of pattern.matchAll(TOKEN)) {
+    if (quoted !== undefined) {
+      last = 1;
+      sum += quoted.length;
+    } else if (least !== undefined) {
       // RE2 rejects repeats of more than 1,000.
       const times = Math.min(Math.max(Number(least), Number(most || 0), 1), 1_000);
       sum += last * (times - 1);

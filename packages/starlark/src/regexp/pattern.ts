@@ -4,7 +4,7 @@
  * @module
  */
 
-import { countInstructions } from '@krmhub/schema/json-schema/pattern-set';
+import { countFolding, countInstructions } from '@krmhub/schema/json-schema/pattern-set';
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import { runeWidth } from '../text/utf8.js';
 import { decodeString } from '../values/string.js';
@@ -94,7 +94,7 @@ export class Pattern {
 
 /** Matches quoted text, a class in brackets, an escape, and the start of a group that captures. */
 const TOKEN =
-  /\\Q.*?(?:\\E|$)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\[pP]\{?\^?[a-z]|\\.|\((?:\?P?<(\w+)>|(?!\?))/gsu;
+  /\\Q.*?(?:\\E|$)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|$)|\\[pP]\{?\^?[a-z]|\\.|\((?:\?P?<(\w+)>|(?!\?))/gsu;
 /** Matches an escape: that of a Unicode property, with the first letter of its name, or another. */
 const PROPERTY = /(\\[pP]\{?\^?)([a-z])|\\./gs;
 const capitalized = (whole: string, start?: string, letter = '') =>
@@ -110,7 +110,7 @@ function compile(source: string, step: StepCounter): { program: Program; groupNa
     if (name !== undefined) return '(';
     return token.startsWith('\\Q') ? token : token.replace(PROPERTY, capitalized);
   });
-  step(countInstructions(plain) * COMPILING_STEPS);
+  step((countInstructions(plain) + countFolding(plain)) * COMPILING_STEPS);
   const { RE2JS, RE2JSSyntaxException } = loadRe2();
   const tooLarge = () => new PatternError('expression too large', source);
   if (countInstructions(plain, 0) > MAX_INSTRUCTIONS * ESTIMATE_FACTOR) throw tooLarge();

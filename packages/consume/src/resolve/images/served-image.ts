@@ -15,7 +15,7 @@ export class ImageRegistries {
   readonly #cache: Cache;
   readonly #writer: CacheWriter;
   readonly #offline: boolean;
-  #client: OciClient | undefined;
+  #client: Promise<OciClient> | undefined;
 
   constructor(io: Network, cache: Cache, writer: CacheWriter, offline: boolean) {
     this.#io = io;
@@ -54,14 +54,15 @@ export class ImageRegistries {
 
   async #ask(reference: string): Promise<ServedImage> {
     const { parseReference } = await import('@krmhub/oci');
-    this.#client ??= await this.#io.fetch.openOci();
+    this.#client ??= this.#io.fetch.openOci();
+    const client = await this.#client;
     const parsed = parseReference(reference);
-    const { digest, manifest } = await this.#client.manifest(parsed);
+    const { digest, manifest } = await client.manifest(parsed);
     if (!isDigest(digest)) throw new KrmhubError('unreachable', `${reference} has no sha256 digest`);
     const platforms =
       manifest.kind === 'index'
         ? indexPlatforms(manifest.index.manifests)
-        : await imagePlatform(this.#client, parsed, digest, manifest);
+        : await imagePlatform(client, parsed, digest, manifest);
     const served: ServedImage = {
       digest,
       ...defined({ platforms: Object.keys(platforms).length === 0 ? undefined : platforms }),
