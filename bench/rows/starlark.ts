@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DEFAULT_RUN_LIMITS } from '@krmhub/functions';
-import { runStarlark } from '@krmhub/functions/starlark/run-starlark';
+import { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { compile, parse, run } from '@krmhub/starlark';
 import { milliseconds } from '../figures.js';
 import { jsonProgram, KRM_SCRIPT, MARK, resourceList, toYaml, transformYaml } from '../krm-script.js';
@@ -79,7 +79,9 @@ async function measureScript(resources: number, rounds: number, hasReference: bo
     const file = path.join(folder, 'main.star');
     await writeFile(file, jsonProgram(list));
     const ours = async () => {
-      const { output } = await runStarlark(task, input, DEFAULT_RUN_LIMITS);
+      const session = new StarlarkSession();
+      const running = session.run(task, input, DEFAULT_RUN_LIMITS);
+      const { output } = await running.finally(() => session.close());
       check(Buffer.from(output).toString(), 1);
     };
     const times = await alternate(rounds, {
