@@ -83,9 +83,12 @@ export const TakedownResult = z
         }),
       )
       .openapi({ description: 'Manifests of the Starlark scripts that the definition names by digest' }),
-    refused: z.array(DigestText).openapi({
-      description: 'Digests of images, executables, and scripts that the registry refuses for the release',
-    }),
+    refused: exactOptional(
+      z.array(DigestText).openapi({
+        description:
+          'Digests of images, executables, and scripts that the registry refuses for the release. Absent from older registries',
+      }),
+    ),
     withdrawn: z
       .array(CatalogSnapshotReference)
       .openapi({ description: 'Snapshots that contained the release' }),

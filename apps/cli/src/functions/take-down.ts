@@ -49,7 +49,11 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
   const runtimes = refuseRuntimes ? 'refuse' : allowRuntimes ? 'allow' : undefined;
   const client = await connect(io, options.registry);
   const request = { reason, ...defined({ runtimes }) } as const;
-  const ask = (dryRun?: boolean) => client.takedown(group, kind, release, request, { dryRun });
+  const ask = async (dryRun?: boolean) => {
+    const result = await client.takedown(group, kind, release, request, { dryRun });
+    if (runtimes !== undefined && result.refused === undefined) throw ignoredRuntimes(runtimes, result);
+    return result;
+  };
   if (options.dryRun !== true && options.yes !== true) {
     const name = `${group}/${kind}@${release}`;
     await requireConfirmation(
@@ -68,6 +72,13 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
   const last = result.dryRun ? ['dry run, nothing was changed'] : eraseWarning(result.erased);
   for (const line of [...effectLines(result, io.now()), ...last]) await printLine(io, escapeControls(line));
   await printData(io, options.output, result, async () => undefined);
+}
+
+function ignoredRuntimes(runtimes: 'refuse' | 'allow', { dryRun, outcome }: TakedownResult): KrmhubError {
+  const done = !dryRun && outcome === 'taken-down' ? 'took the release down, but ' : '';
+  return new KrmhubError('unavailable', `the registry ${done}ignored \`--${runtimes}-runtimes\``, {
+    hint: 'Upgrade the registry, then run the command again.',
+  });
 }
 
 /** Returns what a takedown deletes, or would delete, by name. */
@@ -97,7 +108,7 @@ function effectLines(result: TakedownResult, now: Date): string[] {
       `    ${digest}`,
     );
   }
-  for (const digest of result.refused) {
+  for (const digest of result.refused ?? []) {
     lines.push(`  clients ${dryRun ? 'would refuse' : 'refuse'} to run`, `    ${digest}`);
   }
   if (result.repositories.length > 0) {

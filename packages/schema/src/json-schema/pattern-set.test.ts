@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { countInstructions, PatternSet } from './pattern-set.js';
+import { countFolding, countInstructions, PatternSet } from './pattern-set.js';
+
+describe('countFolding', () => {
+  it('counts the wide ranges of classes whose case is folded', () => {
+    expect(countFolding('(?i)[B-\\x{1e942}a-z]'.repeat(3))).toBe(18_000);
+    expect(countFolding('(?si:[a-\u{10ffff}é-ü])')).toBe(12_000);
+    expect(countFolding('[B-\\x{1e942}](?P<i>x)')).toBe(0);
+    expect(countFolding('(?i)[a-z-]+é-ü')).toBe(0);
+  });
+});
 
 describe('countInstructions', () => {
   it.each([
@@ -20,13 +29,22 @@ describe('countInstructions', () => {
     ['((((', 0],
     ['a{999999999}', 1_000],
     ['{', 1],
+    ['\\Q[a{9}\\E{3}', 7],
   ])('of %s are about %d', (pattern, count) => {
     expect(countInstructions(pattern)).toBe(count);
   });
 
   it('rejects an unclosed character class in linear time', () => {
     const begin = process.cpuUsage();
-    for (const part of ['[', '[:a:]', '[[:a:]', '[^]', '\\p{', '(']) countInstructions(part.repeat(1_000));
+    for (const part of ['[', '[:a:]', '[[:a:]', '[^]', '\\p{', '(']) {
+      for (const [start, end] of [
+        ['', ''],
+        ['\\Q', ''],
+        ['', '\\'],
+      ] as const) {
+        countInstructions(start + part.repeat(100_000) + end);
+      }
+    }
     expect(process.cpuUsage(begin).user).toBeLessThan(10_000_000);
   });
 });

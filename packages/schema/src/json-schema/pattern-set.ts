@@ -72,7 +72,7 @@ function compiledOnce(pattern: string, instructions: number): RE2JS {
 
 /** Matches quoted text, an escape, a class, a repeat, or one character. A class that does not end is not valid. */
 const TOKEN =
-  /\\Q(.*?)(?:\\E|$)|\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|$)|\{(\d+)(?:,(\d*))?\}|./gsu;
+  /\\Q(.*?)(?:\\E|$)|\\[pP](?:\{[^}]*(?:\}|$)|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|\\?$)|\{(\d+)(?:,(\d*))?\}|./gsu;
 /** A Unicode class has hundreds of ranges. */
 const UNICODE_CLASS = 20;
 /** RE2JS folds each character of a range. One to the end of Unicode takes as long as so many instructions. */

@@ -125,6 +125,7 @@ describe('hostile input', () => {
     ['re.findall("a", "a" * 10000000)'],
     ['re.findall("(.*)" * 100 + "b", "a" * 100000)'],
     ['re.match("(a)" * 1000, "a" * 100000)'],
+    ['re.compile("(?i)" + "[B-\\\\x{1e942}]" * 200)'],
     ['base64.encode("a" * 19000000)'],
     ['time.from_timestamp(0).format("January" * 3000000)'],
   ])('%s ends in a limit', (expression) => {
@@ -139,6 +140,10 @@ def shared(depth):
     const program = compile(tree, { dialect: PERMISSIVE_DIALECT });
     const load = (path: string) => STANDARD_MODULES.get(path) as ReadonlyMap<string, Value>;
     expect(() => run(program, { load, ...small })).toThrow(/too (much memory|many steps)|string too long/);
+  });
+
+  test('a pattern is compiled once, however often it is used', () => {
+    expect(repr(evaluate('len([1 for _ in range(5000) if re.match("a{1000}", "x") == []])'))).toBe('5000');
   });
 
   test('deep structures are errors', () => {

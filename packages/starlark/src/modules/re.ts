@@ -94,8 +94,22 @@ function compile(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value 
   return new CompiledPattern(compilePattern('compile', thread, pattern as Value));
 }
 
+/** Compiled patterns that a thread remembers: a call such as `re.match(PATTERN, text)` in a loop compiles once. */
+const MAX_REMEMBERED = 100;
+const compiled = new WeakMap<Thread, Map<string, Pattern>>();
+
 function compilePattern(name: string, thread: Thread, value: Value): Pattern {
   const source = wantString(name, 'pattern', value);
+  const known = compiled.get(thread) ?? new Map<string, Pattern>();
+  compiled.set(thread, known);
+  thread.step(source.length);
+  const pattern = known.get(source) ?? compileNew(thread, source);
+  if (known.size >= MAX_REMEMBERED) known.clear();
+  known.set(source, pattern);
+  return pattern;
+}
+
+function compileNew(thread: Thread, source: string): Pattern {
   thread.allocate(source.length * 64);
   try {
     const pattern = new Pattern(toByteString(source), counter(thread));

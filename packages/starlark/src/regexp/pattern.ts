@@ -94,7 +94,7 @@ export class Pattern {
 
 /** Matches quoted text, a class in brackets, an escape, and the start of a group that captures. */
 const TOKEN =
-  /\\Q.*?(?:\\E|$)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|$)|\\[pP]\{?\^?[a-z]|\\.|\((?:\?P?<(\w+)>|(?!\?))/gsu;
+  /\\Q.*?(?:\\E|$)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*(?:\]|\\?$)|\\[pP]\{?\^?[a-z]|\\.|\((?:\?P?<(\w+)>|(?!\?))/gsu;
 /** Matches an escape: that of a Unicode property, with the first letter of its name, or another. */
 const PROPERTY = /(\\[pP]\{?\^?)([a-z])|\\./gs;
 const capitalized = (whole: string, start?: string, letter = '') =>

@@ -37,6 +37,13 @@ describe('the takedown record', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  it('loses nothing of changes at the same time', async () => {
+    const record = openTakedownRecord(file);
+    const takedowns = Array.from({ length: 20 }, (_, at) => takedown(`${at}.0.0`));
+    await Promise.all(takedowns.flatMap((one) => [record.add([one]), record.allowRuntimes([one])]));
+    expect(await record.read()).toEqual(takedowns);
+  });
+
   it('keeps signers, and adds those that a line of an older version lacks', async () => {
     const record = openTakedownRecord(file);
     const key = { type: 'key', fingerprint: sha256('a key') } as const;

@@ -14,6 +14,7 @@ import { defined } from '@krmhub/schema/defined';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import { SERVER_LIMITS } from '../../limits.js';
 import { translateFileError } from '../../store/blobs/folder.js';
+import { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
 
 /**
  * Takedowns in a file next to the database, so that a database restored from an older backup does not bring back
@@ -24,8 +25,8 @@ export interface TakedownRecord {
   read(): Promise<Takedown[]>;
   /** Adds missing takedowns, and missing signers and refused digests of known ones; durable when it resolves. */
   add(takedowns: readonly Takedown[]): Promise<void>;
-  /** Removes the refused digests of a takedown; durable when it resolves. */
-  allowRuntimes(takedown: Takedown): Promise<void>;
+  /** Removes the refused digests of takedowns; durable when it resolves. */
+  allowRuntimes(takedowns: readonly Takedown[]): Promise<void>;
 }
 
 export function openTakedownRecord(file: string): TakedownRecord {
@@ -46,23 +47,26 @@ export function openTakedownRecord(file: string): TakedownRecord {
       throw translateFileError(path.dirname(file), error);
     }
   };
+  const changes = new KeyedMutex();
   return {
     read,
-    async add(takedowns) {
-      const known = await read();
-      const all = mergeTakedowns([...known, ...takedowns]);
-      if (all.length === known.length && all.every((one, at) => !isIncomplete(known[at]!, one))) return;
-      await write(all);
-    },
-    async allowRuntimes(takedown) {
-      const name = takedownName(takedown);
-      await write(
-        (await read()).map((one) => {
-          const { runtimeDigests: _, ...allowed } = one;
-          return takedownName(one) === name ? allowed : one;
-        }),
-      );
-    },
+    add: (takedowns) =>
+      changes.run(file, async () => {
+        const known = await read();
+        const all = mergeTakedowns([...known, ...takedowns]);
+        if (all.length === known.length && all.every((one, at) => !isIncomplete(known[at]!, one))) return;
+        await write(all);
+      }),
+    allowRuntimes: (takedowns) =>
+      changes.run(file, async () => {
+        const names = new Set(takedowns.map(takedownName));
+        await write(
+          (await read()).map((one) => {
+            const { runtimeDigests: _, ...allowed } = one;
+            return names.has(takedownName(one)) ? allowed : one;
+          }),
+        );
+      }),
   };
 }
 

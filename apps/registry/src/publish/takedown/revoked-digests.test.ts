@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { RevocationPage, TakedownResult } from '@krmhub/api/model';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  definitionText,
   openTestRegistry,
   releasePath,
   type TestDefinition,
@@ -140,12 +141,34 @@ describe('a digest that the runtime of a release names', () => {
     }
   });
 
-  it('is added to a tombstone that a record knows more of', async () => {
+  it('that an administrator allowed stays allowed, whatever the record of another process has', async () => {
     await publish(ONE);
-    await takeDown(ONE, {});
-    const line = JSON.parse(await readFile(record(), 'utf8'));
-    await writeFile(record(), `${JSON.stringify({ ...line, runtimeDigests: [IMAGE] })}\n`);
+    await takeDown(ONE);
+    const lines = await readFile(record(), 'utf8');
+    await takeDown(ONE, { runtimes: 'allow' });
+    await writeFile(record(), lines);
     registry = await registry.reopen();
-    expect(await named(IMAGE)).toEqual([['One@1.0.0', [IMAGE]]]);
+    expect(await named(IMAGE)).toEqual([]);
+  });
+
+  it('is allowed for all releases that were taken down together', async () => {
+    await publish(ONE);
+    const same = await registry.request(releasePath({ ...ONE, release: '1.0.1' }), {
+      method: 'PUT',
+      body: definitionText(ONE),
+      headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
+    });
+    expect(same.status, await same.text()).toBe(201);
+    await takeDown(ONE);
+    expect((await named(IMAGE)).map(([name]) => name)).toEqual(['One@1.0.0', 'One@1.0.1']);
+    expect(await takeDown(ONE, { runtimes: 'allow' })).toMatchObject({ outcome: 'allowed' });
+    expect(await named(IMAGE)).toEqual([]);
+  });
+
+  it('is allowed only after a takedown: a live release stays', async () => {
+    await publish(ONE);
+    expect((await post(ONE, 'takedown', { runtimes: 'allow' })).status).toBe(409);
+    expect(await named(IMAGE)).toEqual([]);
+    expect(await takeDown(ONE)).toMatchObject({ outcome: 'taken-down' });
   });
 });

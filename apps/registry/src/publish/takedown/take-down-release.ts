@@ -6,7 +6,6 @@ import type { FindStore } from '../../store/find-record.js';
 import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import type { FunctionLocks, RecheckToken } from '../function-locks.js';
-import { takedownName } from './record.js';
 import type { TakedownDeps } from './takedown.js';
 import { finishTakedowns, takeDown } from './takedown.js';
 
@@ -45,6 +44,10 @@ export async function takeDownRelease(
   const result = await deps.functionLocks.run(name, request.recheck, async () => {
     const earlier = await findTombstone(deps, name);
     if (earlier !== undefined) return repeat(deps, earlier, request);
+    if (request.runtimes === 'allow') {
+      const label = `${name.group}/${name.kind}@${name.release}`;
+      throw new KrmhubError('conflict', `${label} was not taken down, so the registry refuses nothing of it`);
+    }
     try {
       return await apply(deps, name, request);
     } catch (error) {
@@ -79,12 +82,14 @@ async function repeat(
   tombstone: Takedown,
   { runtimes, dryRun, by, token, reason }: TakedownRequest,
 ): Promise<Applied> {
-  const name = takedownName(tombstone);
-  const takedown = (await store.allTakedowns()).find((one) => takedownName(one) === name);
-  const refused = takedown?.runtimeDigests ?? [];
+  // Releases with the same bytes were taken down together, and refuse the same.
+  const { group, kind, release, digest } = tombstone;
+  const same = (await store.allTakedowns()).filter(
+    (one) => one.digest === digest && one.group === group && one.kind === kind,
+  );
+  const refused = [...new Set(same.flatMap(({ runtimeDigests = [] }) => runtimeDigests))].sort();
   const nothing = { takedowns: [tombstone], blobs: [], scripts: [], withdrawn: [], repositories: [] };
   if (runtimes === 'refuse' && refused.length === 0) {
-    const { group, kind, release } = tombstone;
     const label = `${group}/${kind}@${release}`;
     throw new KrmhubError('conflict', `${label} was taken down, so the registry no longer has its digests`, {
       hint: 'Publish a release that names the digests, and take it down with `--refuse-runtimes`.',
@@ -92,11 +97,12 @@ async function repeat(
   }
   if (runtimes !== 'allow' || refused.length === 0) return { outcome: 'unchanged', refused, ...nothing };
   if (!dryRun) {
-    await store.allowRuntimes(tombstone);
-    await takedownRecord.allowRuntimes(tombstone);
-    log.warn({ takedown, by, tokenId: token, reason }, 'digests of a takedown are allowed again');
+    for (const one of same) await store.allowRuntimes(one);
+    await takedownRecord.allowRuntimes(same);
+    log.warn({ takedowns: same, by, tokenId: token, reason }, 'digests of a takedown are allowed again');
   }
-  return { outcome: 'allowed', refused: [], ...nothing };
+  const takedowns = same.map(({ scripts: _, runtimeDigests: __, ...one }) => one);
+  return { outcome: 'allowed', refused: [], ...nothing, takedowns };
 }
 
 async function apply(

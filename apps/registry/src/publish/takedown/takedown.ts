@@ -33,7 +33,7 @@ import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
-import { isIncomplete, type TakedownRecord, takedownName } from './record.js';
+import { lacksSigners, type TakedownRecord, takedownName } from './record.js';
 
 export interface TakedownDeps {
   bytesLock: BytesLock;
@@ -116,7 +116,8 @@ export async function applyTakedowns(
       const tombstone = tombstones.find(({ release }) => release === takedown.release);
       if (tombstone !== undefined) {
         const known = stored.get(takedownName(takedown)) ?? tombstone;
-        if (isIncomplete(known, takedown)) await store.completeTakedown(takedown);
+        // Not refused digests: the database knows which ones an administrator has allowed again.
+        if (lacksSigners(known, takedown)) await store.completeTakedown(takedown);
         result.known.push(takedown);
         continue;
       }

@@ -166,7 +166,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
 
   const takedownPage = async (
     name: ReleaseName,
-    given: Pick<TakedownPageData, 'reason' | 'problems'>,
+    given: Omit<TakedownPageData, 'name' | 'preview'>,
     caller: Pick<TakedownRequest, 'by' | 'token' | 'recheck'>,
   ): Promise<PrivatePage> => {
     const preview = await takeDownRelease(deps, name, { reason: 'preview', dryRun: true, ...caller });
@@ -178,7 +178,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   };
 
   pages.page(RELEASE_PAGE_ROUTES.takedownPage, { needs: CHANGES }, async (c, { params: name }, { token }) =>
-    takedownPage(name, { reason: '', problems: {} }, describeCaller(c, token)),
+    takedownPage(name, { reason: '', refuses: false, problems: {} }, describeCaller(c, token)),
   );
 
   pages.action(
@@ -197,7 +197,9 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
             ? undefined
             : { message: 'confirm that everything above is deleted' },
       });
-      if (Object.keys(problems).length > 0) return takedownPage(name, { reason, problems }, caller);
+      if (Object.keys(problems).length > 0) {
+        return takedownPage(name, { reason, refuses: runtimes !== undefined, problems }, caller);
+      }
       await takeDownRelease(deps, name, { ...request, dryRun: false });
       const gone = `${name.group}/${name.kind}@${name.release}`;
       return c.redirect(site.at(`${RELEASES}?${new URLSearchParams({ gone })}`), 303);

@@ -15,6 +15,8 @@ export interface TakedownPageData {
   /** What a dry run reported. */
   preview: TakedownResult;
   reason: string;
+  /** Whether the box is checked that refuses its runtimes. */
+  refuses: boolean;
   problems: FieldProblems<'reason' | 'confirmed'>;
 }
 
@@ -22,7 +24,11 @@ export interface TakedownPageData {
 const MAX_ITEMS = 100;
 
 /** Asks for a confirmation, and names everything that a takedown deletes. */
-export function TakedownPage({ shown: { name, preview, reason, problems } }: { shown: TakedownPageData }) {
+export function TakedownPage({
+  shown: { name, preview, reason, refuses, problems },
+}: {
+  shown: TakedownPageData;
+}) {
   const { at } = useSite();
   const [earlier] = preview.takedowns;
   if (preview.outcome === 'unchanged') {
@@ -65,7 +71,7 @@ export function TakedownPage({ shown: { name, preview, reason, problems } }: { s
         </Field>
         <p>
           <label class="choice">
-            <input type="checkbox" name="refuse" value="true" />
+            <input type="checkbox" name="refuse" value="true" checked={refuses} />
             <span>Refuse its images, executables, and scripts in every release</span>
           </label>
         </p>

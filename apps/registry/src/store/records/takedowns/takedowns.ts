@@ -85,13 +85,11 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
         return row && takedown(row);
       }),
     commitTakedown: commitTakedown({ write }, reach.search),
-    completeTakedown: ({ group, kind, release, signers: added = [], runtimeDigests = [] }) =>
+    completeTakedown: ({ group, kind, release, signers: added = [] }) =>
       write(function* () {
         const name = { group, kindFolded: kind.toLowerCase(), release };
         const stored = yield* selectTombstone.first(name);
-        if (stored === undefined) return;
-        yield* insertTakedownPins(stored.id, runtimeDigests);
-        if (added.length === 0) return;
+        if (stored === undefined || added.length === 0) return;
         const signers = mergeSigners(stored.signers ?? [], added);
         yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);
       }),

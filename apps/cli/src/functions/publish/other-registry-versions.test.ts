@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileRegistry, runTest } from '../../testing/command-line.js';
+import { expectEnd, fileRegistry, runTest } from '../../testing/command-line.js';
 
 const DEFINITION = path.resolve(
   import.meta.dirname,
@@ -14,7 +14,10 @@ const registry = fileRegistry();
 let later: Server;
 let env: Record<string, string>;
 
-/** A real registry, whose responses to publishes have values that this version does not know. */
+/**
+ * A real registry, whose responses to publishes have values that this version does not know, and whose responses to
+ * takedowns lack what older versions did not have.
+ */
 beforeAll(async () => {
   later = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -23,12 +26,13 @@ beforeAll(async () => {
     const answer = await fetch(registry.url + request.url, {
       method: request.method!,
       headers: { authorization, 'content-type': type },
-      ...(request.method === 'PUT' ? { body: Buffer.concat(chunks) } : {}),
+      ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
     });
-    const body = (await answer.json()) as { outcome?: string };
+    const body = (await answer.json()) as { outcome?: string; refused?: unknown };
     if (request.method === 'PUT' && body.outcome !== undefined) {
       body.outcome = 'quarantined\u001b[2J';
     }
+    if (request.method === 'POST') delete body.refused;
     response
       .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
       .end(JSON.stringify(body));
@@ -58,5 +62,17 @@ describe('publish to a registry of a later version', () => {
   it('prints the outcome as it is as JSON', async () => {
     const io = await runTest(['publish', DEFINITION, '-o', 'json'], { env });
     expect(JSON.parse(io.out()).releases[0].outcome).toBe('quarantined\u001b[2J');
+  });
+});
+
+describe('takedown in a registry of an earlier version', () => {
+  const args = ['takedown', NAME, '--reason', 'malware', '--refuse-runtimes'];
+
+  it('says that nothing refuses the runtimes', async () => {
+    const dry = await runTest([...args, '--dry-run'], { env });
+    expectEnd(dry, 5, 'the registry ignored `--refuse-runtimes`');
+    const io = await runTest([...args, '--yes'], { env });
+    expectEnd(io, 5, 'the registry took the release down, but ignored `--refuse-runtimes`');
+    expectEnd(await runTest(['show', NAME], { env }), 3, 'was taken down');
   });
 });
