@@ -1,6 +1,7 @@
 import { compareApiVersions, type FunctionDefinition, runtimeKinds } from '@krmhub/schema';
 import type { ReleaseSummary, RuntimeFacts } from '../ports/records.js';
 import { unpinnedReferences } from '../render/unpinned-references.js';
+import { runtimeAccess } from '../runtimes/runtimes.js';
 
 /** The facts of a definition for search and filters. */
 export function definitionFacts(
@@ -18,12 +19,10 @@ export function definitionFacts(
 
 /** Returns what a definition may access, and whether it is pinned: the worst of all its API versions. */
 export function runtimeFacts({ versions }: Pick<FunctionDefinition, 'versions'>): RuntimeFacts {
-  const runtimes = versions.map(({ runtime }) => runtime);
+  const accesses = versions.map(runtimeAccess);
   return {
-    network: runtimes.some(({ container, exec }) => exec !== undefined || container?.requireNetwork === true),
-    storage: runtimes.some(
-      ({ container, exec }) => exec !== undefined || container?.requireStorageMount === true,
-    ),
+    network: accesses.some((access) => access === 'everything' || access.network),
+    storage: accesses.some((access) => access === 'everything' || access.storage),
     pinned: versions.every((version) => unpinnedReferences(version).length === 0),
   };
 }

@@ -54,6 +54,10 @@ export const container: CatalogRuntime<ContainerRuntime, PinnedContainer> = {
   # requireNetwork: true
   # requireStorageMount: true
 `,
+  access: ({ requireNetwork, requireStorageMount }) => ({
+    network: requireNetwork === true,
+    storage: requireStorageMount === true,
+  }),
   permissions({ requireNetwork, requireStorageMount }) {
     const network = requireNetwork === true ? 'requires network access' : 'no network access';
     const storage = requireStorageMount === true ? 'requires mounted files' : 'only its input';

@@ -82,6 +82,7 @@ export const exec: CatalogRuntime<ExecRuntime, PinnedExec> = {
       uri: ${url}/v0.1.0/${name}_linux_amd64.tar.gz
       sha256: "${'0'.repeat(64)}"
 `,
+  access: () => 'everything',
   permissions: () => 'executable: all permissions of the user',
   usage,
   unsupported: {

@@ -75,6 +75,9 @@ export interface ChangedReference {
   digest?: string | undefined;
 }
 
+/** What a runtime may access besides its input. */
+export type RuntimeAccess = 'everything' | { network: boolean; storage: boolean };
+
 export interface CatalogRuntime<Declared, Pinned> {
   /** Returns what it runs, in the order of the definition. */
   programs(declared: Declared): DeclaredProgram[];
@@ -91,6 +94,7 @@ export interface CatalogRuntime<Declared, Pinned> {
    * the same in YAML, and its releases are below `url`.
    */
   draft(program: { name: string; text: string; url: string }): string;
+  access(declared: Declared): RuntimeAccess;
   /** What an operator can read: its permissions, in one line. */
   permissions(declared: Declared): string;
   /** How to use it; empty if another section says it. `file` is the functionConfig. */

@@ -11,7 +11,13 @@ import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { container, type PinnedContainer } from './container.js';
 import { exec, type PinnedExec } from './exec.js';
-import type { CatalogRuntime, ChangedReference, DeclaredProgram, PinnedProgram } from './runtime.js';
+import type {
+  CatalogRuntime,
+  ChangedReference,
+  DeclaredProgram,
+  PinnedProgram,
+  RuntimeAccess,
+} from './runtime.js';
 import { type PinnedStarlark, starlark } from './starlark.js';
 
 /** A runtime in which nothing can move: what runs is named by its digest. */
@@ -71,6 +77,14 @@ export function mapRuntime<Value>(
 /** Returns everything that an API version runs. */
 export function declaredPrograms({ runtime }: Pick<FunctionVersion, 'runtime'>): DeclaredProgram[] {
   return eachRuntime(runtime, (rules, declared) => rules.programs(declared)).flat();
+}
+
+/** Returns what an API version may access besides its input, whichever of its runtimes is used. */
+export function runtimeAccess({ runtime }: Pick<FunctionVersion, 'runtime'>): RuntimeAccess {
+  const all = eachRuntime(runtime, (rules, declared) => rules.access(declared));
+  if (all.includes('everything')) return 'everything';
+  const some = all.filter((access) => access !== 'everything');
+  return { network: some.some(({ network }) => network), storage: some.some(({ storage }) => storage) };
 }
 
 /** Returns what a change of a runtime is about. `below` is the path of the change below the runtime. */

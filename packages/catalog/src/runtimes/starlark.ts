@@ -29,6 +29,7 @@ export const starlark: CatalogRuntime<string, PinnedStarlark> = {
   draft: () => `# The script beside this file: \`krmhub publish\` pushes it, and fills in its reference.
 starlark: ./main.star
 `,
+  access: () => ({ network: false, storage: false }),
   permissions: () => 'Starlark script: only its input',
   usage: (script) => [
     { text: 'The script, which krmhub fn, krmhub build, and krmhub plugins run:', snippet: `${script}\n` },

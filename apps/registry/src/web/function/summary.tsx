@@ -1,3 +1,4 @@
+import { runtimeAccess } from '@krmhub/catalog';
 import type { FunctionVersion } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { catalogPath, functionTabPath } from '../addresses.js';
@@ -119,14 +120,15 @@ function Origins({ origins }: { origins: readonly UpstreamOriginView[] }) {
 }
 
 /** Returns in a few words what a function can access besides its input. */
-export function permissions({ runtime: { container, exec } }: Pick<FunctionVersion, 'runtime'>): {
+export function permissions(version: Pick<FunctionVersion, 'runtime'>): {
   words: string;
   tone: Tone;
 } {
-  if (exec !== undefined) return { words: 'everything your user can access', tone: 'warning' };
+  const access = runtimeAccess(version);
+  if (access === 'everything') return { words: 'everything your user can access', tone: 'warning' };
   const words = [
-    ...(container?.requireNetwork === true ? ['the network'] : []),
-    ...(container?.requireStorageMount === true ? ['folders that you mount'] : []),
+    ...(access.network ? ['the network'] : []),
+    ...(access.storage ? ['folders that you mount'] : []),
   ];
   return words.length === 0
     ? { words: 'only its input', tone: 'plain' }
