@@ -8,14 +8,24 @@ import { fileURLToPath } from 'node:url';
 /** Writes the report of a run to a file. */
 export class TestReporter {
   #file;
+  #vitest;
 
   constructor(file) {
     this.#file = file;
   }
 
-  onTestRunStart(specifications) {
+  onInit(vitest) {
+    this.#vitest = vitest;
+  }
+
+  async onTestRunStart(specifications) {
     writeFileSync(this.#file, '');
-    this.#append({ planned: specifications.map(({ moduleId, project }) => nameFile(moduleId, project)) });
+    const { shard, sequence } = this.#vitest.config;
+    // vitest names the files of all shards.
+    const own = shard
+      ? await new sequence.sequencer(this.#vitest).shard([...specifications])
+      : specifications;
+    this.#append({ planned: own.map(({ moduleId, project }) => nameFile(moduleId, project)) });
   }
 
   onTestCaseResult(test) {
@@ -52,33 +62,36 @@ const nameFile = (file, project) => `${project.name}: ${path.relative(process.cw
 const texts = (errors = []) => errors.map(({ stack, message }) => stack || message);
 
 /**
- * Counts the tests of a report. A file that fails outside its tests, a run that fails outside its files, and a run that
- * was stopped count as one failed test each.
+ * Counts the tests of a report. A file that fails outside its tests, a run that fails outside its files, a run that was
+ * stopped or whose report is not whole, and a run without tests count as one failed test each.
  */
 export function countTests(report) {
-  const lines = report
-    .split('\n')
-    // The last line of a run that was killed can be incomplete.
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line));
-  if (lines.length === 0) return { passed: 0, skipped: 0, failures: ['no report'], slowest: [] };
+  const texts = report.split('\n').filter((text) => text !== '');
+  if (texts.length === 0) return { passed: 0, skipped: 0, failures: ['no report'], slowest: [] };
+  const lines = texts.map(readLine).filter((line) => line !== undefined);
   const tests = lines.filter((line) => line.test !== undefined);
   const files = lines.filter((line) => line.file !== undefined && line.test === undefined);
   const failures = tests
-    .filter(({ state }) => state === 'failed')
+    .filter(({ state }) => state !== 'passed' && state !== 'skipped')
     .map(({ file, test, messages }) => `${file}: ${test}\n${shorten(messages)}`);
   for (const { file, messages } of files.filter(({ state }) => state === 'failed')) {
-    if (messages.length > 0 || !tests.some((one) => one.file === file && one.state === 'failed')) {
+    if (messages?.length > 0 || !tests.some((one) => one.file === file && one.state === 'failed')) {
       failures.push(`${file}\n${shorten(messages)}`);
     }
   }
   const end = lines.find((line) => line.end !== undefined);
-  if (end === undefined || end.end === 'interrupted') {
-    const ended = new Set(files.map(({ file }) => file));
-    const missing = lines[0].planned.filter((file) => !ended.has(file));
-    failures.push(['stopped before these files ended:', ...missing].join('\n'));
-  } else if (end.messages.length > 0 || (end.end === 'failed' && failures.length === 0)) {
+  if (end?.messages?.length > 0 || (end?.end === 'failed' && failures.length === 0)) {
     failures.push(`outside of tests\n${shorten(end.messages)}`);
+  }
+  const planned = lines.find((line) => Array.isArray(line.planned))?.planned;
+  const ended = new Set(files.map(({ file }) => file));
+  const missing = planned?.filter((file) => !ended.has(file)) ?? [];
+  if (end === undefined || end.end === 'interrupted' || missing.length > 0) {
+    failures.push(['stopped before these files ended:', ...missing].join('\n'));
+  } else if (planned === undefined || lines.length < texts.length) {
+    failures.push('the report is not whole');
+  } else if (tests.length === 0 && failures.length === 0) {
+    failures.push('no tests');
   }
   return {
     passed: tests.filter(({ state }) => state === 'passed').length,
@@ -88,7 +101,16 @@ export function countTests(report) {
   };
 }
 
-const shorten = (messages) => messages.join('\n').split('\n').slice(0, 20).join('\n');
+/** Returns `undefined` for a line that was cut, as the last one of a run that was killed, or by a full disk. */
+function readLine(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const shorten = (messages = []) => messages.join('\n').split('\n').slice(0, 20).join('\n');
 
 function printCounts(folder, parts) {
   const sum = { passed: 0, failed: 0, skipped: 0 };

@@ -13,7 +13,7 @@ const report = path.join(folder, 'sample.jsonl');
 const script = path.join(root, 'scripts/test-report.mjs');
 
 /** Runs vitest with test files that say what their names say. */
-function run(files: Record<string, string>) {
+function run(files: Record<string, string>, ...options: string[]) {
   rmSync(report, { force: true });
   const names = Object.keys(files).map((name) => `${name}.test.js`);
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, `${name}.test.js`), text);
@@ -23,7 +23,7 @@ function run(files: Record<string, string>) {
      export default { test: { name: 'sample', globals: true, maxWorkers: 2, include: ${JSON.stringify(names)},
        reporters: [new TestReporter('${report}')] } };`,
   );
-  return spawn(process.execPath, [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run'], {
+  return spawn(process.execPath, [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...options], {
     cwd: folder,
     stdio: 'ignore',
   });
@@ -79,4 +79,52 @@ it('counts what ended before a run was killed, and names the files that did not 
 it('counts a run without a report as one failure', async () => {
   rmSync(report, { force: true });
   expect(await count()).toMatchObject({ counts: '0 1 0\n', failures: expect.stringContaining('no report') });
+});
+
+it('counts the files of a shard alone', async () => {
+  await once(
+    run({ one: `it('passes', () => {});`, other: `it('passes', () => {});` }, '--shard=1/2'),
+    'close',
+  );
+  expect((await count()).counts).toBe('1 0 0\n');
+});
+
+const planned = { planned: ['a', 'b'] };
+const passed = (file: string) => [
+  { file, test: 'x {y}', state: 'passed', messages: [] },
+  { file, state: 'passed', seconds: 1, messages: [] },
+];
+const end = { end: 'passed', messages: [] };
+const whole = [planned, ...passed('a'), ...passed('b'), end];
+const text = (lines: object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+it.each([
+  ['is whole', text(whole), '2 0 0', ''],
+  ['was cut in its last line', text(whole).slice(0, -5), '2 1 0', 'stopped before'],
+  [
+    'was cut after a brace',
+    `${text([planned, ...passed('a')])}{"file":"b","test":"x {y}`,
+    '1 1 0',
+    'stopped before these files ended:\nb\n',
+  ],
+  ['has a line that was cut', `{"file":"a","te\n${text(whole)}`, '2 1 0', 'the report is not whole'],
+  ['lacks its first line', text(whole.slice(1)), '2 1 0', 'the report is not whole'],
+  [
+    'lacks a planned file',
+    text([planned, ...passed('a'), end]),
+    '1 1 0',
+    'stopped before these files ended:\nb\n',
+  ],
+  ['has no tests', text([{ planned: [] }, end]), '0 1 0', 'no tests'],
+  [
+    'has a test that did not end',
+    text([...whole.slice(0, -1), { file: 'a', test: 'z', state: 'pending' }, end]),
+    '2 1 0',
+    'a: z',
+  ],
+])('counts a report that %s', async (_, lines, counts, failure) => {
+  writeFileSync(report, lines);
+  const counted = await count();
+  expect(counted.counts).toBe(`${counts}\n`);
+  expect(counted.failures).toContain(failure && `FAIL sample: ${failure}`);
 });
