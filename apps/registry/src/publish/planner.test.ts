@@ -113,8 +113,9 @@ spec:
   - name: elsewhere
     catalog:
       url: https://example.com/catalog.yaml
-      defaults:
-        schema:
+    defaults:
+      schema:
+        openAPIV3Schema:
           type: object
           properties:
 ${fields.join('')}`);
@@ -124,8 +125,15 @@ ${fields.join('')}`);
     expect(await planner.readRecipe(recipe(2), 'r.yaml')).not.toHaveProperty('from');
     await planner.close();
     planner = new Planner();
-    const { diagnostics } = await planner.readRecipe(recipe(11), 'r.yaml');
-    expect(diagnostics).toEqual((await planner.readRecipe(recipe(2), 'r.yaml')).diagnostics);
+    for (const patterns of [2, 11]) {
+      const text = recipe(patterns);
+      const checked = await planner.readRecipe(text, 'r.yaml');
+      expect(checked.diagnostics).toEqual([]);
+      expect(checked.recipe).toBeDefined();
+      const wrong = Buffer.from(text.toString().replace('a{1000}', 'a('));
+      const { diagnostics } = await planner.readRecipe(wrong, 'r.yaml');
+      expect(diagnostics).toMatchObject([{ code: 'recipe/defaults' }]);
+    }
   });
 
   it('returns the same plan from the process as without it', async () => {
