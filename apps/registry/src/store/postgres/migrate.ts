@@ -22,10 +22,11 @@ const RETRY_MS = 500;
 type Migration = ReturnType<typeof readMigrationFiles>[number];
 
 /**
- * Applies the missing migrations, each in a transaction, and returns their number: if they are interrupted, the next
- * call continues. Of processes that start together, one applies them, and the others wait. Rejects with `unavailable` if
- * the server cannot be reached, or the database is not one that this version of krmhub can use, or was moved, or is used
- * by processes of an older version that could not read its tables any more; nothing is changed then.
+ * Applies the missing migrations and returns their number: those of a new database in one transaction, others in one
+ * each, so that the next call continues if they are interrupted. Of processes that start together, one applies them, and
+ * the others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this
+ * version of krmhub can use, or was moved, or is used by processes of an older version that could not read its tables
+ * any more; nothing is changed then.
  */
 export async function migratePostgres(url: string, { isMove = false, times = TIMES } = {}): Promise<number> {
   // A migration of a large table takes longer than the statements of a pool may.
@@ -43,18 +44,20 @@ export async function migratePostgres(url: string, { isMove = false, times = TIM
       await client.query(
         'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
       );
-      const [next] = await missingMigrations(client);
-      const older = next === undefined ? 0 : await olderProcesses(client, next, times);
+      const { missing, isNew } = await missingMigrations(client);
+      const older = isNew ? 0 : await olderProcesses(client, missing, times);
       if (older > 0) {
-        if (performance.now() > until) throw usedByOlder(older);
+        if (performance.now() > until) throw usedByOlder(older, applied);
         await client.query('ROLLBACK');
         await setTimeout(RETRY_MS);
         continue;
       }
-      if (next !== undefined) await apply(client, next);
+      // A database that turns out to be of another program stays as it was.
+      const next = isNew ? missing : missing.slice(0, 1);
+      for (const migration of next) await apply(client, migration);
       await client.query('COMMIT');
-      if (next === undefined) return applied;
-      applied += 1;
+      applied += next.length;
+      if (next.length === missing.length) return applied;
     }
   } catch (error) {
     throw translatePostgresError(error);
@@ -86,7 +89,7 @@ export async function requireMigrated(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ found: number }>(
     `SELECT to_regclass('migration') IS NOT NULL AS found`,
   );
-  const missing = rows[0]?.found ? (await missingMigrations(client)).length : undefined;
+  const missing = rows[0]?.found ? (await missingMigrations(client)).missing.length : undefined;
   if (missing === 0) return;
   throw new KrmhubError(
     'unavailable',
@@ -106,11 +109,15 @@ async function apply(client: pg.Client, { sql, hash }: Migration): Promise<void>
 }
 
 /**
- * Returns how many processes would not understand the tables after a migration: those that run, if it raises the version
- * of the tables, because each was started by a version that lacks it. Later, they cannot join.
+ * Returns how many processes would not understand the tables after the migrations: those that run, if one raises the
+ * version of the tables, because each was started by a version that lacks it. Later, they cannot join.
  */
-async function olderProcesses(client: pg.Client, { sql }: Migration, times: Times): Promise<number> {
-  if (!sql.some((text) => text.includes('"tables_version"'))) return 0;
+async function olderProcesses(
+  client: pg.Client,
+  missing: readonly Migration[],
+  times: Times,
+): Promise<number> {
+  if (!missing.some(({ sql }) => sql.some((text) => text.includes('"tables_version"')))) return 0;
   const known = await client.query(`SELECT FROM pg_class WHERE oid = to_regclass('process')`);
   if (known.rowCount === 0) return 0;
   const names: string[] = [];
@@ -123,19 +130,20 @@ async function olderProcesses(client: pg.Client, { sql }: Migration, times: Time
   return rows[0]!.running;
 }
 
-function usedByOlder(processes: number): KrmhubError {
+function usedByOlder(processes: number, applied: number): KrmhubError {
   const count = processes === 1 ? 'a process' : `${processes} processes`;
   return new KrmhubError('unavailable', `the database is used by ${count} of an older version of krmhub`, {
-    hint: 'Nothing was changed. Stop all processes of the registry, then start this version.',
+    // A process can join between two migrations.
+    hint: `${applied === 0 ? 'Nothing was changed. ' : ''}Stop all processes of the registry, then start this version.`,
   });
 }
 
-async function missingMigrations(client: pg.Client): Promise<Migration[]> {
+async function missingMigrations(client: pg.Client): Promise<{ missing: Migration[]; isNew: boolean }> {
   const { rows } = await client.query<{ hash: string }>('SELECT "hash" FROM "migration"');
   const applied = new Set(rows.map(({ hash }) => hash));
   const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   const missing = known.filter(({ hash }) => !applied.delete(hash));
-  if (applied.size === 0) return missing;
+  if (applied.size === 0) return { missing, isNew: rows.length === 0 };
   throw new KrmhubError(
     'unavailable',
     `the database is newer than this version of krmhub: ${applied.size} of ${rows.length} migrations are unknown`,
