@@ -3,6 +3,7 @@ import path from 'node:path';
 import { runtimePins } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
+import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { MIGRATIONS, migrateThrough, postgresMissing, query } from '../contracts/postgres.js';
 import { useServers } from './servers.js';
@@ -121,6 +122,23 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     expect(await migrated).toBeGreaterThan(0);
     // It returns.
     await expect(query(url, join)).rejects.toThrow('"tables_version"');
+  });
+
+  it('have times that are read alike, whatever the settings of the database are', async () => {
+    const url = await servers.postgres.createDatabase();
+    const [{ database } = {}] = await query<{ database: string }>(
+      url,
+      'SELECT current_database() AS database',
+    );
+    await query(url, `ALTER DATABASE "${database}" SET datestyle = 'SQL, DMY'`);
+    await query(url, `ALTER DATABASE "${database}" SET timezone = 'Europe/Berlin'`);
+    const pool = openPool(`${url}${url.includes('?') ? '&' : '?'}options=-c%20work_mem%3D123kB`);
+    const { rows } = await pool.query(
+      `SELECT timestamptz '2030-01-02 03:04:05.678Z' AS at, current_setting('timezone') AS zone,
+        current_setting('work_mem') AS memory`,
+    );
+    await pool.end();
+    expect(rows).toEqual([{ at: '2030-01-02T03:04:05.678Z', zone: 'UTC', memory: '123kB' }]);
   });
 
   it('refuse an encoding that cannot have all text', async () => {

@@ -53,7 +53,7 @@ export function clientConfig(url: string): pg.ClientConfig {
     });
   }
   return {
-    connectionString: url,
+    connectionString: withSettings(url),
     application_name: 'krmhub',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
@@ -65,6 +65,24 @@ export function clientConfig(url: string): pg.ClientConfig {
 /** As `clientConfig`, for a process beside others that write. */
 export function writerConfig(url: string): pg.ClientConfig {
   return { ...clientConfig(url), idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS };
+}
+
+/**
+ * Returns the URL with the settings that `readTime` expects, whatever those of the server, the database, or the user are.
+ * Other options, of the URL or PGOPTIONS, stay.
+ */
+function withSettings(url: string): string {
+  const { connectionParameters } = new pg.Client(url) as unknown as ParsedClient;
+  const options = `${connectionParameters.options ?? ''} -c datestyle=ISO -c timezone=UTC`.trim();
+  // pg would encode a URL with spaces again.
+  const address = url.replaceAll(' ', '%20');
+  // The last one counts.
+  return `${address}${url.includes('?') ? '&' : '?'}options=${encodeURIComponent(options)}`;
+}
+
+/** What a client has read from its URL and the environment; its types lack it. */
+interface ParsedClient {
+  connectionParameters: { options?: string };
 }
 
 /** Values as the code has them: numbers, flags that are 0 or 1, JSON as text, and times as ISO texts. */
