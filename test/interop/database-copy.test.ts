@@ -127,6 +127,21 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
     }
   });
 
+  it('have JSON without the text that PostgreSQL cannot have', async () => {
+    const file = path.join(folder, 'odd.db');
+    const { client, close } = openConnection(file);
+    const table = ALL.find(({ name }) => name === 'catalog')!;
+    addRows(client, table);
+    const deleted = '{"reason":"\\ud83c, \\u0000, \\uDF4C\\ud83c\\udf4c, \\u00e9, and \\\\u0000"}';
+    client.prepare(`UPDATE catalog SET deleted = ? WHERE deleted IS NOT NULL`).run(deleted);
+    close();
+    const url = await newDatabase();
+    await toPostgres(file, url, [table]);
+    expect(
+      await query(url, `SELECT deleted->>'reason' AS reason FROM catalog WHERE deleted IS NOT NULL`),
+    ).toEqual([{ reason: '\ufffd, \ufffd, \ufffd\u{1f34c}, é, and \\u0000' }]);
+  });
+
   it('find what the registry finds', async () => {
     const file = path.join(folder, 'searched.db');
     const store = await openSqliteStore(file);

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { translatePostgresError } from '../postgres/errors.js';
 import { BEFORE_ALL } from '../postgres/time.js';
-import type { Row, RowReader, RowWriter } from './copy-rows.js';
+import { type Row, type RowReader, type RowWriter, withoutOddText } from './copy-rows.js';
 import { COPIED_TABLES, type CopiedTable } from './tables.js';
 
 /** Rows of one page: rows have up to some hundred kilobytes. */
@@ -47,7 +47,9 @@ export function postgresWriter(client: pg.Client): RowWriter {
         const arrays = known.map((type, at) => `$${at + 1}::${type}[]`);
         const values = known.map((type, at) => {
           const column = rows.map((row) => row[at]);
-          return type === TIME ? column.map((time) => (time === '' ? BEFORE_ALL : time)) : column;
+          if (type === TIME) return column.map((time) => (time === '' ? BEFORE_ALL : time));
+          if (type !== 'jsonb') return column;
+          return column.map((json) => (typeof json === 'string' ? withoutOddText(json) : json));
         });
         const text = `INSERT INTO "${name}" (${columnList(columns)}) SELECT * FROM unnest(${arrays.join(', ')})`;
         await client.query({ name: `copy ${name}`, text, values });
