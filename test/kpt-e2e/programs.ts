@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { command, root } from '../running.js';
 
@@ -56,8 +57,10 @@ export async function bundle(entry: string, outfile: string): Promise<void> {
     conditions: ['source'],
     // Modules in CommonJS of the bundle load those of Node by `require`.
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      js: "import { createRequire as loadFrom } from 'node:module'; const require = loadFrom(import.meta.url);",
     },
+    // Libraries that are loaded on first use are those of the project.
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(path.join(root, 'package.json')).href) },
     logLevel: 'error',
   });
 }
