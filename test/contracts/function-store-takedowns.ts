@@ -79,7 +79,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
         undefined,
       ]);
       const [tombstone] = await store().allTakedowns();
-      await store().allowRuntimes({ ...tombstone!, kind: 'a' });
+      await store().allowRuntimes([{ ...tombstone!, kind: 'a' }]);
       expect(await listed([a, b])).toEqual(all.slice(1));
       const many = Array.from({ length: 6_000 }, (_, at) => digest(String(at)));
       for (const kind of ['D', 'E']) await takeDown(kind, ...many);

@@ -59,18 +59,18 @@ export interface FunctionStore extends FunctionReader, NameFinder {
    */
   commitFunction(change: FunctionChange): Promise<Event>;
   /**
-   * Commits a planned takedown, whose `scripts` are the candidates: all responses exclude the releases and copies of their content, and earlier build plans
-   * are rejected. `dryRun` returns the same result and changes nothing. Rejects with a RevisionConflict as
+   * Commits a planned takedown, whose `scripts` are the candidates: all responses exclude the releases and copies of
+   * their content, and earlier build plans are rejected. `dryRun` returns the same result and changes nothing. Rejects with a RevisionConflict as
    * commitFunction does.
    */
   commitTakedown(takedown: FunctionTakedown, options?: { dryRun: boolean }): Promise<TakedownResult>;
   /**
-   * Adds the signers and the refused digests of a takedown to its tombstone, for example those that a record knows and
-   * an older database does not. Does nothing without that tombstone.
+   * Adds the signers of a takedown to its tombstone, for example those that a record knows and an older database does
+   * not. Does nothing without that tombstone.
    */
   completeTakedown(takedown: Takedown): Promise<void>;
-  /** Removes the refused digests from the tombstone of a release. */
-  allowRuntimes(name: FunctionName & { release: string }): Promise<void>;
+  /** Removes the refused digests from the tombstones of releases, all at once. */
+  allowRuntimes(releases: readonly (FunctionName & { release: string })[]): Promise<void>;
   /** Returns what must still be deleted outside the store; undefined if every takedown is complete. */
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases the data of takedowns from the files of the store, and marks the takedowns as complete. */

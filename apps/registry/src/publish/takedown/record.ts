@@ -98,7 +98,7 @@ export function lacksSigners(takedown: Takedown, other: Takedown): boolean {
 }
 
 /** Reports whether a takedown lacks a signer or a refused digest that another one of the same release names. */
-export function isIncomplete(takedown: Takedown, other: Takedown): boolean {
+function isIncomplete(takedown: Takedown, other: Takedown): boolean {
   const refused = takedown.runtimeDigests ?? [];
   return (
     lacksSigners(takedown, other) ||

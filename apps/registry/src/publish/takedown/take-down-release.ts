@@ -7,7 +7,7 @@ import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
 import type { FunctionLocks, RecheckToken } from '../function-locks.js';
 import type { TakedownDeps } from './takedown.js';
-import { finishTakedowns, takeDown } from './takedown.js';
+import { finishTakedowns, takeDown, withoutDigests } from './takedown.js';
 
 export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   store: TakedownDeps['store'] & FindStore & CatalogReader & EventStore;
@@ -97,12 +97,11 @@ async function repeat(
   }
   if (runtimes !== 'allow' || refused.length === 0) return { outcome: 'unchanged', refused, ...nothing };
   if (!dryRun) {
-    for (const one of same) await store.allowRuntimes(one);
+    await store.allowRuntimes(same);
     await takedownRecord.allowRuntimes(same);
     log.warn({ takedowns: same, by, tokenId: token, reason }, 'digests of a takedown are allowed again');
   }
-  const takedowns = same.map(({ scripts: _, runtimeDigests: __, ...one }) => one);
-  return { outcome: 'allowed', refused: [], ...nothing, takedowns };
+  return { outcome: 'allowed', refused: [], ...nothing, takedowns: same.map(withoutDigests) };
 }
 
 async function apply(

@@ -33,7 +33,7 @@ import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
-import { lacksSigners, type TakedownRecord, takedownName } from './record.js';
+import { lacksSigners, type TakedownRecord } from './record.js';
 
 export interface TakedownDeps {
   bytesLock: BytesLock;
@@ -110,14 +110,12 @@ export async function applyTakedowns(
   const { store, log } = deps;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
   await deps.bytesLock.exclusively(async () => {
-    const stored = new Map((await store.allTakedowns()).map((one) => [takedownName(one), one]));
     for (const takedown of takedowns) {
       const tombstones = await store.takedowns(takedown.group, takedown.kind);
       const tombstone = tombstones.find(({ release }) => release === takedown.release);
       if (tombstone !== undefined) {
-        const known = stored.get(takedownName(takedown)) ?? tombstone;
         // Not refused digests: the database knows which ones an administrator has allowed again.
-        if (lacksSigners(known, takedown)) await store.completeTakedown(takedown);
+        if (lacksSigners(tombstone, takedown)) await store.completeTakedown(takedown);
         result.known.push(takedown);
         continue;
       }
@@ -139,6 +137,11 @@ export async function applyTakedowns(
     );
   }
   return result;
+}
+
+/** Returns a takedown as responses have it. */
+export function withoutDigests({ scripts: _, runtimeDigests: __, ...takedown }: Takedown): Takedown {
+  return takedown;
 }
 
 /** Runs at every start: completes the database and the record from each other, and erases the files. */
@@ -167,8 +170,7 @@ function commit(
     });
     const reach = await store.commitTakedown(plan, { dryRun });
     if (!dryRun) newest.clear();
-    const takedowns = plan.takedowns.map(({ scripts: _, runtimeDigests: __, ...one }) => one);
-    return { takedowns, reach };
+    return { takedowns: plan.takedowns.map(withoutDigests), reach };
   };
   return retryOnConflict(commitOnce, {
     exhausted() {

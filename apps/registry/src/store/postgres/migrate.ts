@@ -36,6 +36,7 @@ export async function migratePostgres(url: string, { isMove = false, times = TIM
     client.on('error', () => undefined);
     await client.connect();
     await refuseUnknownServer(client);
+    const known = knownMigrations();
     // Processes that were killed count until they are lost.
     const until = performance.now() + times.lost + times.renew;
     for (let applied = 0; ; ) {
@@ -44,7 +45,7 @@ export async function migratePostgres(url: string, { isMove = false, times = TIM
       await client.query(
         'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
       );
-      const { missing, isNew } = await missingMigrations(client);
+      const { missing, isNew } = await missingMigrations(client, known);
       const older = isNew ? 0 : await olderProcesses(client, missing, times);
       if (older > 0) {
         if (performance.now() > until) throw usedByOlder(older, applied);
@@ -89,7 +90,9 @@ export async function requireMigrated(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ found: number }>(
     `SELECT to_regclass('migration') IS NOT NULL AS found`,
   );
-  const missing = rows[0]?.found ? (await missingMigrations(client)).missing.length : undefined;
+  const missing = rows[0]?.found
+    ? (await missingMigrations(client, knownMigrations())).missing.length
+    : undefined;
   if (missing === 0) return;
   throw new KrmhubError(
     'unavailable',
@@ -138,10 +141,16 @@ function usedByOlder(processes: number, applied: number): KrmhubError {
   });
 }
 
-async function missingMigrations(client: pg.Client): Promise<{ missing: Migration[]; isNew: boolean }> {
+function knownMigrations(): Migration[] {
+  return readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
+}
+
+async function missingMigrations(
+  client: pg.Client,
+  known: readonly Migration[],
+): Promise<{ missing: Migration[]; isNew: boolean }> {
   const { rows } = await client.query<{ hash: string }>('SELECT "hash" FROM "migration"');
   const applied = new Set(rows.map(({ hash }) => hash));
-  const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   const missing = known.filter(({ hash }) => !applied.delete(hash));
   if (applied.size === 0) return { missing, isNew: rows.length === 0 };
   throw new KrmhubError(

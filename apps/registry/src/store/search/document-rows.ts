@@ -67,11 +67,6 @@ function encode(document: Partial<SearchDocument>, fields: readonly (keyof Searc
   );
 }
 
-/** Returns the row with flags as numbers, whichever engine it is from. */
-export function withNumericFlags<Row extends DocumentRow>(row: Row): Row {
-  return { ...row, ...Object.fromEntries(FLAGS.map((field) => [field, Number(row[field])])) };
-}
-
 /** Returns the values of a row, except for the release. */
 export function decodeDocument(row: DocumentRow): Omit<SearchDocument, Named | 'release'> {
   const values = DOCUMENT_FIELDS.filter((field) => field !== 'release').map((field) => {

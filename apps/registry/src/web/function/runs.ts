@@ -16,7 +16,7 @@ export function runFacts({ runtime }: Pick<FunctionVersion, 'runtime'>): RunFact
     const { noun } = RUNTIMES[kind];
     const programs = rules.programs(declared);
     const loose = unpinnedReferences({ runtime: { [kind]: declared } });
-    if (loose.length > 0) return { words: looseWords(kind, noun, programs, loose), tone: 'warning' };
+    if (loose.length > 0) return { words: looseWords(kind, programs, loose), tone: 'warning' };
     const [first, ...others] = programs;
     if (first === undefined || others.length > 0)
       return { words: `${programs.length} ${noun}s pinned`, tone: 'good' };
@@ -29,10 +29,10 @@ export function runFacts({ runtime }: Pick<FunctionVersion, 'runtime'>): RunFact
 
 function looseWords(
   kind: RuntimeKind,
-  noun: string,
   programs: readonly DeclaredProgram[],
   loose: readonly string[],
 ): string {
+  const { noun } = RUNTIMES[kind];
   if (kind === 'container') {
     const reference = parseImageReference(loose[0]!);
     return reference.ok ? `tag ${reference.tag ?? 'latest'} can move` : 'not a valid image';

@@ -21,7 +21,7 @@ const WORDS = {
 } as const;
 type Noun = keyof typeof WORDS;
 
-export interface EditorProps {
+interface EditorProps {
   /** What the document is, and the ID of the field. */
   noun: Noun;
   label: string;

@@ -15,13 +15,7 @@ import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
-import {
-  allowDigests,
-  functionTakedowns,
-  insertTakedownPins,
-  takedown,
-  withRuntimeDigests,
-} from './takedown-rows.js';
+import { allowDigests, functionTakedowns, takedown, withRuntimeDigests } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
   FunctionStore,
@@ -59,9 +53,7 @@ const named = and(
   eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
   eq(takedowns.release, sql.placeholder('release')),
 );
-const selectTombstone = query((db) =>
-  db.select({ id: takedowns.id, signers: takedowns.signers }).from(takedowns).where(named),
-);
+const selectTombstone = query((db) => db.select({ signers: takedowns.signers }).from(takedowns).where(named));
 const naming = text<{ digest: Digest }>(
   `SELECT digest FROM release WHERE digest = :digest OR readme = :digest LIMIT 1`,
 );
@@ -93,8 +85,12 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
         const signers = mergeSigners(stored.signers ?? [], added);
         yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);
       }),
-    allowRuntimes: ({ group, kind, release }) =>
-      write(() => allowDigests({ group, kindFolded: kind.toLowerCase(), release })),
+    allowRuntimes: (released) =>
+      write(function* () {
+        for (const { group, kind, release } of released) {
+          yield* allowDigests({ group, kindFolded: kind.toLowerCase(), release });
+        }
+      }),
     unfinishedTakedowns: () =>
       read(function* () {
         const rows = yield* unfinished.all();

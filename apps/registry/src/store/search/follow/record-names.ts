@@ -2,7 +2,7 @@ import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { inList, text, type Work } from '../../sql/statement.js';
-import { DOCUMENT_FIELDS, type DocumentRow, encodeEntry, withNumericFlags } from '../document-rows.js';
+import { DOCUMENT_FIELDS, type DocumentRow, encodeEntry } from '../document-rows.js';
 import { IN_NEWEST_SNAPSHOT } from '../rows.js';
 
 /** What the registry says of names now: reads of its database, whichever it is. */
@@ -144,7 +144,7 @@ function ofRegistry({ group: _, kindFolded: __, deprecation, ...row }: FunctionR
   const replacement =
     deprecation === null ? undefined : (JSON.parse(deprecation) as { replacement?: unknown }).replacement;
   return {
-    ...withNumericFlags(row),
+    ...row,
     replacement: replacement === undefined ? null : JSON.stringify(replacement),
     entry: null,
   };
