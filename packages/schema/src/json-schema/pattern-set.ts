@@ -80,6 +80,11 @@ const FOLDED_RANGE = 6_000;
 /** Matches the end of a range in a class, if it may be far from the start. */
 const FAR_END = /-(?:\\[xu]|[^\p{ASCII}])/gu;
 
+/** Estimates what compiling a pattern costs, in instructions. */
+export function countCompiling(pattern: string): number {
+  return countInstructions(pattern) + countFolding(pattern);
+}
+
 /** Estimates what folding the case of classes costs, in instructions. */
 export function countFolding(pattern: string): number {
   if (!/\(\?[a-zA-Z]*i/.test(pattern)) return 0;

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
-import { countFolding, countInstructions } from '../json-schema/pattern-set.js';
+import { countCompiling } from '../json-schema/pattern-set.js';
 import { readMachineYaml } from '../yaml/read-machine-yaml.js';
 
 /** Estimates how long the expressions of a small definition take to check, for a caller that must not be held up. */
@@ -33,7 +33,7 @@ export function checkCost(bytes: Uint8Array): number {
     for (const [name, item] of Object.entries(value)) {
       rest.push([item, isDefault || name === 'default']);
       if (typeof item !== 'string') continue;
-      if (name === 'pattern') instructions += countInstructions(item) + countFolding(item);
+      if (name === 'pattern') instructions += countCompiling(item);
       else if (name === 'rule') characters += item.length;
     }
   }

@@ -44,7 +44,7 @@ export function attributeNames(value: Value): readonly string[] {
   return [...fields, ...(typeMethods(value)?.keys() ?? [])].sort();
 }
 
-export const BYTES_METHODS = methodTable<Bytes>([
+const BYTES_METHODS = methodTable<Bytes>([
   [
     'elems',
     (_thread, bytes, args, kwargs) => {

@@ -207,7 +207,7 @@ export function unary(thread: Thread, operator: '-' | '+' | '~', x: Value): Valu
 }
 
 /** Returns the union, intersection, difference or symmetric difference of two sets; `undefined` for other values. */
-export function combineSets(
+function combineSets(
   thread: Thread,
   operator: '|' | '&' | '-' | '^',
   x: Value,

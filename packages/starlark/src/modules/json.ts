@@ -72,13 +72,7 @@ type Allocate = (bytes: number) => void;
  * Returns JSON, a byte string, with each element on a line that starts with a prefix and a unit for each level. Throws
  * an error for text that is not JSON.
  */
-export function indentJson(
-  name: string,
-  json: string,
-  prefix: string,
-  unit: string,
-  allocate: Allocate,
-): string {
+function indentJson(name: string, json: string, prefix: string, unit: string, allocate: Allocate): string {
   validateJson(name, json);
   const parts: string[] = [];
   let depth = 0;

@@ -100,10 +100,15 @@ const compiled = new WeakMap<Thread, Map<string, Pattern>>();
 
 function compilePattern(name: string, thread: Thread, value: Value): Pattern {
   const source = wantString(name, 'pattern', value);
-  const known = compiled.get(thread) ?? new Map<string, Pattern>();
-  compiled.set(thread, known);
   thread.step(source.length);
-  const pattern = known.get(source) ?? compileNew(thread, source);
+  let known = compiled.get(thread);
+  if (known === undefined) {
+    known = new Map();
+    compiled.set(thread, known);
+  }
+  const found = known.get(source);
+  if (found !== undefined) return found;
+  const pattern = compileNew(thread, source);
   if (known.size >= MAX_REMEMBERED) known.clear();
   known.set(source, pattern);
   return pattern;

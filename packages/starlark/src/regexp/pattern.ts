@@ -4,7 +4,7 @@
  * @module
  */
 
-import { countFolding, countInstructions } from '@krmhub/schema/json-schema/pattern-set';
+import { countCompiling, countInstructions } from '@krmhub/schema/json-schema/pattern-set';
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import { runeWidth } from '../text/utf8.js';
 import { decodeString } from '../values/string.js';
@@ -110,7 +110,7 @@ function compile(source: string, step: StepCounter): { program: Program; groupNa
     if (name !== undefined) return '(';
     return token.startsWith('\\Q') ? token : token.replace(PROPERTY, capitalized);
   });
-  step((countInstructions(plain) + countFolding(plain)) * COMPILING_STEPS);
+  step(countCompiling(plain) * COMPILING_STEPS);
   const { RE2JS, RE2JSSyntaxException } = loadRe2();
   const tooLarge = () => new PatternError('expression too large', source);
   if (countInstructions(plain, 0) > MAX_INSTRUCTIONS * ESTIMATE_FACTOR) throw tooLarge();

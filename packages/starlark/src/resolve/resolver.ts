@@ -288,10 +288,7 @@ function describe({ kind }: Expression): string {
 const MAX_ARGUMENTS = 255;
 
 /** Checks the order of the arguments of a call, and that no name occurs twice. */
-export function checkArguments(
-  call: CallExpression,
-  report: (offset: number, message: string) => void,
-): void {
+function checkArguments(call: CallExpression, report: (offset: number, message: string) => void): void {
   const names = new Set<string>();
   let varargs = false;
   let kwargs = false;
@@ -327,7 +324,7 @@ export function checkArguments(
 }
 
 /** Binds the parameters of a function and checks their order. `*args` and `**kwargs` are bound last. */
-export function bindParameters(names: Names, scope: FunctionScope): void {
+function bindParameters(names: Names, scope: FunctionScope): void {
   let optional = false;
   let star: Parameter | undefined;
   let doubleStar: Parameter | undefined;

@@ -203,7 +203,7 @@ function quoteCharacter(character: string): string {
 }
 
 /** A number literal, or why it is not one. `length` is in characters. */
-export type NumberLiteral =
+type NumberLiteral =
   | { kind: 'int'; value: Int; length: number }
   | { kind: 'float'; value: number; length: number }
   | { kind: 'invalid'; message: string };
@@ -213,7 +213,7 @@ const NUMBER = /0[xX][0-9a-fA-F]*|0[oO][0-7]*|0[bB][01]*|(?:\d+\.?\d*|\.\d+)(?:[
 const MAX_DIGITS = 100_000;
 
 /** Reads the number literal at `offset`, which starts with a digit, or a dot and a digit. */
-export function scanNumber(text: string, offset: number): NumberLiteral {
+function scanNumber(text: string, offset: number): NumberLiteral {
   NUMBER.lastIndex = offset;
   const literal = NUMBER.exec(text)![0];
   const { length } = literal;
