@@ -147,8 +147,9 @@ export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
 export function readStoredManifest(bytes: Uint8Array, mediaType: string): Manifest | undefined {
   try {
     return readManifest(bytes, mediaType);
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
   }
 }
 

@@ -138,7 +138,7 @@ const OCTET_STRING = 0x04;
  * Reports whether DER values (X.690) are nested deeper than `levels`. Octet strings count too, because the sigstore
  * library parses their content. Invalid DER returns false: the library rejects it before anything else.
  */
-export function exceedsDepth(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
+function exceedsDepth(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
   for (let at = start; at + 2 <= end; ) {
     const tag = bytes[at]!;
     let length = bytes[at + 1]!;

@@ -110,7 +110,7 @@ const CURVES: Readonly<Record<string, typeof p256>> = {
 };
 
 /** Reports whether an ECDSA key signed the bytes with this digest. Returns false for other key types. */
-export function verifyDigestSignature(key: KeyObject, digest: Uint8Array, signature: Uint8Array): boolean {
+function verifyDigestSignature(key: KeyObject, digest: Uint8Array, signature: Uint8Array): boolean {
   const curve = CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''];
   if (key.asymmetricKeyType !== 'ec' || curve === undefined) return false;
   const { x, y } = key.export({ format: 'jwk' });

@@ -243,7 +243,7 @@ function failedVerification(checks: readonly Check[], check: CheckName, message:
 }
 
 /** Describes the certificate of a bundle; undefined for a bundle that was signed with a key. */
-export function describeCertificate({ verificationMaterial }: Bundle): string | undefined {
+function describeCertificate({ verificationMaterial }: Bundle): string | undefined {
   const { content } = verificationMaterial;
   const bytes =
     content.$case === 'certificate'
@@ -263,7 +263,7 @@ export function describeCertificate({ verificationMaterial }: Bundle): string | 
 }
 
 /** Describes the log entries of a bundle. */
-export function describeLogs(entries: readonly TransparencyLogEntry[]): string {
+function describeLogs(entries: readonly TransparencyLogEntry[]): string {
   return entries
     .map(({ logIndex, inclusionProof }) => {
       const log = inclusionProof?.checkpoint?.envelope.split('\n', 1)[0];

@@ -133,12 +133,7 @@ function reportDocumentation<Name extends string>(
 }
 
 /** Compares two API versions without their schemas. `at` is the position of the new one. */
-export function compareRuntimes(
-  before: FunctionVersion,
-  after: FunctionVersion,
-  at: Path,
-  report: Report,
-): void {
+function compareRuntimes(before: FunctionVersion, after: FunctionVersion, at: Path, report: Report): void {
   const runtime = [...at, 'runtime'];
   for (const kind of RUNTIME_KINDS) {
     const [was, is] = [before.runtime[kind] !== undefined, after.runtime[kind] !== undefined];

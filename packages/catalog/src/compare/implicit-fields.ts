@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { isObject } from '@krmhub/schema/json/access';
 import {
   keyword,
   requiredProperties,
@@ -65,7 +66,7 @@ export function declaresNothing(schema: JsonObject): boolean {
 }
 
 function acceptsAnyMetadata(metadata: JsonValue): boolean {
-  if (!isMapping(metadata)) return false;
+  if (!isObject(metadata)) return false;
   const { properties: _, ...root } = metadata;
   return (
     acceptsAny(root, 'object') &&
@@ -76,7 +77,7 @@ function acceptsAnyMetadata(metadata: JsonValue): boolean {
 /** Reports whether a schema only states the implicit type of a value. */
 function acceptsAny(schema: JsonValue, type: string): boolean {
   return (
-    isMapping(schema) &&
+    isObject(schema) &&
     Object.entries(schema).every(
       ([name, value]) =>
         UNRESTRICTIVE.includes(name) ||
@@ -84,8 +85,4 @@ function acceptsAny(schema: JsonValue, type: string): boolean {
         (name === 'additionalProperties' && (value === true || isSameContent(value, {}))),
     )
   );
-}
-
-function isMapping(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,6 @@
 import {
   type Diagnostic,
   formatPath,
-  type JsonObject,
   type JsonValue,
   type Path,
   type Target,
@@ -15,6 +14,7 @@ import {
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { CodeEntry } from '@krmhub/schema/diagnostics/code-entry';
+import { isObject } from '@krmhub/schema/json/access';
 import { suggest } from '@krmhub/schema/suggest';
 
 /** Matches names of catalogs, sources, and policies (RFC 1123). */
@@ -65,6 +65,17 @@ export class FieldReader<Code extends string> {
   }
 }
 
+/** A problem of a whole file, which has no position. */
+export function fileDiagnostic<Code extends string>(
+  codes: Readonly<Record<Code, CodeEntry>>,
+  code: Code,
+  file: string,
+  message: string,
+): Diagnostic {
+  const { severity, fix } = codes[code];
+  return { code, severity, message, file, path: '', hint: fix };
+}
+
 /** A value of a document with its position. The methods that read it return undefined where they report a problem. */
 export class Field<Code extends string> {
   constructor(
@@ -79,13 +90,13 @@ export class Field<Code extends string> {
 
   /** Returns a field of a mapping; undefined if it is absent. */
   get(name: string): Field<Code> | undefined {
-    if (!isMapping(this.value) || !Object.hasOwn(this.value, name)) return undefined;
+    if (!isObject(this.value) || !Object.hasOwn(this.value, name)) return undefined;
     return new Field(this.value[name]!, [...this.at, name], this.reader);
   }
 
   /** Returns this mapping, after a check that it has the required fields and no unknown ones. */
   mapping({ required = [], optional = [] }: KnownFields): Field<Code> | undefined {
-    if (!isMapping(this.value)) return this.#wrongType('a mapping');
+    if (!isObject(this.value)) return this.#wrongType('a mapping');
     const known = [...required, ...optional];
     for (const name of Object.keys(this.value)) {
       if (known.includes(name)) continue;
@@ -101,7 +112,7 @@ export class Field<Code extends string> {
 
   /** Returns the fields of a mapping whose names are not checked, by name. */
   entries(): [name: string, field: Field<Code>][] | undefined {
-    if (!isMapping(this.value)) return this.#wrongType('a mapping');
+    if (!isObject(this.value)) return this.#wrongType('a mapping');
     return Object.keys(this.value).map((name) => [name, this.get(name)!]);
   }
 
@@ -133,10 +144,6 @@ export class Field<Code extends string> {
   #wrongType(wanted: string, hint?: string): undefined {
     this.#problem('wrong-type', `expected ${wanted}, found ${describe(this.value)}`, { hint });
   }
-}
-
-export function isMapping(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function describe(value: JsonValue): string {

@@ -8,7 +8,8 @@ import {
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseImageReference } from '@krmhub/schema/image-reference';
-import { type Field, FieldReader, isMapping } from '../fields/field.js';
+import { isObject } from '@krmhub/schema/json/access';
+import { type Field, FieldReader, fileDiagnostic } from '../fields/field.js';
 import { readDigest, readImagePlatforms } from '../runtimes/lock-fields.js';
 import { type PinnedRuntime, runtimeRules } from '../runtimes/runtimes.js';
 import { LOCK_CODES, type LockCode } from './codes.js';
@@ -36,14 +37,14 @@ const API_VERSION = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[a-z]([-a-z0-9]{0,61}[a-z0
 export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagnostics: Diagnostic[] } {
   if (bytes.byteLength > LOCK_LIMITS.maxBytes) {
     const message = `the file has ${bytes.byteLength} bytes; the limit is ${LOCK_LIMITS.maxBytes}`;
-    return { diagnostics: [wholeFile('lock/limit', file, message)] };
+    return { diagnostics: [fileDiagnostic(LOCK_CODES, 'lock/limit', file, message)] };
   }
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
   const [document, ...others] = documents;
   if (document === undefined || others.length > 0) {
     const message = `expected one document, found ${documents.length}`;
-    return { diagnostics: [wholeFile('lock/document', file, message)] };
+    return { diagnostics: [fileDiagnostic(LOCK_CODES, 'lock/document', file, message)] };
   }
   const reader = new FieldReader(document, file, 'lock', LOCK_CODES, LOCK_LIMITS.maxTextLength);
   const lock = readDocument(reader.root);
@@ -53,7 +54,7 @@ export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagno
 
 function readDocument(document: LockField): Lock | undefined {
   const { value } = document;
-  if (isMapping(value) && (value.apiVersion !== LOCK_API_VERSION || value.kind !== LOCK_KIND)) {
+  if (isObject(value) && (value.apiVersion !== LOCK_API_VERSION || value.kind !== LOCK_KIND)) {
     const at = value.kind === LOCK_KIND ? 'apiVersion' : 'kind';
     document.reader.report('lock/document', [at], `not a ${LOCK_KIND} of \`${LOCK_API_VERSION}\``);
     return undefined;
@@ -196,13 +197,8 @@ function readName(item: LockField, name: 'apiVersion' | 'kind', pattern: RegExp)
   return undefined;
 }
 
-function wholeFile(code: LockCode, file: string, message: string): Diagnostic {
-  const { severity, fix } = LOCK_CODES[code];
-  return { code, severity, message, file, path: '', hint: fix };
-}
-
 /** Reads the one runtime of a locked function; undefined where an error is reported. */
-export function readRuntime(item: Field<LockCode>): PinnedRuntime | undefined {
+function readRuntime(item: Field<LockCode>): PinnedRuntime | undefined {
   const named = RUNTIME_KINDS.filter((kind) => item.get(kind) !== undefined);
   const [kind] = named;
   if (kind === undefined || named.length > 1) {

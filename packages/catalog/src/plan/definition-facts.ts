@@ -19,10 +19,9 @@ export function definitionFacts(
 
 /** Returns what a definition may access, and whether it is pinned: the worst of all its API versions. */
 export function runtimeFacts({ versions }: Pick<FunctionDefinition, 'versions'>): RuntimeFacts {
-  const accesses = versions.map(runtimeAccess);
+  const access = runtimeAccess(...versions);
   return {
-    network: accesses.some((access) => access === 'everything' || access.network),
-    storage: accesses.some((access) => access === 'everything' || access.storage),
+    ...(access === 'everything' ? { network: true, storage: true } : access),
     pinned: versions.every((version) => unpinnedReferences(version).length === 0),
   };
 }

@@ -9,7 +9,8 @@ import {
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
-import { DNS_LABEL, type Field, FieldReader, isMapping } from '../fields/field.js';
+import { isObject } from '@krmhub/schema/json/access';
+import { DNS_LABEL, type Field, FieldReader, fileDiagnostic } from '../fields/field.js';
 import { POLICY_CODES, type PolicyCode } from './codes.js';
 import type { Danger } from './dangers.js';
 import { POLICY_LIMITS, type Validity } from './signing-policy.js';
@@ -46,7 +47,7 @@ export function readPolicyFile(
   const { maxBytes, maxPolicies } = POLICY_LIMITS;
   if (bytes.byteLength > maxBytes) {
     const message = `${whole} ${bytes.byteLength} bytes; the limit is ${maxBytes}`;
-    return [fileDiagnostic('policy/limit', file, message)];
+    return [fileDiagnostic(POLICY_CODES, 'policy/limit', file, message)];
   }
   if (NO_DOCUMENTS.test(new TextDecoder().decode(bytes))) return [];
   const { documents, diagnostics } = readYaml(bytes, { file });
@@ -54,14 +55,14 @@ export function readPolicyFile(
   const all = withoutDateWarnings(diagnostics);
   if (documents.length > maxPolicies) {
     const message = `there are ${documents.length} ${each}; the limit is ${maxPolicies}`;
-    return [...all, fileDiagnostic('policy/limit', file, message)];
+    return [...all, fileDiagnostic(POLICY_CODES, 'policy/limit', file, message)];
   }
   const patterns = countPatterns(
-    documents.map(({ value }) => (isMapping(value) ? (value.spec ?? null) : null)),
+    documents.map(({ value }) => (isObject(value) ? (value.spec ?? null) : null)),
   );
   if (patterns > maxPatterns) {
     const message = `there are ${patterns} patterns; the limit is ${maxPatterns}`;
-    return [...all, fileDiagnostic('policy/limit', file, message)];
+    return [...all, fileDiagnostic(POLICY_CODES, 'policy/limit', file, message)];
   }
   for (const document of documents) {
     const reader = policyFields(document, file);
@@ -73,9 +74,9 @@ export function readPolicyFile(
 
 /** Counts the subject patterns before any of them is compiled, because compiling is slow. */
 export function countPatterns(values: readonly JsonValue[]): number {
-  const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
+  const has = (value: JsonValue) => isObject(value) && value.subjectPattern !== undefined;
   return values.reduce<number>((sum, value) => {
-    const signers = isMapping(value) ? [value.signers ?? [], value.testers ?? []].flat() : [];
+    const signers = isObject(value) ? [value.signers ?? [], value.testers ?? []].flat() : [];
     return sum + (has(value) ? 1 : 0) + signers.filter(has).length;
   }, 0);
 }
@@ -87,11 +88,6 @@ export function withoutDateWarnings(diagnostics: readonly Diagnostic[]): Diagnos
 
 export function policyFields(document: YamlDocument, file: string): FieldReader<PolicyCode> {
   return new FieldReader(document, file, 'policy', POLICY_CODES, POLICY_LIMITS.maxTextLength);
-}
-
-export function fileDiagnostic(code: PolicyCode, file: string, message: string): Diagnostic {
-  const { severity, fix } = POLICY_CODES[code];
-  return { code, severity, message, file, path: '', hint: fix };
 }
 
 export function reportDangers(dangers: readonly Danger[], field: PolicyField): void {

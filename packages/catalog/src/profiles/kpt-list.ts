@@ -8,7 +8,13 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { isWritable } from '../render/to-yaml.js';
 import { readImage } from '../runtimes/container.js';
-import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
+import {
+  omitFunction,
+  type ProfileDialect,
+  type ReportUnsupported,
+  reportRuntime,
+  translateDefinition,
+} from './profile.js';
 
 /**
  * The profile for the `catalog.json` of kpt function catalogs (krm-functions/catalog): name, digest, description, and
@@ -95,22 +101,21 @@ function listItem(
     report({ version: name, message: `omitted: the list contains only images, and ${reason}` });
     return undefined;
   }
-  const loseField = (field: string, message: string) =>
-    report({ version: name, field: `runtime.${field}`, message });
+  const reportField = reportRuntime(report, name);
   const { host, repository, tag, digest } = reference;
   const path = host === undefined ? repository : `${host}/${repository}`;
   if (digest === undefined)
-    loseField('container.sha256', 'the image has no digest: it is listed with its tag');
+    reportField('container.sha256', 'the image has no digest: it is listed with its tag');
   if (digest !== undefined && tag !== undefined) {
-    loseField('container.image', `the list has the digest instead of the tag ${tag}`);
+    reportField('container.image', `the list has the digest instead of the tag ${tag}`);
   }
   if (container.requireNetwork === true) {
-    loseField('container.requireNetwork', 'the list has no field for required network access');
+    reportField('container.requireNetwork', 'the list has no field for required network access');
   }
   if (container.requireStorageMount === true) {
-    loseField('container.requireStorageMount', 'the list has no field for required mounted storage');
+    reportField('container.requireStorageMount', 'the list has no field for required mounted storage');
   }
-  for (const kind of others) loseField(kind, 'the list contains only images');
+  for (const kind of others) reportField(kind, 'the list contains only images');
   return digest === undefined
     ? { image: container.image, documentation: usage }
     : { image: path, documentation: usage, digest };

@@ -9,6 +9,7 @@ import {
   type ProfileDialect,
   type ReportUnsupported,
   reportConfigMap,
+  reportRuntime,
 } from './profile.js';
 
 /**
@@ -38,11 +39,10 @@ function isSupported(version: FunctionVersion, report: ReportUnsupported): boole
     report({ version: version.name, message: `omitted: ${others[0]?.message}` });
     return false;
   }
-  const loseRuntime = (field: string, message: string) =>
-    report({ version: version.name, field: `runtime.${field}`, message });
-  for (const { kind, message } of others) loseRuntime(kind, message);
+  const reportField = reportRuntime(report, version.name);
+  for (const { kind, message } of others) reportField(kind, message);
   if (container.requireStorageMount === true) {
-    loseRuntime(
+    reportField(
       'container.requireStorageMount',
       'the prototype has mounts with paths, but no field for a required mount',
     );

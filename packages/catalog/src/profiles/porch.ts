@@ -2,7 +2,13 @@ import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
 import { toYaml } from '../render/to-yaml.js';
 import { type ParsedImage, readImage } from '../runtimes/container.js';
 import { unsupportedRuntimes } from '../runtimes/runtimes.js';
-import { omitFunction, type ProfileDialect, type ReportUnsupported, translateDefinition } from './profile.js';
+import {
+  omitFunction,
+  type ProfileDialect,
+  type ReportUnsupported,
+  reportRuntime,
+  translateDefinition,
+} from './profile.js';
 
 /**
  * The profile for Porch: objects that register images as functions, one per image repository, with the tags of the API
@@ -76,18 +82,20 @@ function functionConfigs(
       report({ version: name, message: `omitted: ${reason}` });
       continue;
     }
-    const loseField = (field: string, message: string) =>
-      report({ version: name, field: `runtime.${field}`, message });
+    const reportField = reportRuntime(report, name);
     if (image.digest !== undefined) {
-      loseField('container.sha256', `Porch supports only image tags: :${image.tag} is not pinned by digest`);
+      reportField(
+        'container.sha256',
+        `Porch supports only image tags: :${image.tag} is not pinned by digest`,
+      );
     }
     if (container.requireNetwork === true) {
-      loseField('container.requireNetwork', 'Porch has no field for required network access');
+      reportField('container.requireNetwork', 'Porch has no field for required network access');
     }
     if (container.requireStorageMount === true) {
-      loseField('container.requireStorageMount', 'Porch has no field for required mounted storage');
+      reportField('container.requireStorageMount', 'Porch has no field for required mounted storage');
     }
-    for (const { kind, message } of others) loseField(kind, message);
+    for (const { kind, message } of others) reportField(kind, message);
     const key = fullRepository(image);
     const known = repositories.get(key) ?? { image, tags: new Set<string>() };
     known.tags.add(image.tag);

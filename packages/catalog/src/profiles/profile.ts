@@ -29,8 +29,14 @@ export interface ProfileEntry {
 /** Reports an unsupported field of the current definition. */
 export type ReportUnsupported = (value: Omit<UnsupportedValue, 'group' | 'kind'>) => void;
 
+/** Reports unsupported fields of the runtimes of an API version. */
+export const reportRuntime =
+  (report: ReportUnsupported, version: string) =>
+  (field: string, message: string): void =>
+    report({ version, field: `runtime.${field}`, message });
+
 /** Converts a definition to items. Without items, it reports an omitted function. */
-export type Translate = (definition: FunctionDefinition, report: ReportUnsupported) => JsonObject[];
+type Translate = (definition: FunctionDefinition, report: ReportUnsupported) => JsonObject[];
 
 /** Creates a profile that is a KEP catalog with different entries. */
 export function catalogWriter(

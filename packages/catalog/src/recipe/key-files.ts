@@ -1,5 +1,5 @@
 import { formatPath, type JsonValue, type Path, type Range, readYaml } from '@krmhub/schema';
-import { isMapping } from '../fields/field.js';
+import { isObject } from '@krmhub/schema/json/access';
 import { RECIPE_LIMITS } from './recipe.js';
 
 /** A key file in a recipe. */
@@ -77,13 +77,13 @@ function decode(bytes: Uint8Array): string {
 
 /** Matches a text that can be the path of a key file. */
 function keyFields(value: JsonValue): { at: Path; name: string }[] {
-  const spec = isMapping(value) ? value.spec : undefined;
-  const policy = isMapping(spec) ? spec.policy : undefined;
-  const items = isMapping(policy) ? policy.requireSignature : undefined;
+  const spec = isObject(value) ? value.spec : undefined;
+  const policy = isObject(spec) ? spec.policy : undefined;
+  const items = isObject(policy) ? policy.requireSignature : undefined;
   if (!Array.isArray(items) || items.length > RECIPE_LIMITS.maxRules) return [];
   const at: Path = ['spec', 'policy', 'requireSignature'];
   return items.flatMap((item, index) => {
-    if (!isMapping(item)) return [];
+    if (!isObject(item)) return [];
     const signers = Array.isArray(item.signers) ? item.signers : [];
     return [
       ...keyFileField(item, [...at, index]),
@@ -93,7 +93,7 @@ function keyFields(value: JsonValue): { at: Path; name: string }[] {
 }
 
 function keyFileField(value: JsonValue, at: Path): { at: Path; name: string }[] {
-  const name = isMapping(value) ? value.key : undefined;
+  const name = isObject(value) ? value.key : undefined;
   const isName = typeof name === 'string' && name.trim() !== '' && !/\n|-----BEGIN/.test(name);
   return isName ? [{ at: [...at, 'key'], name }] : [];
 }

@@ -1,5 +1,6 @@
 import { defined } from '@krmhub/schema/defined';
-import { Field, type FieldReader, isMapping } from '../fields/field.js';
+import { isObject } from '@krmhub/schema/json/access';
+import { Field, type FieldReader } from '../fields/field.js';
 import type { PolicyCode } from '../policy/codes.js';
 import { countPatterns, type PolicyField } from '../policy/fields.js';
 import { readGroups, readSignerFields, readSigners, SIGNER_FIELDS } from '../policy/read-signers.js';
@@ -25,7 +26,7 @@ export function readRecipePolicy(
   if (policy === undefined) return undefined;
   const read: RecipePolicy = {};
   const signed = policy.get('requireSignature');
-  if (isMapping(signed?.value)) {
+  if (isObject(signed?.value)) {
     if (readRegistryPolicies(signed)) read.requireRegistryPolicies = true;
   } else Object.assign(read, defined({ requireSignature: readRequiredSignatures(signed, signing) }));
   for (const name of SWITCHES) {

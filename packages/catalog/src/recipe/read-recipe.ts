@@ -1,11 +1,11 @@
 import { type Diagnostic, DOCUMENT_LIMITS, hasErrors, readYaml } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { limitDiagnostics } from '@krmhub/schema/lint/findings';
-import { FieldReader } from '../fields/field.js';
+import { FieldReader, fileDiagnostic } from '../fields/field.js';
 import type { PolicyCode } from '../policy/codes.js';
 import { policyFields, withoutDateWarnings } from '../policy/fields.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import { RECIPE_CODES, type RecipeCode, type RecipeField } from './codes.js';
+import { RECIPE_CODES, type RecipeField } from './codes.js';
 import { readRecipePolicy } from './read-policy.js';
 import { readName, readSource } from './read-source.js';
 import { RECIPE_API_VERSION, RECIPE_KIND, RECIPE_LIMITS, type Recipe, type RecipeSource } from './recipe.js';
@@ -22,14 +22,14 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   const { maxBytes } = RECIPE_LIMITS;
   if (bytes.byteLength > maxBytes) {
     const message = `the recipe has ${bytes.byteLength} bytes; the limit is ${maxBytes}`;
-    return { diagnostics: [fileDiagnostic('recipe/limit', file, message)] };
+    return { diagnostics: [fileDiagnostic(RECIPE_CODES, 'recipe/limit', file, message)] };
   }
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
   const [document] = documents;
   if (document === undefined || documents.length > 1) {
     const message = `the file contains ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
-    return { diagnostics: [...diagnostics, fileDiagnostic('recipe/document', file, message)] };
+    return { diagnostics: [...diagnostics, fileDiagnostic(RECIPE_CODES, 'recipe/document', file, message)] };
   }
   const reader = new FieldReader(document, file, 'recipe', RECIPE_CODES, RECIPE_LIMITS.maxValueLength);
   const signing = policyFields(document, file);
@@ -37,11 +37,6 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   const all = [...withoutDateWarnings(diagnostics), ...reader.diagnostics, ...signing.diagnostics];
   const shown = limitDiagnostics(all, DOCUMENT_LIMITS.maxDiagnostics, file);
   return recipe === undefined || hasErrors(all) ? { diagnostics: shown } : { recipe, diagnostics: shown };
-}
-
-function fileDiagnostic(code: RecipeCode, file: string, message: string): Diagnostic {
-  const { severity, fix } = RECIPE_CODES[code];
-  return { code, severity, message, file, path: '', hint: fix };
 }
 
 /** Returns undefined only with an error. With errors, the result must not be used. */

@@ -12,6 +12,7 @@ import {
 import type { Path } from '@krmhub/schema/diagnostic';
 import { type Digest, isDigest } from '@krmhub/schema/digests/is-digest';
 import { ociDigest } from '@krmhub/schema/image-reference';
+import { shellWord } from '@krmhub/schema/text';
 import { changedReference, compareAddresses, comparePins, pinnedDigest } from './compare-references.js';
 import { type LockField, MAX_PLATFORMS, readAddress, readDigest, readMatch } from './lock-fields.js';
 import {
@@ -140,7 +141,7 @@ function usage({ platforms }: ExecRuntime, file: string): UsagePart[] {
   if (bins.length === 1) {
     parts.push({
       text: 'Verify the digest of the download and unpack it. Then run with kpt:',
-      snippet: `kpt fn eval . --exec ${shellQuote(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
+      snippet: `kpt fn eval . --exec ${shellWord(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
     });
   }
   return parts;
@@ -148,10 +149,6 @@ function usage({ platforms }: ExecRuntime, file: string): UsagePart[] {
 
 function relativeCommand(bin: string): string {
   return bin.includes('/') ? bin : `./${bin}`;
-}
-
-function shellQuote(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function comparePlatforms(

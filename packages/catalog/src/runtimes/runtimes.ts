@@ -79,9 +79,11 @@ export function declaredPrograms({ runtime }: Pick<FunctionVersion, 'runtime'>):
   return eachRuntime(runtime, (rules, declared) => rules.programs(declared)).flat();
 }
 
-/** Returns what an API version may access besides its input, whichever of its runtimes is used. */
-export function runtimeAccess({ runtime }: Pick<FunctionVersion, 'runtime'>): RuntimeAccess {
-  const all = eachRuntime(runtime, (rules, declared) => rules.access(declared));
+/** Returns what API versions may access besides their input, whichever of their runtimes is used. */
+export function runtimeAccess(...versions: readonly Pick<FunctionVersion, 'runtime'>[]): RuntimeAccess {
+  const all = versions.flatMap(({ runtime }) =>
+    eachRuntime(runtime, (rules, declared) => rules.access(declared)),
+  );
   if (all.includes('everything')) return 'everything';
   const some = all.filter((access) => access !== 'everything');
   return { network: some.some(({ network }) => network), storage: some.some(({ storage }) => storage) };

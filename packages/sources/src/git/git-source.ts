@@ -249,7 +249,7 @@ function parseRemote({ repository }: GitAddress, allowed: SourceContext['options
  * Returns an allowed address of a host that accepts connections on the port, for programs that cannot use the guard.
  * Rejects with SourceFailures only.
  */
-export async function reachableAddress(host: string, port: number, context: SourceContext): Promise<string> {
+async function reachableAddress(host: string, port: number, context: SourceContext): Promise<string> {
   const { guard, deadline, limits } = context;
   guard.checkHost(host);
   const socket = connect({ host: unbracketed(host), port, lookup: guard.lookup, autoSelectFamily: true });
