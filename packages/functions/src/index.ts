@@ -8,7 +8,7 @@
  */
 
 export { EXECUTABLE_LIMITS, type ExecutableLimits } from './archives/limits.js';
-export { type NamedImageRun, PULL_POLICIES, type PullPolicy } from './containers/container-arguments.js';
+export { PULL_POLICIES, type PullPolicy } from './containers/container-arguments.js';
 export {
   type ContainerRun,
   ENGINE_NAMES,

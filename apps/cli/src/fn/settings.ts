@@ -1,7 +1,7 @@
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
-import type { PullPolicy } from '@krmhub/functions';
 
 import type { RunPermissions } from '../run/permissions.js';
+import type { NamedImage } from '../run/run-image.js';
 
 /** Where the output of functions goes. `report`: into the package, with a report on stdout. */
 export type OutputTarget =
@@ -12,11 +12,7 @@ export type OutputTarget =
   | { type: 'folder'; folder: string };
 
 /** What containers of images get that the user or a Kptfile names. */
-export interface ImageSettings {
-  pull: PullPolicy;
-  asCurrentUser: boolean;
-  /** `NAME=VALUE`, or the name of a variable of the user. */
-  env: readonly string[];
+interface ImageSettings extends Required<Pick<NamedImage, 'pull' | 'asCurrentUser' | 'env'>> {
   /** Registry and path of images without one; kpt's catalog by default. */
   prefix?: string;
 }

@@ -9,8 +9,8 @@ import { lockName } from './locked-functions.js';
 import type { ResolvedFunction } from './resolve-functions.js';
 
 /**
- * Returns the entry of the lock file for a function that was just resolved. Throws `untrusted` if one of its catalogs is older than the
- * locked one, or `invalid-document` for what cannot be locked.
+ * Returns the entry of the lock file for a function that was just resolved. Throws `untrusted` if one of its catalogs
+ * is older than the locked one, or `invalid-document` for what cannot be locked.
  */
 export function freshUse(
   io: Io,

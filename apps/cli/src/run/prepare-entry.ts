@@ -30,7 +30,7 @@ const CONTAINER_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true
 
 /**
  * Variables with folders and files of the user's keys, tokens, and temporary files, which can be outside of the home
- * folder. Some have several, as PATH has.
+ * folder. KUBECONFIG, which can have several, is another one.
  */
 const SECRET_PLACES = [
   'XDG_CONFIG_HOME',

@@ -1,7 +1,7 @@
 /**
  * Decides whether the user trusts a snapshot or a release: by pinned keys, signing policies, and what was verified before.
  *
- * The files named `judge-…` decide without I/O; the others read the trust file and the signatures.
+ * judge-snapshot.ts and judge-release.ts decide without I/O; the others read the trust file, the cache, and registries.
  *
  * @module
  */

@@ -99,7 +99,7 @@ async function recordSnapshot(
 }
 
 /** Warns that a pin accepts every catalog that its key signs, because neither the entry nor its URL names one. */
-export async function warnUnnamed(io: Warnings, entry: string, catalog: string): Promise<void> {
+async function warnUnnamed(io: Warnings, entry: string, catalog: string): Promise<void> {
   await io.warn(
     escapeControls(
       `${entry} accepts every catalog that its key signs; to accept only ${catalog}, add \`catalog: ${catalog}\` to this entry of the trust file`,

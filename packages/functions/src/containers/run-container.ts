@@ -52,7 +52,8 @@ export interface ContainerCommand {
 }
 
 /**
- * Runs a container with the arguments of the caller, for an image that the user allowed without a digest. The limits and the removal are those of `runContainer`, and so are the errors.
+ * Runs a container with the arguments of the caller, who decides whether the image needs a digest. The limits, the
+ * removal, and the errors are those of `runContainer`.
  */
 export async function runContainerCommand(
   engine: Engine,

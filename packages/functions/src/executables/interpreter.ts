@@ -20,8 +20,7 @@ export async function findHiddenInterpreter(
 ): Promise<HiddenInterpreter | undefined> {
   const [interpreter, name] = await readShebang(command.file);
   if (interpreter === undefined) return undefined;
-  const { hidden, shown } = await visibleFolders(command);
-  const real = await Promise.all(shown.map(realPath));
+  const { hidden, shown, real } = await visibleFolders(command);
   const isHidden = (file: string) => hidden.some((folder) => isInside(file, folder));
   let first: HiddenInterpreter | undefined;
   for (const file of candidates(interpreter, name, command.env)) {

@@ -36,7 +36,7 @@ export function decodeResourceList(text: string): DecodedList {
   };
 }
 
-export function decodeResults({ results }: ResourceListNode): FunctionResult[] {
+function decodeResults({ results }: ResourceListNode): FunctionResult[] {
   if (results === undefined) return [];
   const read = readResults(toJson(results));
   if (read.ok) return read.results;

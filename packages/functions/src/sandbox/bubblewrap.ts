@@ -127,11 +127,10 @@ export async function sandboxArguments(
   { limitsFolders, forbidsNamespaces, filtersCalls }: Omit<Sandbox, 'program'>,
   command: SandboxedCommand,
 ): Promise<string[]> {
-  const { file, args, cwd, env, network } = command;
+  const { file, args, env, network } = command;
   const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
   const readable = (folder: string) => ['--ro-bind-try', folder, folder];
-  const { hidden, shown, hiddenBelow, shownAgain, hiddenFiles } = await visibleFolders(command);
-  const realCwd = await realPath(cwd);
+  const { hidden, shown, hiddenBelow, shownAgain, hiddenFiles, realCwd } = await visibleFolders(command);
   const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
   return [
     '--unshare-all',
@@ -181,6 +180,9 @@ export async function visibleFolders({
   hiddenBelow: string[];
   shownAgain: string[];
   hiddenFiles: string[];
+  /** The real paths of the shown folders, in their order. */
+  real: string[];
+  realCwd: string;
 }> {
   const { folders, files } = await existingSecrets(secrets);
   const homes = [home, accountHome(), ...folders].filter(path.isAbsolute);
@@ -203,6 +205,8 @@ export async function visibleFolders({
     hiddenBelow,
     shownAgain: shown.filter((_, index) => hiddenBelow.some((folder) => isInside(real[index]!, folder))),
     hiddenFiles: files.filter((file) => isShown(file) || !isHidden(file)),
+    real,
+    realCwd,
   };
 }
 
