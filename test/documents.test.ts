@@ -208,12 +208,13 @@ describe('documents', () => {
 
 describe('ARCHITECTURE.md', () => {
   const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
-  // A path starts at the folder in the heading of its table, or at the root of the repository.
-  const named = text.split(/^### /m).flatMap((section) => {
-    const folder = /^In `([^`]+)`/.exec(section)?.[1] ?? '';
-    return [...section.matchAll(/^\|.*\|$/gm)]
-      .flatMap(([row]) => [...row.matchAll(/`([\w./-]*[/.][\w./-]*)`/g)].map((match) => match[1]!))
-      .map((name) => ({ name, places: [path.join(root, folder, name), path.join(root, name)] }));
+  // A path starts at the root of the repository, or at a folder that its row names.
+  const named = [...text.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => {
+    const names = [...row.matchAll(/`([\w./-]*[/.][\w./-]*)`/g)].map((match) => match[1]!);
+    return names.map((name) => ({
+      name,
+      places: ['', ...names].map((folder) => path.join(root, folder, name)),
+    }));
   });
 
   it('names files and folders that exist', () => {

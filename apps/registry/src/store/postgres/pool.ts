@@ -72,7 +72,9 @@ export function writerConfig(url: string): pg.ClientConfig {
  * Other options, of the URL or PGOPTIONS, stay.
  */
 function withSettings(url: string): string {
-  const { connectionParameters } = new pg.Client(url) as unknown as ParsedClient;
+  // pg would also read the certificates that the URL names, whose absence is an error of the connection.
+  const own = new URLSearchParams(url.split('?')[1]).getAll('options').at(-1);
+  const { connectionParameters } = new pg.Client({ options: own }) as unknown as ParsedClient;
   const options = `${connectionParameters.options ?? ''} -c datestyle=ISO -c timezone=UTC`.trim();
   // pg would encode a URL with spaces again.
   const address = url.replaceAll(' ', '%20');
@@ -80,7 +82,7 @@ function withSettings(url: string): string {
   return `${address}${url.includes('?') ? '&' : '?'}options=${encodeURIComponent(options)}`;
 }
 
-/** What a client has read from its URL and the environment; its types lack it. */
+/** What a client has read from its settings and the environment; its types lack it. */
 interface ParsedClient {
   connectionParameters: { options?: string };
 }
