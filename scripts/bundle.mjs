@@ -13,6 +13,7 @@ const outdir = path.join(root, 'apps/cli/dist/bundle');
 
 const workspaces = [
   'packages/starlark',
+  'packages/yaml',
   'packages/schema',
   'packages/catalog',
   'packages/api',

@@ -126,6 +126,7 @@ async function renderConfiguration() {
   const { SERVER_LIMITS } = await built('apps/registry/dist/limits.js');
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
+  const { YAML_LIMITS } = await built('packages/yaml/dist/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
   const { LAYER_LIMITS } = await built('apps/cli/dist/function-configs/limits.js');
   const { BUILD_LIMITS } = await built('apps/cli/dist/kustomize/run/limits.js');
@@ -184,8 +185,12 @@ async function renderConfiguration() {
     '',
     'You cannot change these limits.',
   );
+  const definitionLimits = Object.fromEntries(
+    Object.entries(DOCUMENT_LIMITS).filter(([name]) => !Object.hasOwn(YAML_LIMITS, name)),
+  );
   const limits = [
-    ['Documents', DOCUMENT_LIMITS, 'packages/schema/src/documents/limits.ts'],
+    ['YAML', YAML_LIMITS, 'packages/yaml/src/limits.ts'],
+    ['Definitions', definitionLimits, 'packages/schema/src/documents/limits.ts'],
     ['Publishing', PUBLISH_LIMITS, 'packages/catalog/src/plan/publish-codes.ts'],
     ['Catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe/recipe.ts'],
     ['Bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],

@@ -20,7 +20,7 @@ const STARTS = [
       'packages/consume/dist/trust/default-catalogs.js',
       'apps/cli/dist/lock/config-check.js',
       'packages/schema/dist/config-fields/check-config.js',
-      'packages/schema/dist/yaml/read-machine-yaml.js',
+      'packages/yaml/dist/read/read-machine-yaml.js',
     ],
     resolve: [
       'apps/cli/dist/commands/resolve.js',

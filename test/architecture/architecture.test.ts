@@ -23,13 +23,14 @@ interface Workspace {
 }
 
 const workspaces: Record<string, Workspace> = {
-  'packages/schema': { below: [], pure: true },
+  'packages/yaml': { below: [], pure: true },
+  'packages/schema': { below: ['@krmhub/yaml'], pure: true },
   'packages/starlark': { below: ['@krmhub/schema'], pure: true },
-  'packages/catalog': { below: ['@krmhub/schema'], pure: true },
+  'packages/catalog': { below: ['@krmhub/schema', '@krmhub/yaml'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },
   'packages/signing': { below: ['@krmhub/schema'], pure: false },
-  'packages/functions': { below: ['@krmhub/schema', '@krmhub/starlark'], pure: false },
+  'packages/functions': { below: ['@krmhub/schema', '@krmhub/yaml', '@krmhub/starlark'], pure: false },
   'packages/sources': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/oci'], pure: false },
   'packages/consume': {
     below: [
@@ -45,6 +46,7 @@ const workspaces: Record<string, Workspace> = {
   },
   'apps/registry': {
     below: [
+      '@krmhub/yaml',
       '@krmhub/schema',
       '@krmhub/catalog',
       '@krmhub/api',
@@ -57,6 +59,7 @@ const workspaces: Record<string, Workspace> = {
   },
   'apps/cli': {
     below: [
+      '@krmhub/yaml',
       '@krmhub/schema',
       '@krmhub/catalog',
       '@krmhub/api',

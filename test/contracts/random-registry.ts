@@ -1,6 +1,6 @@
 import type { FunctionChange } from '@krmhub/catalog';
+import type { Random } from '@krmhub/yaml/testing/random';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import type { Random } from '../../packages/schema/src/testing/random.js';
 import { AT, changeOf } from './sample-records.js';
 import { cutUpstream, type SamplePlace } from './sample-upstream.js';
 

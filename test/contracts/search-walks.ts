@@ -1,7 +1,7 @@
 import type { SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import { Random } from '@krmhub/yaml/testing/random';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { Random } from '../../packages/schema/src/testing/random.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, type SampleFunction } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';

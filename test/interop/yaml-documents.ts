@@ -1,4 +1,4 @@
-import type { Random } from '../../packages/schema/src/testing/random.js';
+import type { Random } from '@krmhub/yaml/testing/random';
 
 /** Resources in every notation of YAML, from a seed. */
 

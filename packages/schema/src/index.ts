@@ -6,6 +6,7 @@
  * @module
  */
 
+export * from '@krmhub/yaml';
 export { evaluateCondition } from './cel/expression.js';
 export type { ConfigDescription, ConfigElement, ConfigField } from './config-fields/describe.js';
 export { describeConfig } from './config-fields/describe.js';
@@ -60,4 +61,3 @@ export * from './names/glob.js';
 export * from './names/gvk.js';
 export * from './names/kebab-case.js';
 export * from './names/parse-url.js';
-export * from './yaml/index.js';

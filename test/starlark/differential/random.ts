@@ -1,4 +1,4 @@
-import { Random as SeededRandom } from '../../../packages/schema/src/testing/random.js';
+import { Random as SeededRandom } from '@krmhub/yaml/testing/random';
 
 /** Random choices that a seed repeats. */
 export class Random extends SeededRandom {

@@ -1,5 +1,5 @@
 import type { LintResult } from '@krmhub/schema';
-import { VALUE_CODES } from '@krmhub/schema/yaml';
+import { VALUE_CODES } from '@krmhub/yaml';
 
 /** Diagnostics for documents that are neither definitions nor catalogs. */
 const OTHER_DOCUMENT_CODES = new Set(['dialect/unknown-document', 'yaml/empty']);

@@ -10,7 +10,7 @@ import { itemText, writtenItem } from '@krmhub/functions/resource-list/item-text
 import { executeScript } from '@krmhub/functions/starlark/execute-script';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fieldAt, readResourceList, scalarText } from '@krmhub/schema/resource-yaml';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { parse, parseDocument, Scalar, stringify } from 'yaml';
 

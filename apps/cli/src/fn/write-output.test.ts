@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { FileChange } from '@krmhub/functions/fn';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { afterEach, describe, expect, it } from 'vitest';
 import { printPatch } from '../io/print-patch.js';
 import { testIo } from '../testing/command-line.js';

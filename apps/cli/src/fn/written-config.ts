@@ -3,7 +3,7 @@ import { readResources } from '@krmhub/functions/fn';
 import { defined } from '@krmhub/schema/defined';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { isObject } from '@krmhub/schema/json/access';
-import { exactIntegers, readYaml, type YamlDocument } from '@krmhub/schema/yaml';
+import { exactIntegers, readYaml, type YamlDocument } from '@krmhub/yaml';
 import type { Io } from '../io/io.js';
 import type { WrittenConfig } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';

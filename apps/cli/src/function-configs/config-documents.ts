@@ -2,7 +2,7 @@ import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { type Diagnostic, formatPath, type Path, type Position, type Range } from '@krmhub/schema/diagnostic';
 import { field } from '@krmhub/schema/json/access';
-import { readYaml, VALUE_CODES, type YamlDocument } from '@krmhub/schema/yaml';
+import { readYaml, VALUE_CODES, type YamlDocument } from '@krmhub/yaml';
 import { LAYER_LIMITS } from './limits.js';
 
 /** For kustomize, a name such as `yes` or `0123` is text. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { formatPath, type Path, type Range } from '@krmhub/schema/diagnostic';
 import { isObject } from '@krmhub/schema/json/access';
-import type { YamlDocument } from '@krmhub/schema/yaml';
+import type { YamlDocument } from '@krmhub/yaml';
 import { readDocuments } from './config-documents.js';
 import { findLocal, type LayerReader, type ProblemPlace } from './layer-reader.js';
 

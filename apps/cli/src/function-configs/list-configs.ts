@@ -9,7 +9,7 @@ import {
   type Range,
 } from '@krmhub/schema/diagnostic';
 import { field, isObject, textField } from '@krmhub/schema/json/access';
-import { exactIntegers, type YamlDocument } from '@krmhub/schema/yaml';
+import { exactIntegers, type YamlDocument } from '@krmhub/yaml';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
 import type { LayerReader } from './layer-reader.js';
 import type { FunctionField, ListedFunction } from './layers.js';

@@ -7,8 +7,8 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { field } from '@krmhub/schema/json/access';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { readYaml } from '@krmhub/schema/yaml';
 import type { SourceFetcher } from '@krmhub/sources';
+import { readYaml } from '@krmhub/yaml';
 import type { FetchedRemote, ReadLayersOptions } from './layers.js';
 import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './repository-url.js';
 

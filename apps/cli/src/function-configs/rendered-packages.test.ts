@@ -1,6 +1,6 @@
 /** The commands that read a kpt package have to agree on which packages are in it. */
 import path from 'node:path';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runTest } from '../testing/command-line.js';
 import { type TestPackage, testPackage } from '../testing/package-files.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Diagnostic, hasErrors, KrmhubError, type YamlDocument } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
 import { CONFIG_VARIABLE, type Config, type ConfigFile, readConfig } from './config.js';
 import { type ConfigOverrides, SETTINGS, type SettingName } from './settings.js';
 

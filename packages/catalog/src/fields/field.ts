@@ -13,9 +13,9 @@ import {
   type YamlDocument,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { CodeEntry } from '@krmhub/schema/diagnostics/code-entry';
 import { isObject } from '@krmhub/schema/json/access';
 import { suggest } from '@krmhub/schema/suggest';
+import type { CodeEntry } from '@krmhub/yaml/code-entry';
 
 /** Matches names of catalogs, sources, and policies (RFC 1123). */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

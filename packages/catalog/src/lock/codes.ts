@@ -1,4 +1,4 @@
-import { type CodeEntry, error } from '@krmhub/schema/diagnostics/code-entry';
+import { type CodeEntry, error } from '@krmhub/yaml/code-entry';
 
 /** What is refused of a lock file beside what the YAML reader refuses. */
 export const LOCK_CODES = {

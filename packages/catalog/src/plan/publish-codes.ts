@@ -7,7 +7,7 @@ import {
   type Severity,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
+import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 
 /** Limits on publishing, with their units. */
 export const PUBLISH_LIMITS = {

@@ -1,5 +1,5 @@
 import { DOCUMENT_LIMITS, lint, sha256 } from '@krmhub/schema';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
 import { renderCatalog, renderDefinition, renderEntry } from '../render/render.js';

@@ -1,4 +1,4 @@
-import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
+import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 
 /** The codes of policy errors, in addition to YAML errors. */
 export const POLICY_CODES = {

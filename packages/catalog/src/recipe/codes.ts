@@ -1,4 +1,4 @@
-import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
+import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 import type { Field } from '../fields/field.js';
 
 /** The codes of recipe errors, in addition to YAML errors. */

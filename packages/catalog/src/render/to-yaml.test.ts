@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { JsonObject, JsonValue } from '@krmhub/schema';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -1,5 +1,5 @@
 import { type FunctionDefinition, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { Recipe, RecipeSource, Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';

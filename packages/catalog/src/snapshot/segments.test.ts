@@ -1,5 +1,5 @@
 import { sha256 } from '@krmhub/schema';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { compareFunctionNames } from '../ports/function-name.js';
 import {

@@ -1,5 +1,5 @@
 import { compareReleases, newestRelease } from '@krmhub/schema';
-import { Random } from '@krmhub/schema/testing/random';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type { ReleaseRecord, Selection } from '../ports/records.js';

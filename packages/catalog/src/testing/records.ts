@@ -6,7 +6,7 @@
 
 import { compareApiVersions, compareReleases, runtimeKinds, sha256 } from '@krmhub/schema';
 import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
-import type { Random } from '@krmhub/schema/testing/random';
+import type { Random } from '@krmhub/yaml/testing/random';
 import type { FunctionRecord, LifecycleRecord, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { renderDefinition } from '../render/render.js';
 

@@ -2,7 +2,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readResources, toJson } from '@krmhub/schema/resource-yaml';
-import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
+import { readMachineYaml } from '@krmhub/yaml/read/read-machine-yaml';
 
 export const RESULT_SEVERITIES = ['error', 'warning', 'info'] as const;
 export type ResultSeverity = (typeof RESULT_SEVERITIES)[number];

@@ -1,4 +1,4 @@
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { readRuntime, readRuntimeField, requireRuntime } from './declared-runtime.js';
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { field, isObject } from '@krmhub/schema/json/access';
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
 
 /** Annotations with a whole FunctionSpec, in the order in which kustomize looks for them (kyaml, runtimeutil). */
 const SPEC_ANNOTATIONS = ['config.kubernetes.io/function', 'config.k8s.io/function'] as const;

@@ -1,5 +1,5 @@
-import { Random } from '@krmhub/schema/testing/random';
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { readResources } from '../resource-list/read-resources.js';
 import { writeFileText } from '../resource-list/write-file.js';

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import type { Diagnostic, Path, Position, Range, Target } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { suggest } from '@krmhub/schema/suggest';
-import { readYaml, type YamlDocument } from '@krmhub/schema/yaml';
+import { readYaml, type YamlDocument } from '@krmhub/yaml';
 import {
   isMapping,
   KPTFILE,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@krmhub/schema/definition';
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { splitCommandLine } from './command-line.js';
 import { configMapText, readConfigArguments, typedConfigText } from './config-arguments.js';

@@ -1,4 +1,4 @@
-import { type CodeEntry, error, warning } from '@krmhub/schema/diagnostics/code-entry';
+import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 
 /** What is wrong with a Starlark script. */
 export const SCRIPT_CODES = {

@@ -1,5 +1,10 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { readYamlTree, writeYamlTree, type YamlNode, yamlString } from '@krmhub/schema/lossless-yaml';
+import {
+  readYamlTree,
+  writeYamlTree,
+  type YamlNode,
+  yamlString,
+} from '@krmhub/schema/resources/lossless-yaml';
 import { compile, parse, run, type Value } from '@krmhub/starlark';
 import { Context } from './context.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';

@@ -1,4 +1,3 @@
-import { editYaml } from '@krmhub/schema/edit-yaml';
 import {
   indentLastQuotes,
   readYamlTree,
@@ -7,8 +6,9 @@ import {
   type YamlNode,
   yamlField,
   yamlText,
-} from '@krmhub/schema/lossless-yaml';
+} from '@krmhub/schema/resources/lossless-yaml';
 import { Dict, EvaluationError, List, Tuple, typeName, type Value } from '@krmhub/starlark';
+import { editYaml } from '@krmhub/yaml/lossless/edit';
 import { findItemSources, type ItemSources } from './item-sources.js';
 import { type TreeWriter, YamlValues } from './yaml-values.js';
 

@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { readYamlTree, readYamlTrees, writeYamlTree } from '@krmhub/schema/lossless-yaml';
+import { readYamlTree, readYamlTrees, writeYamlTree } from '@krmhub/schema/resources/lossless-yaml';
 import {
   Builtin,
   EvaluationError,

@@ -1,5 +1,5 @@
-import type { YamlMap, YamlNode, YamlScalar } from '@krmhub/schema/lossless-yaml';
-import { LOSSLESS_LIMITS, yamlString } from '@krmhub/schema/lossless-yaml';
+import type { YamlMap, YamlNode, YamlScalar } from '@krmhub/schema/resources/lossless-yaml';
+import { LOSSLESS_LIMITS, yamlString } from '@krmhub/schema/resources/lossless-yaml';
 import {
   Dict,
   EvaluationError,

@@ -1,4 +1,4 @@
-import { type CodeEntry, error, warning } from '../diagnostics/code-entry.js';
+import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 
 /** The codes of problems that the converters report. */
 export const CONVERT_CODES = {

@@ -1,8 +1,8 @@
+import { shorten } from '@krmhub/yaml/read/scalars';
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { field, isObject, listField, objectField, textField } from '../json/access.js';
-import { shorten } from '../yaml/scalars.js';
 import type { ConvertCode } from './codes.js';
 
 /** Default values for missing fields. They never replace existing values. */

@@ -1,10 +1,10 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import { defined } from '../defined.js';
 import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
 import { parseUrl } from '../names/parse-url.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 import { completeDefinition, type EntryDefaults } from './complete.js';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
-import { readYaml } from '../yaml/index.js';
 import { CONVERT_CODES, type ConvertOptions, convertDocument, releaseFromPath } from './convert.js';
 
 function convert(text: string, options: Partial<ConvertOptions> = {}) {

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { hasErrors } from '../diagnostics/diagnostic.js';
 import { readDialect } from '../dialects/read-dialect.js';
@@ -13,8 +15,6 @@ import type { FunctionDefinition, JsonValue } from '../documents/definition.js';
 import type { ConvertSource } from '../documents/formats.js';
 import { canonicalRelease } from '../documents/release.js';
 import { isObject } from '../json/access.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import { completeDraft } from './complete-draft.js';
 import { type Conversion, type ConversionOptions, ConversionReport } from './conversion.js';
 import { convertKptList } from './kpt-list.js';

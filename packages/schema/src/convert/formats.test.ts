@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { lint } from '../lint/lint.js';
 import { lintDefinition } from '../lint/lint-definition.js';
-import { readYaml } from '../yaml/index.js';
 import { type ConvertOptions, convertDocument } from './convert.js';
 
 const toBytes = (text: string) => new TextEncoder().encode(text);

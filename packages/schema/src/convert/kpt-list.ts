@@ -1,7 +1,7 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
 import { defined } from '../defined.js';
 import type { JsonValue } from '../documents/definition.js';
 import { isObject, listField, textField } from '../json/access.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
 import {
   CONVERTED_VERSION,
   type Conversion,

@@ -1,10 +1,10 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { isObject, textField } from '../json/access.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import type { EntryDefaults } from './complete.js';
 import {
   CONVERTED_VERSION,

@@ -1,9 +1,9 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { ExecPlatform, JsonObject, JsonValue } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { field, isObject, listField, objectField, textField } from '../json/access.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import {
   CONVERTED_VERSION,
   type Conversion,

@@ -1,10 +1,10 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import { defined } from '../defined.js';
 import type { JsonObject } from '../documents/definition.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { field, objectField, textField } from '../json/access.js';
 import { isGroup } from '../names/gvk.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import {
   CONVERTED_VERSION,
   type Conversion,

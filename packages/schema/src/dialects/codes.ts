@@ -1,4 +1,4 @@
-import { type CodeEntry, error, info, warning } from '../diagnostics/code-entry.js';
+import { type CodeEntry, error, info, warning } from '@krmhub/yaml/code-entry';
 
 /** The codes for corrections of the dialect reader, and for documents that it cannot read. */
 export const DIALECT_CODES = {

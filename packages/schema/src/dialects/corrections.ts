@@ -1,3 +1,4 @@
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
 import { defined } from '../defined.js';
 import {
   type Diagnostic,
@@ -6,7 +7,6 @@ import {
   type PathSegment,
   type Target,
 } from '../diagnostics/diagnostic.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
 import { DIALECT_CODES, type DialectCode } from './codes.js';
 import type { Location } from './draft.js';
 

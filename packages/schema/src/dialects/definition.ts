@@ -1,8 +1,8 @@
+import { shorten } from '@krmhub/yaml/read/scalars';
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
-import { shorten } from '../yaml/scalars.js';
 import type { DialectCode } from './codes.js';
 import { type Corrections, Origins } from './corrections.js';
 import type { Draft } from './draft.js';

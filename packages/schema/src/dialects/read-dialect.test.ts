@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { formatPath } from '../diagnostics/diagnostic.js';
-import { readYaml } from '../yaml/index.js';
 import { DIALECT_CODES, readDialect } from './read-dialect.js';
 
 function read(text: string) {

@@ -4,13 +4,13 @@
  * @module
  */
 
+import type { YamlDocument } from '@krmhub/yaml/read/read-yaml';
+import { shorten } from '@krmhub/yaml/read/scalars';
 import { defined } from '../defined.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { CATALOG_KINDS, type CatalogKind } from '../documents/catalog.js';
 import { type JsonObject, type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
 import { isObject, textField } from '../json/access.js';
-import type { YamlDocument } from '../yaml/read-yaml.js';
-import { shorten } from '../yaml/scalars.js';
 import { Corrections } from './corrections.js';
 import { readDefinition } from './definition.js';
 import type { Draft } from './draft.js';

@@ -1,9 +1,9 @@
+import { shorten } from '@krmhub/yaml/read/scalars';
 import { CATALOG_KINDS } from '../documents/catalog.js';
 import { type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
 import type { ConvertSource } from '../documents/formats.js';
 import { field, isObject, textField } from '../json/access.js';
 import { suggest } from '../names/suggest.js';
-import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';
 const PORCH_GROUP = 'config.porch.kpt.dev';

@@ -7,10 +7,10 @@
  * @module
  */
 
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '@krmhub/yaml/json-value';
 import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from './runtimes.js';
 
-export type { JsonObject, JsonValue } from './json.js';
+export type { JsonObject, JsonValue } from '@krmhub/yaml/json-value';
 export * from './runtimes.js';
 
 /** `apiVersion` of KRMFunctionDefinition, Catalog and KRMFunctionCatalog (KEP-2906). */

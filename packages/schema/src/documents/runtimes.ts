@@ -3,7 +3,7 @@
  * in one table per layer, by `RuntimeKind`, so that the compiler names each place where a new runtime is missing.
  */
 
-import type { JsonObject } from './json.js';
+import type { JsonObject } from '@krmhub/yaml/json-value';
 import { flag, object, text } from './schema-parts.js';
 
 export const OPERATING_SYSTEMS = ['linux', 'darwin', 'windows'] as const;

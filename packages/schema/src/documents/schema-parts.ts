@@ -1,7 +1,7 @@
 /** Parts of the JSON Schemas of documents, each with a description: lint shows it as a hint. */
 
+import type { JsonObject } from '@krmhub/yaml/json-value';
 import { defined } from '../defined.js';
-import type { JsonObject } from './json.js';
 
 export const text = (description: string, more: JsonObject = {}): JsonObject => ({
   type: 'string',

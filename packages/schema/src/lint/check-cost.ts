@@ -1,7 +1,7 @@
+import { readMachineYaml } from '@krmhub/yaml/read/read-machine-yaml';
 import type { JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
 import { countCompiling } from '../json-schema/pattern-set.js';
-import { readMachineYaml } from '../yaml/read-machine-yaml.js';
 
 /** Estimates how long the expressions of a small definition take to check, for a caller that must not be held up. */
 

@@ -1,7 +1,7 @@
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
-import { readYaml } from '../yaml/index.js';
 import { LINT_RULES, type RuleCode } from './codes.js';
 import { otherRelease } from './lint.js';
 import { type LintRuleset, runRules } from './rule.js';

@@ -1,4 +1,4 @@
-import { error, info, warning } from '../diagnostics/code-entry.js';
+import { error, info, warning } from '@krmhub/yaml/code-entry';
 import type { Severity } from '../diagnostics/diagnostic.js';
 import { SCHEMA_RULES } from './structural/codes.js';
 

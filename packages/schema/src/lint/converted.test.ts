@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { readYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { convertDocument } from '../convert/convert.js';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
-import { readYaml } from '../yaml/index.js';
 import { lintDefinition } from './lint-definition.js';
 
 const data = fileURLToPath(new URL('../../../../../shared/data/', import.meta.url));

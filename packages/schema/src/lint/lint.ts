@@ -6,6 +6,7 @@
  * @module
  */
 
+import { NotClean, readCleanYaml, readYaml } from '@krmhub/yaml';
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
 import { sharedImageRelease } from '../convert/image-release.js';
@@ -19,7 +20,6 @@ import type { CatalogKind } from '../documents/catalog.js';
 import type { FunctionDefinition } from '../documents/definition.js';
 import { DOCUMENT_LIMITS, type DocumentLimits } from '../documents/limits.js';
 import { listVersions, objectField, textField } from '../json/access.js';
-import { NotClean, readCleanYaml, readYaml } from '../yaml/index.js';
 import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
 import { Findings } from './findings.js';

@@ -1,3 +1,4 @@
+import { readMachineYaml } from '@krmhub/yaml/read/read-machine-yaml';
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
 import { defined } from '../defined.js';
@@ -7,7 +8,6 @@ import { readDialect } from '../dialects/read-dialect.js';
 import { detectFormat } from '../dialects/recognize.js';
 import type { FunctionDefinition, JsonValue } from '../documents/definition.js';
 import { objectField, textField } from '../json/access.js';
-import { readMachineYaml } from '../yaml/read-machine-yaml.js';
 import { names } from './names.js';
 import { type Rule, runRules } from './rule.js';
 import { runtimes } from './runtimes.js';

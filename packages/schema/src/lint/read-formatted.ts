@@ -1,3 +1,4 @@
+import { readMachineYaml } from '@krmhub/yaml/read/read-machine-yaml';
 import { convertDocument, type EntryDefaults } from '../convert/convert.js';
 import { releaseFromPath } from '../convert/release-path.js';
 import { defined } from '../defined.js';
@@ -7,7 +8,6 @@ import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/def
 import type { ConvertSource } from '../documents/formats.js';
 import { canonicalRelease, compareReleases, newestRelease } from '../documents/release.js';
 import { readSourceFiles, type SourceFile } from '../documents/source-files.js';
-import { readMachineYaml } from '../yaml/read-machine-yaml.js';
 import { type CatalogEntry, checkEntry } from './read-catalog.js';
 
 export interface FormatOptions {

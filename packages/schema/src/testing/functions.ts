@@ -1,3 +1,9 @@
+/**
+ * Definitions and values for tests.
+ *
+ * @module
+ */
+
 import type { FunctionDefinition, FunctionVersion } from '../documents/definition.js';
 
 /** An API version of a function that runs an image, with every field that is required. */

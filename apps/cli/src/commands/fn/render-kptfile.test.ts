@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readYaml } from '@krmhub/schema/yaml';
+import { readYaml } from '@krmhub/yaml';
 import { afterEach, describe, expect, it } from 'vitest';
 import { expectEnd } from '../../testing/command-line.js';
 import {

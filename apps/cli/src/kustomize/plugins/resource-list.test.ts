@@ -1,4 +1,4 @@
-import { readMachineYaml } from '@krmhub/schema/yaml';
+import { readMachineYaml } from '@krmhub/yaml';
 import { describe, expect, it } from 'vitest';
 import { readRequest, readResponse, resourceList } from './resource-list.js';
 

@@ -9,7 +9,7 @@ import {
   yamlField,
   yamlString,
   yamlText,
-} from '@krmhub/schema/lossless-yaml';
+} from '@krmhub/schema/resources/lossless-yaml';
 
 /**
  * Between the two protocols: kustomize gives a plugin its configuration and the resources as YAML documents (KEP-993),

@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isObject } from '@krmhub/schema/json/access';
-import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
+import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/resources/lossless-yaml';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, writeData } from '../../io/io.js';
@@ -110,12 +110,12 @@ async function checkSchema(
   if (declared === undefined) {
     return `the functionConfig of ${own.apiVersion} ${own.kind} is not checked: the plugin does not have its schema`;
   }
-  const { readMachineYaml } = await import('@krmhub/schema/yaml/read-machine-yaml');
+  const { readMachineYaml } = await import('@krmhub/yaml/read/read-machine-yaml');
   const { checkDeclared } = await import('../../lock/config-check.js');
   const [value] = readMachineYaml(config, { file: '' }).documents;
   if (isObject(value)) return checkDeclared(declared, { ...own, value });
   // What only a slower parser reads: an integer of 64 bits, or `yes`.
-  const { exactIntegers, readYaml } = await import('@krmhub/schema/yaml');
+  const { exactIntegers, readYaml } = await import('@krmhub/yaml');
   const [document] = readYaml(config, { file: '' }).documents;
   if (document === undefined || !isObject(document.value)) return undefined;
   const exact = exactIntegers(config, document);

@@ -1,4 +1,4 @@
-import { error, info, warning } from '../../diagnostics/code-entry.js';
+import { error, info, warning } from '@krmhub/yaml/code-entry';
 
 /** The codes of the rules for schemas, a part of `LINT_RULES`. */
 export const SCHEMA_RULES = {

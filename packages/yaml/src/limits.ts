@@ -1,0 +1,19 @@
+/** Limits on what is read: the unit and the reason for each. */
+export const YAML_LIMITS = {
+  /** Size of one catalog file. 10,000 functions of 2 KB require 20 MB. */
+  maxCatalogBytes: 67_108_864,
+  /** Size of one file that is parsed with source positions. That parser requires about 50 times as much memory. */
+  maxSourceBytes: 4_194_304,
+  /** Levels of nested collections. In deeper flow collections, the parser would crash V8. */
+  maxDepth: 64,
+  /** Keys of one mapping. The check for duplicates is quadratic. */
+  maxMappingKeys: 2_000,
+  /** Nodes in one document that aliases expand to. */
+  maxAliases: 100,
+  /** Documents in one file. */
+  maxDocuments: 1_000,
+  /** Diagnostics that are listed for one file. Further diagnostics are only counted. */
+  maxDiagnostics: 200,
+} as const;
+
+export type YamlLimits = { [Name in keyof typeof YAML_LIMITS]: number };

@@ -1,0 +1,367 @@
+import { ResourceNode, STYLE } from '../nodes/node.js';
+import { YamlProblem } from './invalid.js';
+import { resolveTag } from './resolve-tag.js';
+import { Scanner } from './scanner.js';
+import { TOKEN, type Token } from './tokens.js';
+
+export const LONG_TAG = 'tag:yaml.org,2002:';
+
+/** Builds nodes from tokens, and attaches comments to them. */
+export class NodeParser {
+  private readonly scanner: Scanner;
+  private readonly anchors = new Map<string, ResourceNode>();
+  protected readonly handles = new Map<string, string>();
+  // Comments of tokens that the parser has seen, for the next node.
+  protected head = '';
+  protected line = '';
+  protected foot = '';
+  /** The comment above a list item that is itself a collection. */
+  private stem = '';
+
+  constructor(text: string) {
+    this.scanner = new Scanner(text);
+  }
+
+  /** Assigns the comments up to the next token, and returns it. */
+  protected peek(): Token {
+    const token = this.scanner.next();
+    if (this.scanner.hasComments()) {
+      for (
+        let comment = this.scanner.nextComment(token);
+        comment !== undefined;
+        comment = this.scanner.nextComment(token)
+      ) {
+        if (comment.head !== '') this.head = join(this.head, comment.head);
+        if (comment.foot !== '') this.foot = join(this.foot, comment.foot);
+        if (comment.line !== '') this.line = join(this.line, comment.line);
+      }
+    }
+    return token;
+  }
+
+  protected take(): void {
+    this.scanner.take();
+  }
+
+  private takeComments(node: ResourceNode): void {
+    node.head = this.head;
+    node.line = this.line;
+    node.foot = this.foot;
+    this.head = '';
+    this.line = '';
+    this.foot = '';
+    this.stem = '';
+  }
+
+  protected node(block: boolean, indentless: boolean): ResourceNode {
+    let token = this.peek();
+    const { row } = token;
+    if (token.type === TOKEN.alias) {
+      const alias = new ResourceNode('alias', '', 0, token.value);
+      alias.row = row + 1;
+      alias.target = this.anchors.get(token.value);
+      if (alias.target === undefined) this.fail(`unknown anchor '${token.value}' referenced`, token);
+      this.takeComments(alias);
+      this.take();
+      return alias;
+    }
+    let anchor = '';
+    let tag = '';
+    for (let parts = 0; parts < 2; parts++) {
+      if (token.type === TOKEN.anchor && anchor === '') anchor = token.value;
+      else if (token.type === TOKEN.tag && tag === '') tag = this.tagOf(token);
+      else break;
+      this.take();
+      token = this.peek();
+    }
+    if (token.type === TOKEN.scalar) {
+      const scalar = scalarNode(token, tag, row);
+      this.anchor(scalar, anchor);
+      this.takeComments(scalar);
+      this.take();
+      return scalar;
+    }
+    let node: ResourceNode;
+    if (
+      (indentless && token.type === TOKEN.blockEntry) ||
+      (block && token.type === TOKEN.blockSequenceStart)
+    ) {
+      node = this.collection('list', tag, anchor, row, 0);
+      if (token.type === TOKEN.blockEntry) this.indentlessSequence(node);
+      else {
+        this.takeStem(node);
+        this.blockSequence(node);
+      }
+    } else if (block && token.type === TOKEN.blockMappingStart) {
+      node = this.collection('map', tag, anchor, row, 0);
+      this.takeStem(node);
+      this.blockMapping(node);
+    } else if (token.type === TOKEN.flowSequenceStart) {
+      node = this.collection('list', tag, anchor, row, STYLE.flow);
+      this.takeComments(node);
+      this.flowSequence(node);
+    } else if (token.type === TOKEN.flowMappingStart) {
+      node = this.collection('map', tag, anchor, row, STYLE.flow);
+      this.takeComments(node);
+      this.flowMapping(node);
+    } else if (anchor !== '' || tag !== '') {
+      node = new ResourceNode('scalar', tag === '' || tag === '!' ? '!!null' : shortTag(tag), 0, '');
+      if (tag !== '' && tag !== '!') node.style = STYLE.tagged;
+      node.row = row + 1;
+      this.anchor(node, anchor);
+    } else this.fail('did not find expected node content', token);
+    return node;
+  }
+
+  private tagOf(token: Token): string {
+    if (token.value === '') return token.suffix;
+    const prefix = this.handles.get(token.value);
+    if (prefix === undefined) this.fail('found undefined tag handle', token);
+    return prefix + token.suffix;
+  }
+
+  private collection(
+    kind: 'map' | 'list',
+    tag: string,
+    anchor: string,
+    row: number,
+    style: number,
+  ): ResourceNode {
+    const tagged = tag !== '' && tag !== '!';
+    const node = new ResourceNode(
+      kind,
+      tagged ? shortTag(tag) : kind === 'map' ? '!!map' : '!!seq',
+      tagged ? style | STYLE.tagged : style,
+      '',
+    );
+    node.row = row + 1;
+    this.anchor(node, anchor);
+    return node;
+  }
+
+  private anchor(node: ResourceNode, anchor: string): void {
+    if (anchor === '') return;
+    node.anchor = anchor;
+    this.anchors.set(anchor, node);
+  }
+
+  private takeStem(node: ResourceNode): void {
+    node.head = this.stem;
+    this.stem = '';
+  }
+
+  /** The comment above a dash belongs to the item as a whole if the item is a collection. */
+  private splitStem(length: number): void {
+    if (length === 0) return;
+    const { type } = this.peek();
+    if (type !== TOKEN.blockSequenceStart && type !== TOKEN.blockMappingStart) return;
+    this.stem = this.head.slice(0, length);
+    this.head = this.head.length === length ? '' : this.head.slice(length + 1);
+  }
+
+  private blockSequence(list: ResourceNode): void {
+    this.take();
+    for (;;) {
+      let token = this.peek();
+      if (token.type !== TOKEN.blockEntry) {
+        if (token.type !== TOKEN.blockEnd) this.fail("did not find expected '-' indicator", token);
+        this.take();
+        return;
+      }
+      const { length } = this.head;
+      this.take();
+      this.splitStem(length);
+      const dash = token;
+      token = this.peek();
+      list.content.push(
+        token.type === TOKEN.blockEntry || token.type === TOKEN.blockEnd
+          ? emptyScalar(dash)
+          : this.node(true, false),
+      );
+    }
+  }
+
+  private indentlessSequence(list: ResourceNode): void {
+    for (;;) {
+      let token = this.peek();
+      if (token.type !== TOKEN.blockEntry) return;
+      const { length } = this.head;
+      this.take();
+      this.splitStem(length);
+      const dash = token;
+      token = this.peek();
+      list.content.push(
+        token.type === TOKEN.blockEntry ||
+          token.type === TOKEN.key ||
+          token.type === TOKEN.value ||
+          token.type === TOKEN.blockEnd
+          ? emptyScalar(dash)
+          : this.node(true, false),
+      );
+    }
+  }
+
+  private blockMapping(map: ResourceNode): void {
+    const { content } = map;
+    this.take();
+    for (;;) {
+      let token = this.peek();
+      if (token.type === TOKEN.blockEnd) break;
+      if (token.type !== TOKEN.key) this.fail('did not find expected key', token);
+      this.take();
+      const key = isEmptyEntry(this.peek()) ? emptyScalar(token) : this.node(true, true);
+      content.push(key);
+      // A comment below the preceding value that is as far left as the keys.
+      if (key.foot !== '' && content.length > 2) {
+        content[content.length - 3]!.foot = key.foot;
+        key.foot = '';
+      }
+      token = this.peek();
+      let value: ResourceNode;
+      if (token.type === TOKEN.value) {
+        this.take();
+        value = isEmptyEntry(this.peek()) ? emptyScalar(token) : this.node(true, true);
+      } else value = emptyScalar(token);
+      content.push(value);
+      moveFoot(key, value);
+    }
+    this.endCollection(map);
+    if (map.foot !== '' && content.length > 1) {
+      content[content.length - 2]!.foot = map.foot;
+      map.foot = '';
+    }
+  }
+
+  private endCollection(node: ResourceNode): void {
+    const { head } = node;
+    this.takeComments(node);
+    node.head = head;
+    this.take();
+  }
+
+  private flowSequence(list: ResourceNode): void {
+    this.take();
+    for (let first = true; ; first = false) {
+      let token = this.peek();
+      if (token.type === TOKEN.flowSequenceEnd) break;
+      if (!first) {
+        if (token.type !== TOKEN.flowEntry) this.fail("did not find expected ',' or ']'", token);
+        this.take();
+        token = this.peek();
+      }
+      if (token.type === TOKEN.flowSequenceEnd) break;
+      list.content.push(token.type === TOKEN.key ? this.flowPair(token) : this.node(false, false));
+    }
+    this.endCollection(list);
+  }
+
+  /** A map of one key in a list, without braces. */
+  private flowPair(start: Token): ResourceNode {
+    const map = this.collection('map', '', '', start.row, STYLE.flow);
+    this.take();
+    let token = this.peek();
+    let key: ResourceNode;
+    if (
+      token.type === TOKEN.value ||
+      token.type === TOKEN.flowEntry ||
+      token.type === TOKEN.flowSequenceEnd
+    ) {
+      this.take();
+      key = emptyScalar(token);
+    } else key = this.node(false, false);
+    map.content.push(key);
+    token = this.peek();
+    let value: ResourceNode | undefined;
+    if (token.type === TOKEN.value) {
+      this.take();
+      token = this.peek();
+      if (token.type !== TOKEN.flowEntry && token.type !== TOKEN.flowSequenceEnd) {
+        value = this.node(false, false);
+      }
+    }
+    value ??= emptyScalar(token);
+    map.content.push(value);
+    moveFoot(key, value);
+    this.peek();
+    return map;
+  }
+
+  private flowMapping(map: ResourceNode): void {
+    const { content } = map;
+    this.take();
+    for (let first = true; ; first = false) {
+      let token = this.peek();
+      if (token.type === TOKEN.flowMappingEnd) break;
+      if (!first) {
+        if (token.type !== TOKEN.flowEntry) this.fail("did not find expected ',' or '}'", token);
+        this.take();
+        token = this.peek();
+      }
+      if (token.type === TOKEN.flowMappingEnd) break;
+      let key: ResourceNode;
+      let value: ResourceNode | undefined;
+      if (token.type === TOKEN.key) {
+        this.take();
+        token = this.peek();
+        key = isFlowEnd(token) || token.type === TOKEN.value ? emptyScalar(token) : this.node(false, false);
+        token = this.peek();
+        if (token.type === TOKEN.value) {
+          this.take();
+          token = this.peek();
+          if (!isFlowEnd(token)) value = this.node(false, false);
+        }
+      } else {
+        key = this.node(false, false);
+        token = this.peek();
+      }
+      value ??= emptyScalar(token);
+      content.push(key, value);
+      moveFoot(key, value);
+    }
+    this.endCollection(map);
+  }
+
+  protected fail(reason: string, token: Token): never {
+    const column = token.start - this.scanner.text.lastIndexOf('\n', token.start - 1);
+    throw new YamlProblem(reason, token.row + 1, { column });
+  }
+}
+
+function isEmptyEntry({ type }: Token): boolean {
+  return type === TOKEN.key || type === TOKEN.value || type === TOKEN.blockEnd;
+}
+
+function isFlowEnd({ type }: Token): boolean {
+  return type === TOKEN.flowEntry || type === TOKEN.flowMappingEnd;
+}
+
+function moveFoot(key: ResourceNode, value: ResourceNode): void {
+  if (key.foot !== '' || value.foot === '') return;
+  key.foot = value.foot;
+  value.foot = '';
+}
+
+export function emptyScalar(token: Token): ResourceNode {
+  const node = new ResourceNode('scalar', '!!null', 0, '');
+  node.row = token.row + 1;
+  return node;
+}
+
+function scalarNode(token: Token, tag: string, row: number): ResourceNode {
+  const { value, style } = token;
+  let node: ResourceNode;
+  if (tag !== '' && tag !== '!') {
+    node = new ResourceNode('scalar', shortTag(tag), style | STYLE.tagged, value);
+  } else if (style !== 0) node = new ResourceNode('scalar', '!!str', style, value);
+  else node = new ResourceNode('scalar', value === '<<' ? '!!merge' : resolveTag(value), 0, value);
+  node.row = row + 1;
+  return node;
+}
+
+function shortTag(tag: string): string {
+  return tag.startsWith(LONG_TAG) ? `!!${tag.slice(LONG_TAG.length)}` : tag;
+}
+
+function join(before: string, text: string): string {
+  return before === '' ? text : `${before}\n${text}`;
+}

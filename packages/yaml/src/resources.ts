@@ -1,0 +1,35 @@
+/**
+ * Reads, changes, and writes Kubernetes resources with the bytes that kyaml writes.
+ *
+ * Comments, styles, and the order of fields stay. Resources that krmhub itself only reads use the parent module.
+ */
+
+export { copyComments } from './nodes/copy-comments.js';
+export {
+  annotation,
+  annotations,
+  field,
+  fieldAt,
+  isNull,
+  type ResourceIdentity,
+  removeAnnotation,
+  removeEmptyAnnotations,
+  removeField,
+  resourceIdentity,
+  scalarText,
+  setAnnotation,
+  setField,
+  textNode,
+} from './nodes/fields.js';
+export { fromJson, toJson } from './nodes/json.js';
+export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE } from './nodes/node.js';
+export { syncOrder } from './nodes/sync-order.js';
+export {
+  type ResourceDocument,
+  type ResourceListNode,
+  readDocument,
+  readResourceList,
+  readResources,
+} from './parse/read-resources.js';
+export type { SequenceIndent } from './write/document-writer.js';
+export { writeDocument, writeDocuments, writeResourceList } from './write/write-resources.js';

@@ -1,0 +1,145 @@
+import { type ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
+import { resolveTag } from '../parse/resolve-tag.js';
+import { INDENT, Output } from './emitter.js';
+import { type AllowedStyles, allowedStyles } from './scalar-styles.js';
+import { blockHints, doubleQuoted } from './write-scalars.js';
+import { writeTag } from './write-tag.js';
+
+/** Where go-yaml folds wrongly: it would add or lose line breaks. */
+const CHANGED_BY_FOLDING = /^[\s\x85]|[\n\x85\u2028\u2029][ \t]|[\n\x85\u2028\u2029]{2}$|[\x85\u2028\u2029]/;
+
+/** Writes scalars in their style, or in one that can hold the value. */
+export class ScalarWriter extends Output {
+  protected flowLevel = 0;
+  protected allowed: AllowedStyles = allowedStyles('');
+
+  protected properties(node: ResourceNode, tag: string): void {
+    if (node.anchor !== '') {
+      this.writeIndicator('&', true, false, false);
+      this.writeText(node.anchor);
+    }
+    if (tag !== '') {
+      if (!this.whitespace) this.put(' ');
+      this.writeText(writeTag(tag));
+    }
+  }
+
+  protected increaseIndent(isFlow: boolean, isItem: boolean): void {
+    if (this.indent < 0) this.indent = isFlow ? INDENT : 0;
+    else if (isItem) this.indent += 2;
+    else this.indent = INDENT * Math.floor((this.indent + INDENT) / INDENT);
+  }
+
+  /** The tag to write, and whether the value is text that looks like something else. */
+  protected scalarTag(node: ResourceNode): { tag: string; quote: boolean } {
+    const { tag } = node;
+    if (tag === '' || (node.style & STYLE.tagged) !== 0) return { tag, quote: false };
+    if (tag === '!!str' && (node.style & TEXT_STYLES) !== 0) return UNTAGGED;
+    if (resolveTag(node.value) === tag) return UNTAGGED;
+    return tag === '!!str' ? UNTAGGED_QUOTED : { tag, quote: false };
+  }
+
+  protected scalar(node: ResourceNode, isKey: boolean, isItem: boolean): void {
+    const { tag, quote } = this.scalarTag(node);
+    const { value } = node;
+    const style = this.scalarStyle(node, quote, isKey);
+    this.properties(node, tag);
+    if (style === 0) {
+      if (value === '') this.indention = false;
+      else {
+        if (!this.whitespace) this.put(' ');
+        this.writeText(value);
+      }
+      return;
+    }
+    const { indent } = this;
+    this.increaseIndent(true, isItem);
+    if (style === STYLE.doubleQuoted) {
+      this.writeIndicator(doubleQuoted(value), true, false, false);
+    } else if (style === STYLE.singleQuoted) this.singleQuoted(value);
+    else if (style === STYLE.literal) this.literal(value);
+    else this.folded(value);
+    this.indent = indent;
+  }
+
+  private scalarStyle(node: ResourceNode, quote: boolean, isKey: boolean): number {
+    const { value, style } = node;
+    const { allowed } = this;
+    let chosen = 0;
+    if ((style & STYLE.doubleQuoted) !== 0) chosen = STYLE.doubleQuoted;
+    else if ((style & STYLE.singleQuoted) !== 0) chosen = STYLE.singleQuoted;
+    else if ((style & STYLE.literal) !== 0) chosen = STYLE.literal;
+    else if ((style & STYLE.folded) !== 0) chosen = STYLE.folded;
+    else if (value.includes('\n')) chosen = STYLE.literal;
+    else if (quote) chosen = STYLE.doubleQuoted;
+    if (isKey && allowed.multiline) chosen = STYLE.doubleQuoted;
+    if (chosen === 0) {
+      const inFlow = this.flowLevel > 0;
+      if (!(inFlow ? allowed.flowPlain : allowed.blockPlain) || (value === '' && (inFlow || isKey))) {
+        chosen = STYLE.singleQuoted;
+      }
+    }
+    if (chosen === STYLE.singleQuoted && !allowed.singleQuoted) return STYLE.doubleQuoted;
+    if (chosen === STYLE.literal || chosen === STYLE.folded) {
+      if (!allowed.block || this.flowLevel > 0 || isKey) return STYLE.doubleQuoted;
+      // go-yaml takes a tab at the start for indentation when it reads it.
+      if (value.startsWith('\t') || (chosen === STYLE.folded && CHANGED_BY_FOLDING.test(value))) {
+        return STYLE.doubleQuoted;
+      }
+    }
+    return chosen;
+  }
+
+  private singleQuoted(value: string): void {
+    const text = value.replaceAll("'", "''");
+    if (!this.allowed.multiline) {
+      this.writeIndicator(`'${text}'`, true, false, false);
+      return;
+    }
+    this.writeIndicator("'", true, false, false);
+    const endsLine = this.writeLines(
+      text,
+      (line, isFirst) => {
+        if (!isFirst) this.writeIndent();
+        this.put(line);
+      },
+      () => true,
+    );
+    // go-yaml leaves the last quote at the start of the line, where many parsers do not accept it.
+    if (endsLine) this.writeIndent();
+    this.writeIndicator("'", false, false, false);
+  }
+
+  private literal(value: string): void {
+    this.blockHeader('|', value);
+    this.writeLines(value, (line) => {
+      this.writeIndent();
+      this.put(line);
+    });
+  }
+
+  private folded(value: string): void {
+    this.blockHeader('>', value);
+    let startsBlank = true;
+    this.writeLines(
+      value,
+      (line) => {
+        this.writeIndent();
+        startsBlank = line.startsWith(' ') || line.startsWith('\t');
+        this.put(line);
+      },
+      () => !startsBlank,
+    );
+  }
+
+  private blockHeader(indicator: string, value: string): void {
+    this.writeIndicator(indicator, true, false, false);
+    this.writeIndicator(blockHints(value), false, false, false);
+    if (this.line === '') this.putBreak();
+    else this.processLine();
+    this.whitespace = true;
+  }
+}
+
+const UNTAGGED = { tag: '', quote: false };
+const UNTAGGED_QUOTED = { tag: '', quote: true };

@@ -1,0 +1,42 @@
+import { documentRoot, ResourceNode } from '../nodes/node.js';
+import { DocumentWriter, type SequenceIndent } from './document-writer.js';
+
+/** Writes a document or a node, as kyaml does. */
+export function writeDocument(
+  node: ResourceNode,
+  { seqIndent = 'compact' }: { seqIndent?: SequenceIndent } = {},
+): string {
+  return new DocumentWriter().write(node, seqIndent);
+}
+
+/** Writes the documents of a file, with `---` between them. */
+export function writeDocuments(
+  documents: Iterable<{ node: ResourceNode; seqIndent: SequenceIndent }>,
+): string {
+  const writer = new DocumentWriter();
+  const parts: string[] = [];
+  for (const { node, seqIndent } of documents) parts.push(writer.write(node, seqIndent));
+  return parts.join('');
+}
+
+/** Writes the input of a function. */
+export function writeResourceList(list: {
+  apiVersion: string;
+  kind?: string;
+  items: readonly ResourceNode[];
+  functionConfig?: ResourceNode | undefined;
+  results?: ResourceNode | undefined;
+}): string {
+  const root = new ResourceNode('map', '', 0, '');
+  const add = (key: string, value: ResourceNode | undefined): void => {
+    if (value !== undefined) root.content.push(new ResourceNode('scalar', '', 0, key), documentRoot(value));
+  };
+  add('apiVersion', new ResourceNode('scalar', '', 0, list.apiVersion));
+  add('kind', new ResourceNode('scalar', '', 0, list.kind ?? 'ResourceList'));
+  const items = new ResourceNode('list', '', 0, '');
+  for (const item of list.items) items.content.push(documentRoot(item));
+  add('items', items);
+  add('functionConfig', list.functionConfig);
+  add('results', list.results);
+  return writeDocument(root);
+}
