@@ -2,7 +2,7 @@ import { realpathSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readYamlTree, writeGoYaml } from '@krmhub/schema/resources/lossless-yaml';
+import { documentRoot, readDocument, writeGoYaml } from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuildUser, missingOracles, ORACLES } from './build-user.js';
@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(titleWithReason('a resource', why), () => {
       'app/kustomization.yaml': 'resources: [all.yaml]\n',
       'app/all.yaml': resources.join('---\n'),
     });
-    const written = resources.map((text) => writeGoYaml(readYamlTree(text, 'a resource')!));
+    const written = resources.map((text) => writeGoYaml(documentRoot(readDocument(text, 'a resource')!)));
     for (const oracle of ORACLES) {
       const { code, stdout, stderr } = await user.byHand(oracle, 'app');
       expect(code, stderr.slice(-500)).toBe(0);

@@ -5,6 +5,7 @@
  */
 
 export { copyComments } from './nodes/copy-comments.js';
+export { expandAliases } from './nodes/expand-aliases.js';
 export {
   annotation,
   annotations,
@@ -23,6 +24,7 @@ export {
 } from './nodes/fields.js';
 export { fromJson, toJson } from './nodes/json.js';
 export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE } from './nodes/node.js';
+export { isSameValue } from './nodes/same-value.js';
 export { syncOrder } from './nodes/sync-order.js';
 export {
   type ResourceDocument,
@@ -32,4 +34,5 @@ export {
   readResources,
 } from './parse/read-resources.js';
 export type { SequenceIndent } from './write/document-writer.js';
+export { writeGoYaml } from './write/write-go-yaml.js';
 export { writeDocument, writeDocuments, writeResourceList } from './write/write-resources.js';

@@ -9,6 +9,7 @@ import { expected } from './expected.js';
 
 export * from '@krmhub/yaml/resources';
 
+export const expandAliases = expected(yaml.expandAliases);
 export const readDocument = expected(yaml.readDocument);
 export const readResourceList = expected(yaml.readResourceList);
 export const readResources = expected(yaml.readResources);

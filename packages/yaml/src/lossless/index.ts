@@ -6,10 +6,8 @@
  * @module
  */
 
-export { isSameYaml } from './compare.js';
 export { indentLastQuotes } from './last-quotes.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
 export { spliceYaml } from './splice.js';
 export * from './tree.js';
 export { writeYamlTree } from './write.js';
-export { writeGoYaml } from './write-go-yaml.js';

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import {
-  isSameYaml,
-  LOSSLESS_LIMITS,
-  readYamlTree,
-  readYamlTrees,
-  writeYamlTree,
-  yamlText,
-} from './index.js';
+import { LOSSLESS_LIMITS, readYamlTree, readYamlTrees, writeYamlTree, yamlText } from './index.js';
 
 const read = (text: string) => readYamlTree(text, 'test.yaml')!;
 const rewrite = (text: string) => writeYamlTree(read(text));
@@ -123,43 +116,5 @@ describe('hostile text', () => {
     const tree = read('__proto__: {polluted: true}\n');
     expect(yamlText(tree, '__proto__', 'polluted')).toBe('true');
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-  });
-});
-
-describe('a comparison', () => {
-  it.each([
-    ['a: 1\nb: 2', '{b: 2, a: 1}'],
-    ['image: "nginx:1.2"', 'image: nginx:1.2'],
-    ['a: |\n  x\n', 'a: "x\\n"'],
-    ['a: "yes"\nb: "y"\nc: "off"', 'a: yes\nb: y\nc: off'],
-    ['"n": a\n"1": b', 'n: a\n1: b'],
-    ['a: cafe\nb: -f', 'a: "cafe"\nb: "-f"'],
-    ['a: ~\nb: True', 'a:\nb: true'],
-    ['a: 1.50\nb: 1e3', 'a: 1.5\nb: 1000'],
-    ['a: 100m\nb: "1.2.3-rc"\nc: 10.0.0.0/8', 'a: "100m"\nb: 1.2.3-rc\nc: "10.0.0.0/8"'],
-  ])('finds the same object: %j and %j', (a, b) => expect(isSameYaml(read(a), read(b))).toBe(true));
-
-  it.each([
-    ['a: 1', 'a: "1"'],
-    ['a: true', 'a: "true"'],
-    ['a: .5', 'a: ".5"'],
-    ['a: .inf', 'a: ".inf"'],
-    ['a: ~', 'a: "~"'],
-    ['a:', 'a: ""'],
-    ['a: 1', 'a: !!str 1'],
-    ['a: 0777', 'a: 777'],
-    ['a: 0x10', 'a: "0x10"'],
-    ['a: 1_000', 'a: "1_000"'],
-    ['a: 2001-12-14', 'a: "2001-12-14"'],
-    ['a: 1.2.3', 'a: 1.2.4'],
-    ['a: 12345678901234567890', 'a: 12345678901234567891'],
-    ['a: [1, 2]', 'a: [2, 1]'],
-    ['a: [1]', 'a: [1, 1]'],
-    ['a: {}', 'a: []'],
-    ['a: 1', 'a: 1\nb: 2'],
-    ['a: 1\nb: 2', 'a: 1\nc: 2'],
-  ])('finds another object: %j and %j', (a, b) => {
-    expect(isSameYaml(read(a), read(b))).toBe(false);
-    expect(isSameYaml(read(b), read(a))).toBe(false);
   });
 });

@@ -1,80 +1,30 @@
-import { YamlError } from '../error.js';
 import type { JsonValue } from '../json-value.js';
-import { ResourceNode } from './node.js';
-
-/** Nodes that the aliases of one value may expand to. */
-const MAX_ALIASED = 100_000;
-/** Levels, with those of aliases. A document without aliases has at most 200. */
-const MAX_LEVELS = 1000;
+import { expandAliases } from './expand-aliases.js';
+import { documentRoot, ResourceNode } from './node.js';
 
 /**
  * The JSON value of a node, with its aliases replaced. Numbers that JSON cannot represent and times become text. Throws
  * `invalid-document` if an alias is inside its own anchor, or if the aliases expand to more than 100,000 nodes.
  */
 export function toJson(node: ResourceNode): JsonValue {
-  return new JsonBuilder().value(node);
+  return nodeValue(expandAliases(documentRoot(node)));
 }
 
-class JsonBuilder {
-  /** Anchored collections around the current node. */
-  private readonly open = new Set<ResourceNode>();
-  private aliases = 0;
-  private aliased = 0;
-  private levels = 0;
-
-  value(node: ResourceNode): JsonValue {
-    if (this.aliases > 0 && ++this.aliased > MAX_ALIASED) {
-      throw new YamlError(`the aliases expand to more than ${MAX_ALIASED} values`);
-    }
-    switch (node.kind) {
-      case 'document':
-        return this.value(node.content[0]!);
-      case 'scalar':
-        return scalarValue(node);
-      case 'alias':
-        return this.alias(node);
-      default:
-        return this.collection(node);
-    }
+function nodeValue(node: ResourceNode): JsonValue {
+  if (node.kind === 'scalar') return scalarValue(node);
+  if (node.kind === 'list') return node.content.map(nodeValue);
+  const { content } = node;
+  const value: Record<string, JsonValue> = {};
+  for (let at = 0; at + 1 < content.length; at += 2) {
+    // Not assigned: `__proto__` would set the prototype.
+    Object.defineProperty(value, content[at]!.value, {
+      value: nodeValue(content[at + 1]!),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
   }
-
-  private alias(node: ResourceNode): JsonValue {
-    const target = node.target!;
-    if (this.open.has(target)) {
-      throw new YamlError(`the alias *${node.value} is inside its own anchor`);
-    }
-    this.aliases++;
-    const value = this.value(target);
-    this.aliases--;
-    return value;
-  }
-
-  private collection(node: ResourceNode): JsonValue {
-    if (++this.levels > MAX_LEVELS) {
-      throw new YamlError(`the aliases expand to more than ${MAX_LEVELS} levels`);
-    }
-    if (node.anchor !== '') this.open.add(node);
-    const value = node.kind === 'list' ? node.content.map((item) => this.value(item)) : this.map(node);
-    this.open.delete(node);
-    this.levels--;
-    return value;
-  }
-
-  private map({ content }: ResourceNode): JsonValue {
-    const value: Record<string, JsonValue> = {};
-    for (let i = 0; i + 1 < content.length; i += 2) {
-      const key = content[i]!;
-      const name = key.kind === 'alias' ? key.target!.value : key.value;
-      // Not assigned: `__proto__` would set the prototype.
-      Object.defineProperty(value, name, {
-        value: this.value(content[i + 1]!),
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
-    }
-    return value;
-  }
+  return value;
 }
 
 function scalarValue(node: ResourceNode): JsonValue {

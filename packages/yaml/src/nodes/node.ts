@@ -57,6 +57,13 @@ export class ResourceNode {
 
   /** A deep copy. Aliases in it keep their targets. */
   clone(): ResourceNode {
+    const copy = this.copy();
+    for (const child of this.content) copy.content.push(child.clone());
+    return copy;
+  }
+
+  /** A copy without its content. */
+  copy(): ResourceNode {
     const copy = new ResourceNode(this.kind, this.tag, this.style, this.value);
     copy.anchor = this.anchor;
     copy.target = this.target;
@@ -64,7 +71,6 @@ export class ResourceNode {
     copy.line = this.line;
     copy.foot = this.foot;
     copy.row = this.row;
-    for (const child of this.content) copy.content.push(child.clone());
     return copy;
   }
 }

@@ -1,5 +1,3 @@
-import { isTime } from '../lossless/go-scalars.js';
-
 const WORDS: ReadonlyMap<string, string> = new Map([
   ...['true', 'True', 'TRUE', 'false', 'False', 'FALSE'].map((word) => [word, '!!bool'] as const),
   ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, '!!null'] as const),
@@ -59,4 +57,30 @@ function isInteger(plain: string): boolean {
   const value = BigInt(digits);
   if (sign === '-') return value <= 2n ** 63n;
   return value < (sign === '+' ? 2n ** 63n : 2n ** 64n);
+}
+
+/** Formats of Go's `time.Parse`: a date, or a date and a time, with short fields too. */
+function isTime(text: string): boolean {
+  const found =
+    /^(\d{4})-(\d{1,2})-(\d{1,2})(?:([Tt ])(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/.exec(
+      text,
+    );
+  if (found === null) return false;
+  const [, year, month, day, separator, hour = '0', minute = '0', second = '0', zone] = found;
+  // With a space there is no zone, and with a letter there has to be one.
+  if (separator !== undefined && (separator === ' ') !== (zone === undefined)) return false;
+  const [zoneHour, zoneMinute] =
+    zone === undefined || zone === 'Z' ? [0, 0] : zone.slice(1).split(':').map(Number);
+  const lastDay = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate();
+  return (
+    Number(month) >= 1 &&
+    Number(month) <= 12 &&
+    Number(day) >= 1 &&
+    Number(day) <= lastDay &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) < 60 &&
+    zoneHour! <= 24 &&
+    zoneMinute! < 60
+  );
 }

@@ -10,8 +10,15 @@ const CHANGED_BY_FOLDING = /^[\s\x85]|[\n\x85\u2028\u2029][ \t]|[\n\x85\u2028\u2
 
 /** Writes scalars in their style, or in one that can hold the value. */
 export class ScalarWriter extends Output {
+  /** Columns after which a space in a scalar becomes a line break. */
+  private readonly width: number;
   protected flowLevel = 0;
   protected allowed: AllowedStyles = allowedStyles('');
+
+  constructor(width = Number.POSITIVE_INFINITY) {
+    super();
+    this.width = width;
+  }
 
   protected properties(node: ResourceNode, tag: string): void {
     if (node.anchor !== '') {
@@ -44,7 +51,8 @@ export class ScalarWriter extends Output {
     const { value } = node;
     const style = this.scalarStyle(node, quote, isKey);
     this.properties(node, tag);
-    if (style === 0) {
+    const folds = !isKey && this.width !== Number.POSITIVE_INFINITY;
+    if (style === 0 && !folds) {
       if (value === '') this.indention = false;
       else {
         if (!this.whitespace) this.put(' ');
@@ -54,10 +62,14 @@ export class ScalarWriter extends Output {
     }
     const { indent } = this;
     this.increaseIndent(true, isItem);
-    if (style === STYLE.doubleQuoted) {
-      this.writeIndicator(doubleQuoted(value), true, false, false);
-    } else if (style === STYLE.singleQuoted) this.singleQuoted(value);
-    else if (style === STYLE.literal) this.literal(value);
+    if (style === 0) this.fold(value, style);
+    else if (style === STYLE.doubleQuoted) {
+      if (folds) this.fold(doubleQuoted(value), style);
+      else this.writeIndicator(doubleQuoted(value), true, false, false);
+    } else if (style === STYLE.singleQuoted) {
+      if (folds) this.fold(`'${value.replaceAll("'", "''")}'`, style);
+      else this.singleQuoted(value);
+    } else if (style === STYLE.literal) this.literal(value);
     else this.folded(value);
     this.indent = indent;
   }
@@ -88,6 +100,24 @@ export class ScalarWriter extends Output {
       }
     }
     return chosen;
+  }
+
+  /** Writes the text of a scalar on one line, of which single spaces behind the width become line breaks. */
+  private fold(text: string, style: number): void {
+    if (!this.whitespace) this.put(' ');
+    const [start, end] = style === 0 ? [0, text.length] : [2, text.length - 2];
+    for (let at = 0; at < text.length; at++) {
+      const isSingle = text[at] === ' ' && text[at - 1] !== ' ' && at >= start && at < end;
+      const breaks = isSingle && this.column > this.width;
+      if (!breaks || (style !== STYLE.doubleQuoted && text[at + 1] === ' ')) this.put(text.charAt(at));
+      else {
+        this.indention = false;
+        this.writeIndent();
+        if (text[at + 1] === ' ') this.put('\\');
+      }
+    }
+    this.whitespace = false;
+    this.indention = false;
   }
 
   private singleQuoted(value: string): void {

@@ -42,7 +42,7 @@ type Item = { kind: string; metadata: { name: string; annotations: Record<string
 type List = { apiVersion: string; kind: string; items: Item[]; functionConfig: Item & { owner: string } };
 
 const parse = (text: string): unknown => readMachineYaml(Buffer.from(text), { file: 'output' }).documents[0];
-const request = (stdin = STDIN) => readRequest(CONFIG, stdin);
+const request = (stdin = STDIN) => readRequest(Buffer.from(CONFIG), Buffer.from(stdin));
 const list = (text = STDIN) => parse(Buffer.from(resourceList(request(text))).toString()) as List;
 /** What the function prints. */
 const printed = (items: unknown[]) =>
@@ -87,7 +87,9 @@ describe('a ResourceList for a function', () => {
     ['a resource that is text', CONFIG, 'text\n'],
     ['broken YAML', CONFIG, 'a: [\n'],
   ])('is refused for %s', (_, config, stdin) => {
-    expect(() => readRequest(config, stdin)).toThrow(/the (configuration|input) of the plugin/);
+    expect(() => readRequest(Buffer.from(config), Buffer.from(stdin))).toThrow(
+      /the (configuration|input) of the plugin/,
+    );
   });
 });
 
@@ -132,6 +134,25 @@ describe('what is printed for kustomize', () => {
     const text = roundTrip(([first]) => [first, first]);
     expect(text.split('---\napiVersion')).toHaveLength(2);
     expect(text).not.toContain('internal.config.kubernetes.io');
+  });
+
+  it('has the bytes of the input for numbers that the function writes in another way', () => {
+    const stdin = STDIN.replace('port: 80', 'port: 1.5');
+    const text = Buffer.from(resourceList(request(stdin))).toString();
+    const printed = text.replace('port: 1.5', 'port: 1.50e0');
+    expect(printed).not.toBe(text);
+    const own = request(stdin);
+    resourceList(own);
+    expect(readResponse(Buffer.from(printed), own, 'a function')).toBe(stdin);
+  });
+
+  it('has what an alias refers to, also in another item', () => {
+    const output = `items:\n- &a\n  kind: A\n  metadata: &m {name: a}\n- kind: B\n  metadata: *m\n- *a\n`;
+    expect(readResponse(Buffer.from(output), request(), 'a function')).toBe(
+      ['kind: A\nmetadata:\n  name: a\n', 'kind: B\nmetadata:\n  name: a\n']
+        .concat('kind: A\nmetadata:\n  name: a\n')
+        .join('---\n'),
+    );
   });
 
   it('removes annotations only where nothing else is left in them', () => {

@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isObject } from '@krmhub/schema/json/access';
-import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/resources/lossless-yaml';
+import { fieldAt, type ResourceNode, resourceIdentity, scalarText } from '@krmhub/schema/resource-yaml';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, writeData } from '../../io/io.js';
@@ -52,7 +52,7 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
       `cannot run ${name}: its input is larger than ${MAX_INPUT_BYTES} bytes`,
     );
   }
-  const request = readRequest(config, new TextDecoder('utf-8').decode(stdin));
+  const request = readRequest(config, stdin);
   checkConfig(request.functionConfig, record, name);
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
@@ -81,8 +81,8 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
 }
 
 /** Throws for a configuration that `krmhub explain` would not run with this plugin. */
-function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: string): void {
-  const [apiVersion, kind] = [yamlText(config, 'apiVersion'), yamlText(config, 'kind')];
+function checkConfig(config: ResourceNode, { function: own }: PluginRecord, name: string): void {
+  const { apiVersion, kind } = resourceIdentity(config);
   if (apiVersion !== own.apiVersion || kind !== own.kind) {
     throw new KrmhubError(
       'invalid-request',
@@ -90,9 +90,9 @@ function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: st
     );
   }
   // KEP-2906, "Determining the Function to Execute"; kustomize itself ignores the field.
-  const runtime = yamlField(config, 'runtime');
   const isInline = RUNTIME_KINDS.some(
-    (one) => yamlText(runtime, one, one === 'container' ? 'image' : 'path') !== undefined,
+    (one) =>
+      scalarText(fieldAt(config, ['runtime', one, one === 'container' ? 'image' : 'path'])) !== undefined,
   );
   if (isInline) {
     throw new KrmhubError('unsupported', `cannot run ${name}: its functionConfig has its own runtime`, {
