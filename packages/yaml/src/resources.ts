@@ -4,6 +4,14 @@
  * Comments, styles, and the order of fields stay. Resources that krmhub itself only reads use the parent module.
  */
 
+export {
+  type DocumentEdit,
+  type EditedFile,
+  type EditNote,
+  editFile,
+  type FileEdit,
+} from './edit/edit-file.js';
+export { equalValue } from './edit/equal-value.js';
 export { copyComments } from './nodes/copy-comments.js';
 export { expandAliases } from './nodes/expand-aliases.js';
 export {

@@ -46,6 +46,13 @@ export class ResourceNode {
   foot = '';
   /** The line of the text, from 1. Zero in nodes that were made by code. */
   row = 0;
+  /**
+   * Where it starts in the text of its document, with its anchor, tag, and quotes; -1 in nodes that were made by code. An
+   * empty value is behind the colon or dash.
+   */
+  start = -1;
+  /** The offset behind it. A block collection ends with its last child, a block scalar before its last line break. */
+  end = -1;
 
   constructor(kind: ResourceNodeKind, tag: string, style: number, value: string) {
     this.kind = kind;
@@ -55,10 +62,16 @@ export class ResourceNode {
     this.content = kind === 'scalar' || kind === 'alias' ? (NO_CONTENT as ResourceNode[]) : [];
   }
 
-  /** A deep copy. Aliases in it keep their targets. */
+  /** A deep copy. An alias in it refers to the copy of its target, if that is in it too. */
   clone(): ResourceNode {
+    return this.copyDeep(new Map());
+  }
+
+  private copyDeep(anchored: Map<ResourceNode, ResourceNode>): ResourceNode {
     const copy = this.copy();
-    for (const child of this.content) copy.content.push(child.clone());
+    if (this.anchor !== '') anchored.set(this, copy);
+    if (this.target !== undefined) copy.target = anchored.get(this.target) ?? this.target;
+    for (const child of this.content) copy.content.push(child.copyDeep(anchored));
     return copy;
   }
 
@@ -71,6 +84,8 @@ export class ResourceNode {
     copy.line = this.line;
     copy.foot = this.foot;
     copy.row = this.row;
+    copy.start = this.start;
+    copy.end = this.end;
     return copy;
   }
 }

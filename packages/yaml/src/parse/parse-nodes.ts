@@ -17,6 +17,9 @@ export class NodeParser {
   protected foot = '';
   /** The comment above a list item that is itself a collection. */
   private stem = '';
+  private token: Token | undefined;
+  /** The end of the last token with a width that was taken. */
+  private lastEnd = 0;
 
   constructor(text: string) {
     this.scanner = new Scanner(text);
@@ -25,6 +28,7 @@ export class NodeParser {
   /** Assigns the comments up to the next token, and returns it. */
   protected peek(): Token {
     const token = this.scanner.next();
+    this.token = token;
     if (this.scanner.hasComments()) {
       for (
         let comment = this.scanner.nextComment(token);
@@ -40,6 +44,7 @@ export class NodeParser {
   }
 
   protected take(): void {
+    if (this.token!.type > TOKEN.blockEnd) this.lastEnd = this.token!.end;
     this.scanner.take();
   }
 
@@ -55,10 +60,12 @@ export class NodeParser {
 
   protected node(block: boolean, indentless: boolean): ResourceNode {
     let token = this.peek();
-    const { row } = token;
+    const { row, start } = token;
     if (token.type === TOKEN.alias) {
       const alias = new ResourceNode('alias', '', 0, token.value);
       alias.row = row + 1;
+      alias.start = start;
+      alias.end = token.end;
       alias.target = this.anchors.get(token.value);
       if (alias.target === undefined) this.fail(`unknown anchor '${token.value}' referenced`, token);
       this.takeComments(alias);
@@ -76,6 +83,8 @@ export class NodeParser {
     }
     if (token.type === TOKEN.scalar) {
       const scalar = scalarNode(token, tag, row);
+      scalar.start = start;
+      scalar.end = token.end;
       this.anchor(scalar, anchor);
       this.takeComments(scalar);
       this.take();
@@ -110,6 +119,17 @@ export class NodeParser {
       node.row = row + 1;
       this.anchor(node, anchor);
     } else this.fail('did not find expected node content', token);
+    node.start = start;
+    node.end = this.lastEnd;
+    return node;
+  }
+
+  /** A value that is not there: behind the last token. */
+  protected emptyScalar(token: Token): ResourceNode {
+    const node = new ResourceNode('scalar', '!!null', 0, '');
+    node.row = token.row + 1;
+    node.start = this.lastEnd;
+    node.end = this.lastEnd;
     return node;
   }
 
@@ -175,7 +195,7 @@ export class NodeParser {
       token = this.peek();
       list.content.push(
         token.type === TOKEN.blockEntry || token.type === TOKEN.blockEnd
-          ? emptyScalar(dash)
+          ? this.emptyScalar(dash)
           : this.node(true, false),
       );
     }
@@ -195,7 +215,7 @@ export class NodeParser {
           token.type === TOKEN.key ||
           token.type === TOKEN.value ||
           token.type === TOKEN.blockEnd
-          ? emptyScalar(dash)
+          ? this.emptyScalar(dash)
           : this.node(true, false),
       );
     }
@@ -209,7 +229,7 @@ export class NodeParser {
       if (token.type === TOKEN.blockEnd) break;
       if (token.type !== TOKEN.key) this.fail('did not find expected key', token);
       this.take();
-      const key = isEmptyEntry(this.peek()) ? emptyScalar(token) : this.node(true, true);
+      const key = isEmptyEntry(this.peek()) ? this.emptyScalar(token) : this.node(true, true);
       content.push(key);
       // A comment below the preceding value that is as far left as the keys.
       if (key.foot !== '' && content.length > 2) {
@@ -220,8 +240,8 @@ export class NodeParser {
       let value: ResourceNode;
       if (token.type === TOKEN.value) {
         this.take();
-        value = isEmptyEntry(this.peek()) ? emptyScalar(token) : this.node(true, true);
-      } else value = emptyScalar(token);
+        value = isEmptyEntry(this.peek()) ? this.emptyScalar(token) : this.node(true, true);
+      } else value = this.emptyScalar(token);
       content.push(value);
       moveFoot(key, value);
     }
@@ -267,7 +287,7 @@ export class NodeParser {
       token.type === TOKEN.flowSequenceEnd
     ) {
       this.take();
-      key = emptyScalar(token);
+      key = this.emptyScalar(token);
     } else key = this.node(false, false);
     map.content.push(key);
     token = this.peek();
@@ -279,9 +299,11 @@ export class NodeParser {
         value = this.node(false, false);
       }
     }
-    value ??= emptyScalar(token);
+    value ??= this.emptyScalar(token);
     map.content.push(value);
     moveFoot(key, value);
+    map.start = start.start;
+    map.end = this.lastEnd;
     this.peek();
     return map;
   }
@@ -303,7 +325,8 @@ export class NodeParser {
       if (token.type === TOKEN.key) {
         this.take();
         token = this.peek();
-        key = isFlowEnd(token) || token.type === TOKEN.value ? emptyScalar(token) : this.node(false, false);
+        key =
+          isFlowEnd(token) || token.type === TOKEN.value ? this.emptyScalar(token) : this.node(false, false);
         token = this.peek();
         if (token.type === TOKEN.value) {
           this.take();
@@ -314,7 +337,7 @@ export class NodeParser {
         key = this.node(false, false);
         token = this.peek();
       }
-      value ??= emptyScalar(token);
+      value ??= this.emptyScalar(token);
       content.push(key, value);
       moveFoot(key, value);
     }
@@ -339,12 +362,6 @@ function moveFoot(key: ResourceNode, value: ResourceNode): void {
   if (key.foot !== '' || value.foot === '') return;
   key.foot = value.foot;
   value.foot = '';
-}
-
-export function emptyScalar(token: Token): ResourceNode {
-  const node = new ResourceNode('scalar', '!!null', 0, '');
-  node.row = token.row + 1;
-  return node;
 }
 
 function scalarNode(token: Token, tag: string, row: number): ResourceNode {

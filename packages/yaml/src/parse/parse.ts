@@ -6,7 +6,7 @@
 
 import { ResourceNode } from '../nodes/node.js';
 import { YamlProblem } from './invalid.js';
-import { emptyScalar, LONG_TAG, NodeParser } from './parse-nodes.js';
+import { LONG_TAG, NodeParser } from './parse-nodes.js';
 import { TOKEN } from './tokens.js';
 
 /** What go-yaml refuses to read, and thus cannot write. */
@@ -54,7 +54,7 @@ class DocumentParser extends NodeParser {
           token.type === TOKEN.documentStart ||
           token.type === TOKEN.documentEnd ||
           token.type === TOKEN.streamEnd
-          ? emptyScalar(token)
+          ? this.emptyScalar(token)
           : this.node(true, false),
       );
     } else {
@@ -62,6 +62,9 @@ class DocumentParser extends NodeParser {
       this.splitHead(document);
       document.content.push(this.node(true, false));
     }
+    const root = document.content[0]!;
+    document.start = root.start;
+    document.end = root.end;
     this.documentEnd(document);
     return document;
   }

@@ -9,8 +9,10 @@ import { detectSequenceIndent } from './sequence-indent.js';
 export interface ResourceDocument {
   /** A document, whose only child is the root. */
   node: ResourceNode;
-  /** What it was read from, without the `---` around it. */
+  /** What it was read from, without the `---` around it. CRLF is LF. */
   text: string;
+  /** The offset of `text` in the file, in which CRLF counts as one character. */
+  start: number;
   seqIndent: SequenceIndent;
   /** Counts the documents with content, from 0. */
   index: number;
@@ -28,12 +30,13 @@ export function readResources(text: string, name: string): ResourceDocument[] {
 
 function readDocuments(text: string, from: ReadText): ResourceDocument[] {
   const documents: ResourceDocument[] = [];
-  for (const { text: part, rowsBefore } of splitDocuments(text, from)) {
+  for (const { text: part, start, rowsBefore } of splitDocuments(text, from)) {
     const node = parse(part, from, rowsBefore);
     if (node === undefined) continue;
     documents.push({
       node,
       text: part,
+      start,
       seqIndent: detectSequenceIndent(part),
       index: documents.length,
       rowsBefore,
@@ -62,10 +65,16 @@ function parse(text: string, from: ReadText, rowsBefore: number): ResourceNode |
   }
 }
 
-function splitDocuments(input: string, from: ReadText): { text: string; rowsBefore: number }[] {
+interface TextPart {
+  text: string;
+  start: number;
+  rowsBefore: number;
+}
+
+function splitDocuments(input: string, from: ReadText): TextPart[] {
   const text = input.includes('\r') ? input.replaceAll('\r\n', '\n') : input;
-  if (!text.includes('\n---')) return [{ text, rowsBefore: 0 }];
-  const parts: { text: string; rowsBefore: number }[] = [];
+  if (!text.includes('\n---')) return [{ text, start: 0, rowsBefore: 0 }];
+  const parts: TextPart[] = [];
   const separator = /\n---([^\n]*)\n/g;
   let start = 0;
   let rows = 0;
@@ -77,11 +86,11 @@ function splitDocuments(input: string, from: ReadText): { text: string; rowsBefo
       const problem = new YamlProblem(`invalid document separator: ---${found[1]}`, rows + rowsOfPart + 1);
       throw invalidYaml(from, problem, text);
     }
-    parts.push({ text: part, rowsBefore: rows });
+    parts.push({ text: part, start, rowsBefore: rows });
     rows += rowsOfPart + 1;
     start = separator.lastIndex;
   }
-  parts.push({ text: text.slice(start), rowsBefore: rows });
+  parts.push({ text: text.slice(start), start, rowsBefore: rows });
   return parts;
 }
 

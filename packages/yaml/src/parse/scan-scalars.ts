@@ -44,6 +44,7 @@ export abstract class ScalarScanner extends Cursor {
     let blanks = '';
     let leadingBreak = '';
     let breaks = '';
+    let end = start;
     for (;;) {
       if (this.atDocumentMark() || this.at(0) === 0x23) break;
       const from = this.pos;
@@ -58,6 +59,7 @@ export abstract class ScalarScanner extends Cursor {
         blanks = '';
         value += text.slice(from, to);
         this.skip(to - from);
+        end = to;
       }
       const code = this.at(0);
       if (!isBlank(code) && !isBreak(code)) break;
@@ -76,7 +78,7 @@ export abstract class ScalarScanner extends Cursor {
       if (this.flowLevel === 0 && this.column < indent) break;
     }
     if (leadingBreak !== '') this.simpleKeyAllowed = true;
-    return new Token(TOKEN.scalar, start, startRow, value);
+    return ending(end, new Token(TOKEN.scalar, start, startRow, value));
   }
 
   private endsPlain(text: string, index: number): boolean {
@@ -124,7 +126,8 @@ export abstract class ScalarScanner extends Cursor {
       value += this.scanGap(escapedBreak);
     }
     this.skip(1);
-    return new Token(TOKEN.scalar, start, startRow, value, single ? STYLE.singleQuoted : STYLE.doubleQuoted);
+    const style = single ? STYLE.singleQuoted : STYLE.doubleQuoted;
+    return ending(this.pos, new Token(TOKEN.scalar, start, startRow, value, style));
   }
 
   /** Blanks and line breaks inside quotes, folded. */
@@ -187,6 +190,7 @@ export abstract class ScalarScanner extends Cursor {
     this.skipBlanks();
     if (this.at(0) === 0x23) this.scanLineComment(start);
     if (!isBreakOrEnd(this.at(0))) this.fail('did not find expected comment or line break', startRow);
+    let end = this.pos;
     if (isBreak(this.at(0))) this.skipBreak();
     const given = increment === 0 ? 0 : Math.max(this.indent, 0) + increment;
     const first = this.scanBlockBreaks(given, startRow);
@@ -205,12 +209,19 @@ export abstract class ScalarScanner extends Cursor {
       const line = this.restOfLine();
       if (/[^ \t]/.test(line)) this.newlines = 0;
       value += line;
+      end = this.pos;
       leadingBreak = isBreak(this.at(0)) ? this.skipBreak() : '';
       breaks = this.scanBlockBreaks(indent, startRow).breaks;
     }
     if (chomping !== -1) value += leadingBreak;
-    if (chomping === 1) value += breaks;
-    return new Token(TOKEN.scalar, start, startRow, value, literal ? STYLE.literal : STYLE.folded);
+    if (chomping === 1 && breaks !== '') {
+      value += breaks;
+      end = this.pos;
+      while (!isBreak(this.text.charCodeAt(end - 1))) end--;
+      end--;
+    }
+    const style = literal ? STYLE.literal : STYLE.folded;
+    return ending(end, new Token(TOKEN.scalar, start, startRow, value, style));
   }
 
   /** Passes indentation and empty lines. `indent` is 0 if the first line decides it. */
@@ -239,7 +250,7 @@ export abstract class ScalarScanner extends Cursor {
       this.fail('did not find expected alphabetic or numeric character');
     }
     this.skip(length);
-    return new Token(type, start, this.row, name);
+    return ending(this.pos, new Token(type, start, this.row, name));
   }
 
   protected scanTag(): Token {
@@ -269,8 +280,13 @@ export abstract class ScalarScanner extends Cursor {
       this.fail('did not find expected whitespace or line break');
     }
     this.skip(end - pos);
-    return new Token(TOKEN.tag, pos, this.row, handle, 0, suffix);
+    return ending(end, new Token(TOKEN.tag, pos, this.row, handle, 0, suffix));
   }
+}
+
+function ending(end: number, token: Token): Token {
+  token.end = end;
+  return token;
 }
 
 function folded(leadingBreak: string, breaks: string): string {

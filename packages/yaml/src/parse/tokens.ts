@@ -34,6 +34,8 @@ export class Token {
   readonly suffix: string;
   /** Of a scalar: bits of STYLE. */
   readonly style: number;
+  /** The offset behind it; of a block scalar, before its last line break. Tokens of no width have no meaningful end. */
+  end: number;
 
   constructor(type: number, start: number, row: number, value = '', style = 0, suffix = '') {
     this.type = type;
@@ -42,6 +44,7 @@ export class Token {
     this.value = value;
     this.style = style;
     this.suffix = suffix;
+    this.end = start + 1;
   }
 }
 

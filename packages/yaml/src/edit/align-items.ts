@@ -1,0 +1,146 @@
+import { field, scalarText } from '../nodes/fields.js';
+import type { ResourceNode } from '../nodes/node.js';
+import { type Meanings, ownEntries, resolved } from './equal-value.js';
+
+/** Items that are compared field by field with each other. */
+const MAX_SIMILAR = 64;
+
+/**
+ * Finds for each item after a change the item before it, or -1: equal ones first, then those with the same key, then
+ * those in the same place between them.
+ */
+export function alignItems(
+  meanings: Meanings,
+  before: readonly ResourceNode[],
+  after: readonly ResourceNode[],
+  keys: readonly string[] | undefined,
+): number[] {
+  const found = new Array<number>(after.length).fill(-1);
+  const used = new Array<boolean>(before.length).fill(false);
+  const pair = (from: number, to: number): void => {
+    found[to] = from;
+    used[from] = true;
+  };
+  let start = 0;
+  while (start < before.length && start < after.length && meanings.equal(before[start]!, after[start]!)) {
+    pair(start, start);
+    start++;
+  }
+  let ends = 0;
+  while (
+    ends < Math.min(before.length, after.length) - start &&
+    meanings.equal(before[before.length - 1 - ends]!, after[after.length - 1 - ends]!)
+  ) {
+    pair(before.length - 1 - ends, after.length - 1 - ends);
+    ends++;
+  }
+  const middle = { start, before: before.length - ends, after: after.length - ends };
+  if (middle.before === start || middle.after === start) return found;
+  matchBy((item) => meanings.meaning(item));
+  matchBy((item) => identity(item, keys));
+  matchByPlace();
+  return found;
+
+  /** Each takes the next one that is free behind the one before it, else the first that is free. */
+  function matchBy(keyOf: (item: ResourceNode) => unknown): void {
+    const places = new Map<unknown, number[]>();
+    for (let i = middle.start; i < middle.before; i++) {
+      if (used[i]) continue;
+      const key = keyOf(before[i]!);
+      if (key === undefined) continue;
+      const list = places.get(key);
+      if (list === undefined) places.set(key, [i]);
+      else list.push(i);
+    }
+    const next = new Map<unknown, number>();
+    const free = new Map<unknown, number>();
+    let last = middle.start - 1;
+    for (let i = middle.start; i < middle.after; i++) {
+      if (found[i] !== -1) {
+        last = found[i]!;
+        continue;
+      }
+      const key = keyOf(after[i]!);
+      const list = key === undefined ? undefined : places.get(key);
+      if (list === undefined) continue;
+      let at = next.get(key) ?? 0;
+      while (at < list.length && (used[list[at]!] || list[at]! < last)) at++;
+      next.set(key, at);
+      if (at === list.length) {
+        at = free.get(key) ?? 0;
+        while (at < list.length && used[list[at]!]) at++;
+        free.set(key, at);
+        if (at === list.length) continue;
+      }
+      pair(list[at]!, i);
+      last = list[at]!;
+    }
+  }
+
+  function matchByPlace(): void {
+    let from = middle.start;
+    for (let i = middle.start; i < middle.after; ) {
+      if (found[i] !== -1) {
+        from = found[i]! + 1;
+        i++;
+        continue;
+      }
+      const gapAfter: number[] = [];
+      for (; i < middle.after && found[i] === -1; i++) gapAfter.push(i);
+      const gapBefore: number[] = [];
+      while (from < middle.before && !used[from]) gapBefore.push(from++);
+      const sameCount = gapBefore.length === gapAfter.length;
+      gapAfter.forEach((to, k) => {
+        const item = resolved(after[to]!);
+        const candidates =
+          item.kind === 'map' && !sameCount ? gapBefore.slice(0, MAX_SIMILAR) : [gapBefore[k]];
+        const match = candidates.find(
+          (one) => one !== undefined && !used[one] && canReplace(resolved(before[one]!), item, sameCount),
+        );
+        if (match !== undefined) pair(match, to);
+      });
+    }
+  }
+
+  /** Whether an item is another version of one before it, rather than a new one. */
+  function canReplace(from: ResourceNode, to: ResourceNode, sameCount: boolean): boolean {
+    if (from.kind !== 'map' || to.kind !== 'map') return sameCount && from.kind === to.kind;
+    if (sameCount && identity(from, keys) === undefined && identity(to, keys) === undefined) return true;
+    const values = new Map(ownEntries(from).map(({ name, value }) => [name, value]));
+    const entries = ownEntries(to);
+    const same = entries.filter(({ name, value }) => {
+      const old = values.get(name);
+      return old !== undefined && meanings.equal(old, value);
+    });
+    return same.length * 2 >= Math.max(values.size, entries.length) && same.length > 0;
+  }
+}
+
+/** The values of the keys by which items are matched. */
+function identity(item: ResourceNode, keys: readonly string[] | undefined): string | undefined {
+  const node = resolved(item);
+  if (node.kind !== 'map') return undefined;
+  const values = (keys ?? ['name']).map((key) => scalarText(field(node, key)));
+  return values[0] === undefined ? undefined : JSON.stringify(values);
+}
+
+/** The indexes into `values` (-1: ignored) of a longest increasing subsequence. */
+export function longestIncreasing(values: readonly number[]): Set<number> {
+  const tails: number[] = [];
+  const previous = new Array<number>(values.length).fill(-1);
+  values.forEach((value, i) => {
+    if (value === -1) return;
+    let low = 0;
+    let high = tails.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (values[tails[mid]!]! < value) low = mid + 1;
+      else high = mid;
+    }
+    if (low > 0) previous[i] = tails[low - 1]!;
+    tails[low] = i;
+  });
+  const stay = new Set<number>();
+  for (let i = tails[tails.length - 1] ?? -1; i !== -1; i = previous[i]!) stay.add(i);
+  return stay;
+}

@@ -1,0 +1,61 @@
+import type { ResourceNode } from '../nodes/node.js';
+import { type Meanings, resolved } from './equal-value.js';
+
+/** What becomes of the anchors of a document, in its order: an alias stays only where it still means what it has to. */
+export class Anchors {
+  private readonly meanings: Meanings;
+  /** Nodes with an anchor that have another value, or none. */
+  private readonly changed = new Map<ResourceNode, ResourceNode | undefined>();
+  /** Nodes with an alias in them. */
+  private readonly aliased = new Set<ResourceNode>();
+  private readonly hasAnchors: boolean;
+
+  constructor(document: ResourceNode, meanings: Meanings) {
+    this.meanings = meanings;
+    this.hasAnchors = this.find(document);
+  }
+
+  private find(node: ResourceNode): boolean {
+    if (node.kind === 'alias') this.aliased.add(node);
+    let found = node.anchor !== '';
+    for (const child of node.content) {
+      if (this.find(child)) found = true;
+      if (this.aliased.has(child)) this.aliased.add(node);
+    }
+    return found;
+  }
+
+  /** Whether aliases in a value may have got another meaning. */
+  mayChange(node: ResourceNode): boolean {
+    return this.changed.size > 0 && this.aliased.has(node);
+  }
+
+  change(before: ResourceNode, after: ResourceNode): void {
+    if (before.anchor !== '') this.changed.set(before, after);
+  }
+
+  remove(node: ResourceNode): void {
+    if (!this.hasAnchors) return;
+    if (node.anchor !== '') this.changed.set(node, undefined);
+    this.removeBelow(node);
+  }
+
+  removeBelow(node: ResourceNode): void {
+    if (this.hasAnchors) for (const child of node.content) this.remove(child);
+  }
+
+  /** The value of a node, or of what an alias refers to, after the changes so far; undefined if it is removed. */
+  current(node: ResourceNode): ResourceNode | undefined {
+    const target = resolved(node);
+    return this.changed.has(target) ? this.changed.get(target) : target;
+  }
+
+  /** Whether an alias is kept, is expanded, or becomes the place of the anchor, whose node is removed. */
+  resolve(alias: ResourceNode, after: ResourceNode): 'kept' | 'expanded' | 'moved' {
+    const now = this.current(alias);
+    if (now !== undefined) return this.meanings.equal(now, after) ? 'kept' : 'expanded';
+    if (!this.meanings.equal(alias, after)) return 'expanded';
+    this.changed.set(alias.target!, after);
+    return 'moved';
+  }
+}

@@ -1,0 +1,110 @@
+import type { SourceText } from './source-text.js';
+import type { Splice } from './splices.js';
+
+/** An entry of a block map, or an item of a block list. */
+export interface BlockPart {
+  /** Where the comments above it start, or its line. */
+  start: number;
+  /** Its key or dash. */
+  body: number;
+  /** Behind its last line, and behind the comments below it that are further right. */
+  end: number;
+}
+
+/** What a block collection is to consist of: parts that stay, by their index and in their order, and new lines. */
+export type Arranged = number | string;
+
+/** Finds the parts of a block collection. `bodies`: the offsets of its keys or dashes; `ends`: of their values. */
+export function blockParts(
+  source: SourceText,
+  bodies: readonly number[],
+  ends: readonly number[],
+): BlockPart[] {
+  let limit = 0;
+  return bodies.map((body, i) => {
+    const column = source.column(bodies[0]!);
+    const start = source.startsLine(body) ? source.headStart(body, limit) : body;
+    const end = source.tailEnd(ends[i]!, column);
+    limit = end;
+    return { start, body, end };
+  });
+}
+
+/** The lines of a part that moves, with the indentation of its first one and a line break at the end. */
+export function movedLines(source: SourceText, { start }: BlockPart, lines: string): string {
+  const indent = source.startsLine(start) ? '' : ' '.repeat(source.column(start));
+  return `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`;
+}
+
+/**
+ * The splices that leave of a block collection what is arranged. The first part can share its line with the dash of an
+ * item around it: what comes first then takes its place there.
+ */
+export function arrange(
+  source: SourceText,
+  parts: readonly BlockPart[],
+  arranged: readonly Arranged[],
+): Splice[] {
+  const splices: Splice[] = [];
+  const first = parts[0]!;
+  const column = source.column(first.body);
+  const sharesLine = !source.startsLine(first.body);
+  const stay = new Set(arranged.filter((one) => typeof one === 'number'));
+  const firstStay = arranged.find((one) => typeof one === 'number');
+  let handled = 0;
+  let index = 0;
+  const takeLines = (): string => {
+    let lines = '';
+    for (; typeof arranged[index] === 'string'; index++) lines += arranged[index];
+    return lines;
+  };
+
+  const leading = takeLines();
+  if (sharesLine && stay.has(0)) {
+    if (leading !== '') {
+      splices.push({ start: first.body, end: first.body, text: leading.slice(column) + ' '.repeat(column) });
+    }
+  } else if (sharesLine && leading !== '') {
+    splices.push({
+      start: first.body,
+      end: first.end,
+      text: endLike(source, first.end, leading.slice(column)),
+    });
+    handled = 1;
+  } else if (sharesLine && firstStay !== undefined) {
+    const { start, body } = parts[firstStay]!;
+    const line = source.lineStart(first.body);
+    const indent = ' '.repeat(source.passBlanks(line) - line);
+    const heads = source.text.slice(start, source.lineStart(body));
+    if (heads !== '') {
+      splices.push({ start: line, end: line, text: heads.replace(/^[ \t]+/gm, indent) });
+    }
+    splices.push({ start: first.body, end: body, text: '' });
+    handled = firstStay;
+  } else if (leading !== '') splices.push({ start: first.start, end: first.start, text: leading });
+
+  for (let i = handled; i < parts.length; i++) {
+    if (!stay.has(i)) splices.push({ start: parts[i]!.start, end: parts[i]!.end, text: '' });
+  }
+  while (index < arranged.length) {
+    const { end } = parts[arranged[index++] as number]!;
+    const lines = takeLines();
+    if (lines === '') continue;
+    const at = source.footEnd(end, column);
+    splices.push({ start: at, end: at, text: insertedLines(source, at, at === end ? lines : `\n${lines}`) });
+  }
+  return splices;
+}
+
+/** Without a line break at the end of a text that has none. */
+function insertedLines(source: SourceText, at: number, lines: string): string {
+  return at === source.text.length && !endsLine(source, at) ? `\n${lines.slice(0, -1)}` : lines;
+}
+
+function endLike(source: SourceText, at: number, lines: string): string {
+  return endsLine(source, at) ? lines : lines.slice(0, -1);
+}
+
+function endsLine(source: SourceText, at: number): boolean {
+  return at === 0 || source.lineStart(at) === at;
+}

@@ -1,0 +1,78 @@
+import { type ResourceNode, STYLE } from '../nodes/node.js';
+import type { SequenceIndent } from '../write/document-writer.js';
+import { literalText } from './literal-text.js';
+import { type Rendered, renderValue } from './render.js';
+import type { SourceText } from './source-text.js';
+import type { Splice } from './splices.js';
+
+/** Where a value is. */
+export interface Slot {
+  /** Behind the dash of an item; -1 for the value of a key. */
+  from: number;
+  /** The column of the key or the dash. */
+  column: number;
+  place: 'key' | 'item' | 'flow' | 'root';
+  key?: ResourceNode;
+}
+
+/**
+ * Replaces a value in a block collection by one of any kind. The comment on the line of its key stays there; comments
+ * inside the value go with it.
+ */
+export function replaceValue(
+  source: SourceText,
+  before: ResourceNode,
+  value: ResourceNode,
+  slot: Slot,
+  seqIndent: SequenceIndent,
+): Splice[] {
+  const from = slot.key === undefined ? slot.from : source.colonEnd(slot.key);
+  const isItem = slot.place === 'item';
+  const isRoot = slot.place === 'root';
+  const rendered = isRoot
+    ? { first: '', below: '' }
+    : (literalText(source, before, value, slot.column) ?? renderValue(value, slot.column, seqIndent, isItem));
+  const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
+  const isLiteral = (before.style & (STYLE.literal | STYLE.folded)) !== 0;
+  const isEmpty = before.start === before.end;
+  const inline = rendered.below === '';
+
+  if (inline && !isBlock && !isLiteral) {
+    if (isEmpty) return [{ start: from, end: from, text: rendered.first === '' ? '' : ` ${rendered.first}` }];
+    if (rendered.first !== '') return [{ start: before.start, end: before.end, text: rendered.first }];
+    return [{ start: from, end: before.end, text: '' }];
+  }
+  const comment = keptComment(source, before, from, isBlock, isLiteral);
+  let end = before.end;
+  if (isBlock) {
+    end = source.tailEnd(before.end, slot.column);
+    if (source.lineStart(end) === end) end--;
+  } else if (!isLiteral) end = source.lineEnd(before.end);
+  return [{ start: from, end, text: joined(rendered, comment, isItem, value) }];
+}
+
+function joined({ first, below }: Rendered, comment: string, isItem: boolean, value: ResourceNode): string {
+  const isBlock = value.content.length > 0 && (value.style & STYLE.flow) === 0;
+  // Behind the first field of an item, it would be the comment of that field.
+  const kept = isItem && isBlock ? '' : comment;
+  const line = `${first === '' ? '' : ` ${first}`}${kept}`;
+  return below === '' ? line : `${line}\n${below.replace(/\n$/, '')}`;
+}
+
+/** The comment on the line of the key or dash, with the blanks before it. */
+function keptComment(
+  source: SourceText,
+  before: ResourceNode,
+  from: number,
+  isBlock: boolean,
+  isLiteral: boolean,
+): string {
+  const content = source.contentStart(before);
+  if (isLiteral)
+    return /^[|>][-+0-9]*([ \t]+#.*)?/.exec(source.text.slice(content, source.lineEnd(content)))![1] ?? '';
+  const own = source.comment(from);
+  if (own !== '' || !isBlock) return own === '' ? source.comment(before.end) : own;
+  // Behind an anchor or a tag.
+  const line = source.text.slice(before.start, source.lineEnd(before.start));
+  return content > before.start ? (/^(?:[&!]\S*[ \t]*)+?([ \t]+#.*)$/.exec(line)?.[1] ?? '') : '';
+}

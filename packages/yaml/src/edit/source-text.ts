@@ -1,0 +1,116 @@
+import { type ResourceNode, STYLE } from '../nodes/node.js';
+import { HASH, isBlank, isBreak, isGap } from '../parse/cursor.js';
+import { Uneditable } from './uneditable.js';
+
+/** The text of a document, with its lines and comments. Offsets are those of the text. */
+export class SourceText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  lineStart(at: number): number {
+    let start = at;
+    while (start > 0 && !isBreak(this.text.charCodeAt(start - 1))) start--;
+    // A byte order mark is before the first line.
+    return start === 0 && at > 0 && this.text.charCodeAt(0) === 0xfeff ? 1 : start;
+  }
+
+  /** The offset of the line break. */
+  lineEnd(at: number): number {
+    let end = at;
+    while (end < this.text.length && !isBreak(this.text.charCodeAt(end))) end++;
+    return end;
+  }
+
+  nextLine(at: number): number {
+    return Math.min(this.lineEnd(at) + 1, this.text.length);
+  }
+
+  column(at: number): number {
+    return at - this.lineStart(at);
+  }
+
+  passBlanks(at: number): number {
+    let end = at;
+    while (isBlank(this.text.charCodeAt(end))) end++;
+    return end;
+  }
+
+  /** Whether only indentation is before it in its line. */
+  startsLine(at: number): boolean {
+    return this.passBlanks(this.lineStart(at)) >= at;
+  }
+
+  /** The comment, with the blanks before it, if nothing else is between an offset and the end of the line. */
+  comment(at: number): string {
+    const start = this.passBlanks(at);
+    return start > at && this.text.charCodeAt(start) === HASH ? this.text.slice(at, this.lineEnd(at)) : '';
+  }
+
+  /** Where the comments start that are directly above the line of an offset, as far left as it, and below `limit`. */
+  headStart(at: number, limit: number): number {
+    const column = this.column(at);
+    let start = this.lineStart(at);
+    while (start > limit) {
+      const line = this.lineStart(start - 1);
+      if (line < limit || this.commentColumn(line) !== column) break;
+      start = line;
+    }
+    return start;
+  }
+
+  /** Behind the line of an offset, and behind comments below it that are further right than a column. */
+  tailEnd(at: number, column: number): number {
+    let end = this.nextLine(at);
+    for (let line = end; line < this.text.length; line = this.nextLine(line)) {
+      const found = this.commentColumn(line);
+      if (found > column) end = this.nextLine(line);
+      else if (found !== -1 || this.passBlanks(line) !== this.lineEnd(line)) break;
+    }
+    return end;
+  }
+
+  /** Behind comments that are below what ends at this start of a line: above an empty line, or the last of its column. */
+  footEnd(at: number, column: number): number {
+    let end = at;
+    while (end < this.text.length && this.commentColumn(end) === column) end = this.nextLine(end);
+    const content = this.passBlanks(end);
+    return end < this.text.length && content - end >= column && content !== this.lineEnd(end) ? at : end;
+  }
+
+  /** The column of a comment that is alone in its line, or -1. */
+  private commentColumn(line: number): number {
+    const start = this.passBlanks(line);
+    return this.text.charCodeAt(start) === HASH ? start - line : -1;
+  }
+
+  /** Where a value starts behind its anchor and tag. */
+  contentStart(node: ResourceNode): number {
+    let properties = (node.anchor === '' ? 0 : 1) + (node.style & STYLE.tagged);
+    let at = node.start;
+    while (at < node.end) {
+      const code = this.text.charCodeAt(at);
+      if (isBlank(code) || isBreak(code)) at++;
+      else if (code === HASH) at = this.lineEnd(at);
+      else if (properties-- > 0) while (at < node.end && !isGap(this.text.charCodeAt(at))) at++;
+      else break;
+    }
+    return at;
+  }
+
+  /** Behind the colon of a key. */
+  colonEnd(key: ResourceNode): number {
+    let at = key.end;
+    for (;;) {
+      at = this.passBlanks(at);
+      const code = this.text.charCodeAt(at);
+      if (code === HASH) at = this.lineEnd(at);
+      else if (isBreak(code)) at++;
+      else break;
+    }
+    if (this.text.charCodeAt(at) !== 0x3a) throw new Uneditable('a key has no colon');
+    return at + 1;
+  }
+}
