@@ -5,8 +5,7 @@ import { AddedComments } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
 import { Anchors } from './anchors.js';
 import { type Arranged, arrange, blockParts, movedLines } from './block-parts.js';
-import type { EditNote } from './edit-file.js';
-import { FlowEditor } from './edit-flow.js';
+import { FlowEditor, type ValueEditor } from './edit-flow.js';
 import {
   type Entry,
   isMerged,
@@ -25,10 +24,13 @@ import { applySplices, type Splice } from './splices.js';
 type Keys = FieldKeys | ListKeys | undefined;
 
 /** What a change under an alias or a merge key is reported as. */
-export type ExpandedNote = Pick<EditNote, 'row' | 'path'>;
+export interface ExpandedNote {
+  row: number;
+  path: string;
+}
 
 /** Finds the splices that make the text of a document mean another value. */
-export class DocumentEditor {
+export class DocumentEditor implements ValueEditor {
   readonly source: SourceText;
   readonly meanings: Meanings;
   readonly anchors: Anchors;

@@ -1,11 +1,13 @@
 import { type FieldKeys, ListKeys } from '../nodes/merge-keys.js';
 import type { ResourceNode } from '../nodes/node.js';
 import { alignItems } from './align-items.js';
-import type { DocumentEditor } from './edit-document.js';
-import { ownEntries } from './equal-value.js';
+import type { Anchors } from './anchors.js';
+import { type Entry, type Meanings, ownEntries } from './equal-value.js';
+import type { NewNodes } from './new-nodes.js';
 import { renderFlow, renderFlowEntry, renderJson } from './render.js';
 import type { Slot } from './replace-value.js';
-import { applySplices } from './splices.js';
+import type { SourceText } from './source-text.js';
+import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
@@ -20,15 +22,28 @@ interface FlowPart {
   trail: string;
 }
 
+/** What edits the document around a flow collection. */
+export interface ValueEditor {
+  readonly source: SourceText;
+  readonly meanings: Meanings;
+  readonly anchors: Anchors;
+  readonly news: NewNodes;
+  add(start: number, end: number, text: string): void;
+  collect(step: () => void): Splice[];
+  at(step: string | number, run: () => void): void;
+  value(before: ResourceNode, after: ResourceNode, slot: Slot, keys: Keys): void;
+  wantedEntries(own: readonly Entry[], before: ResourceNode, after: ResourceNode): Map<string, Entry>;
+}
+
 /** Edits collections in brackets and braces, and JSON. */
 export class FlowEditor {
   readonly isJson: boolean;
-  private readonly editor: DocumentEditor;
+  private readonly editor: ValueEditor;
   private readonly text: string;
   private readonly colon: string;
   private readonly step: string;
 
-  constructor(editor: DocumentEditor) {
+  constructor(editor: ValueEditor) {
     this.editor = editor;
     this.text = editor.source.text;
     this.isJson = isJson(this.text);
