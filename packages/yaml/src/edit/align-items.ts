@@ -93,7 +93,7 @@ export function alignItems(
       gapAfter.forEach((to, k) => {
         const item = resolved(after[to]!);
         const candidates =
-          item.kind === 'map' && !sameCount ? gapBefore.slice(0, MAX_SIMILAR) : [gapBefore[k]];
+          item.kind !== 'scalar' && !sameCount ? gapBefore.slice(0, MAX_SIMILAR) : [gapBefore[k]];
         const match = candidates.find(
           (one) => one !== undefined && !used[one] && canReplace(resolved(before[one]!), item, sameCount),
         );
@@ -104,13 +104,22 @@ export function alignItems(
 
   /** Whether an item is another version of one before it, rather than a new one. */
   function canReplace(from: ResourceNode, to: ResourceNode, sameCount: boolean): boolean {
-    if (from.kind !== 'map' || to.kind !== 'map') return sameCount && from.kind === to.kind;
-    if (sameCount && identity(from, keys) === undefined && identity(to, keys) === undefined) return true;
+    if (from.kind !== to.kind) return false;
+    if (from.kind === 'scalar') return sameCount;
+    if (from.kind === 'list') {
+      const old = new Set(from.content.map((item) => meanings.meaning(item)));
+      return (
+        sameCount || to.content.some((item) => item.content.length > 0 || old.has(meanings.meaning(item)))
+      );
+    }
+    const isKeyed = identity(from, keys) !== undefined || identity(to, keys) !== undefined;
+    if (sameCount && !isKeyed) return true;
     const values = new Map(ownEntries(from).map(({ name, value }) => [name, value]));
     const entries = ownEntries(to);
     const same = entries.filter(({ name, value }) => {
       const old = values.get(name);
-      return old !== undefined && meanings.equal(old, value);
+      if (old === undefined) return false;
+      return meanings.equal(old, value) || (!isKeyed && old.kind === value.kind && value.content.length > 0);
     });
     return same.length * 2 >= Math.max(values.size, entries.length) && same.length > 0;
   }

@@ -8,21 +8,27 @@ export class Anchors {
   private readonly changed = new Map<ResourceNode, ResourceNode | undefined>();
   /** Nodes with an alias in them. */
   private readonly aliased = new Set<ResourceNode>();
-  private readonly hasAnchors: boolean;
+  /** Nodes with an anchor in them. */
+  private readonly anchored = new Set<ResourceNode>();
 
   constructor(document: ResourceNode, meanings: Meanings) {
     this.meanings = meanings;
-    this.hasAnchors = this.find(document);
+    this.find(document);
   }
 
-  private find(node: ResourceNode): boolean {
+  private find(node: ResourceNode): void {
     if (node.kind === 'alias') this.aliased.add(node);
-    let found = node.anchor !== '';
+    if (node.anchor !== '') this.anchored.add(node);
     for (const child of node.content) {
-      if (this.find(child)) found = true;
+      this.find(child);
       if (this.aliased.has(child)) this.aliased.add(node);
+      if (this.anchored.has(child)) this.anchored.add(node);
     }
-    return found;
+  }
+
+  /** Whether an anchor or an alias is in a value. */
+  isConcerned(node: ResourceNode): boolean {
+    return this.aliased.has(node) || this.anchored.has(node);
   }
 
   /** Whether aliases in a value may have got another meaning. */
@@ -35,13 +41,13 @@ export class Anchors {
   }
 
   remove(node: ResourceNode): void {
-    if (!this.hasAnchors) return;
+    if (!this.anchored.has(node)) return;
     if (node.anchor !== '') this.changed.set(node, undefined);
     this.removeBelow(node);
   }
 
   removeBelow(node: ResourceNode): void {
-    if (this.hasAnchors) for (const child of node.content) this.remove(child);
+    if (this.anchored.has(node)) for (const child of node.content) this.remove(child);
   }
 
   /** The value of a node, or of what an alias refers to, after the changes so far; undefined if it is removed. */

@@ -1,3 +1,4 @@
+import type { ResourceNode } from '../nodes/node.js';
 import type { SourceText } from './source-text.js';
 import type { Splice } from './splices.js';
 
@@ -9,31 +10,41 @@ export interface BlockPart {
   body: number;
   /** Behind its last line, and behind the comments below it that are further right. */
   end: number;
+  /** It ends with a block scalar to which empty lines below it would belong. */
+  isOpen: boolean;
 }
 
 /** What a block collection is to consist of: parts that stay, by their index and in their order, and new lines. */
-export type Arranged = number | string;
+export type Arranged = number | NewLines;
 
-/** Finds the parts of a block collection. `bodies`: the offsets of its keys or dashes; `ends`: of their values. */
+export interface NewLines {
+  /** With indentation and line breaks. */
+  text: string;
+  /** As of a part. */
+  isOpen: boolean;
+}
+
+/** Finds the parts of a block collection. `bodies`: the offsets of its keys or dashes. */
 export function blockParts(
   source: SourceText,
   bodies: readonly number[],
-  ends: readonly number[],
+  values: readonly ResourceNode[],
 ): BlockPart[] {
+  const column = source.column(bodies[0]!);
   let limit = 0;
   return bodies.map((body, i) => {
-    const column = source.column(bodies[0]!);
+    const value = values[i]!;
     const start = source.startsLine(body) ? source.headStart(body, limit) : body;
-    const end = source.tailEnd(ends[i]!, column);
+    const end = source.tailEnd(Math.max(value.end, body + 1), column);
     limit = end;
-    return { start, body, end };
+    return { start, body, end, isOpen: source.isOpen(value) };
   });
 }
 
 /** The lines of a part that moves, with the indentation of its first one and a line break at the end. */
-export function movedLines(source: SourceText, { start }: BlockPart, lines: string): string {
+export function movedLines(source: SourceText, { start, isOpen }: BlockPart, lines: string): NewLines {
   const indent = source.startsLine(start) ? '' : ' '.repeat(source.column(start));
-  return `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`;
+  return { text: `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`, isOpen };
 }
 
 /**
@@ -53,9 +64,13 @@ export function arrange(
   const firstStay = arranged.find((one) => typeof one === 'number');
   let handled = 0;
   let index = 0;
+  let lastIsOpen = false;
   const takeLines = (): string => {
     let lines = '';
-    for (; typeof arranged[index] === 'string'; index++) lines += arranged[index];
+    for (let one = arranged[index]; typeof one === 'object'; one = arranged[++index]) {
+      lines += one.text;
+      lastIsOpen = one.isOpen;
+    }
     return lines;
   };
 
@@ -83,15 +98,19 @@ export function arrange(
     handled = firstStay;
   } else if (leading !== '') splices.push({ start: first.start, end: first.start, text: leading });
 
+  let isOpen = false;
   for (let i = handled; i < parts.length; i++) {
-    if (!stay.has(i)) splices.push({ start: parts[i]!.start, end: parts[i]!.end, text: '' });
+    const { start, end } = parts[i]!;
+    if (stay.has(i)) isOpen = parts[i]!.isOpen;
+    else splices.push({ start, end: isOpen ? source.passEmptyLines(end) : end, text: '' });
   }
   while (index < arranged.length) {
     const { end } = parts[arranged[index++] as number]!;
     const lines = takeLines();
     if (lines === '') continue;
     const at = source.footEnd(end, column);
-    splices.push({ start: at, end: at, text: insertedLines(source, at, at === end ? lines : `\n${lines}`) });
+    const to = lastIsOpen ? source.passEmptyLines(at) : at;
+    splices.push({ start: at, end: to, text: insertedLines(source, at, at === end ? lines : `\n${lines}`) });
   }
   return splices;
 }

@@ -4,7 +4,7 @@ import type { SequenceIndent } from '../write/document-writer.js';
 import { AddedComments } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
 import { Anchors } from './anchors.js';
-import { type Arranged, arrange, blockParts, movedLines } from './block-parts.js';
+import { type Arranged, arrange, blockParts, movedLines, type NewLines } from './block-parts.js';
 import { FlowEditor, type ValueEditor } from './edit-flow.js';
 import {
   type Entry,
@@ -135,7 +135,7 @@ export class DocumentEditor implements ValueEditor {
     else if (sameKind) this.list(before, after, keys);
     else if (before.kind !== 'scalar' || !this.meanings.equal(before, after)) {
       this.anchors.removeBelow(before);
-      const value = this.news.styled(before, after);
+      const value = this.news.styled(before, after, this.source.isOpen(before));
       value.anchor = before.anchor;
       this.replace(before, value, slot);
     }
@@ -155,7 +155,7 @@ export class DocumentEditor implements ValueEditor {
     const parts = blockParts(
       source,
       bodies,
-      own.map(({ key, value }) => Math.max(key.end, value.end)),
+      own.map(({ value }) => value),
     );
     const wanted = this.wantedEntries(own, before, after);
     const indexes = new Map(own.map((entry, i) => [entry.name, i]));
@@ -175,7 +175,7 @@ export class DocumentEditor implements ValueEditor {
       });
     });
     const kept: number[] = [];
-    const lines = new Map<number, string>();
+    const lines = new Map<number, NewLines>();
     let previous = -1;
     for (const [name, { key, value }] of wanted) {
       const index = indexes.get(name);
@@ -185,7 +185,7 @@ export class DocumentEditor implements ValueEditor {
         continue;
       }
       const text = entryLines(this.news.copy(key), this.news.copy(value), column, this.seqIndent);
-      lines.set(previous, (lines.get(previous) ?? '') + text);
+      lines.set(previous, { text: (lines.get(previous)?.text ?? '') + text, isOpen: false });
     }
     const arranged: Arranged[] = lines.has(-1) ? [lines.get(-1)!] : [];
     for (const index of kept.sort((a, b) => a - b)) {
@@ -250,19 +250,17 @@ export class DocumentEditor implements ValueEditor {
       if (i > 0) dash = this.dashOf(item, column);
       return dash;
     });
-    const parts = blockParts(
-      source,
-      bodies,
-      items.map((item, i) => Math.max(item.end, bodies[i]! + 1)),
-    );
+    const parts = blockParts(source, bodies, items);
     const listKeys = keys instanceof ListKeys && keys.keys[0] !== '' ? keys : undefined;
     const matches = alignItems(this.meanings, items, after.content, listKeys?.keys);
     const afterOf = new Map(matches.map((index, i) => [index, i]));
     const staying = longestIncreasing(matches);
-    const moved = new Map<number, string>();
+    const moved = new Map<number, NewLines>();
     items.forEach((item, i) => {
       const to = afterOf.get(i);
-      if (to === undefined) {
+      if (to === undefined || (!staying.has(to) && this.anchors.isConcerned(item))) {
+        // An anchor may not move below its aliases.
+        if (to !== undefined) matches[to] = -1;
         this.anchors.remove(item);
         return;
       }
@@ -278,7 +276,9 @@ export class DocumentEditor implements ValueEditor {
       else moved.set(i, movedLines(source, part, applySplices(source.text, splices, part.start, part.end)));
     });
     const arranged = matches.map((index, to): Arranged => {
-      if (index === -1) return itemLines(this.news.copy(after.content[to]!), column, this.seqIndent);
+      if (index === -1) {
+        return { text: itemLines(this.news.copy(after.content[to]!), column, this.seqIndent), isOpen: false };
+      }
       return moved.get(index) ?? index;
     });
     this.splices.push(...arrange(source, parts, arranged));

@@ -7,12 +7,14 @@
  * @module
  */
 
-import { documentRoot, type ResourceNode } from '../nodes/node.js';
+import { documentRoot, ResourceNode } from '../nodes/node.js';
 import { type ResourceDocument, readDocument } from '../parse/read-resources.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
+import { AddedComments } from './added-comments.js';
 import { DocumentEditor } from './edit-document.js';
 import { equalValue, Meanings } from './equal-value.js';
+import { NewNodes } from './new-nodes.js';
 import { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
@@ -130,7 +132,15 @@ function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNod
   const line = start === root.start && !source.startsLine(start) ? '\n' : '';
   const edited =
     text.slice(0, start) + line + writeDocument(copy, { seqIndent }) + text.slice(source.nextLine(root.end));
-  return hasValue(edited, after) ? edited : writeDocument(after, { seqIndent });
+  if (hasValue(edited, after)) return edited;
+  const whole = writeDocument(after, { seqIndent });
+  // An alias can be above its anchor now.
+  return hasValue(whole, after) ? whole : writeDocument(withoutAliases(after), { seqIndent });
+}
+
+function withoutAliases(after: ResourceNode): ResourceNode {
+  const allComments = new AddedComments(new ResourceNode('map', '', 0, ''), after);
+  return new NewNodes(allComments, false).copy(documentRoot(after));
 }
 
 /** A document takes the `---` line above it with it; the first one, the line below it. */

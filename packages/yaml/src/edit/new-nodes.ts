@@ -1,11 +1,18 @@
-import { ResourceNode, STYLE } from '../nodes/node.js';
+import { ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
+import { resolveTag } from '../parse/resolve-tag.js';
 import type { AddedComments } from './added-comments.js';
-import { resolved } from './equal-value.js';
-import { styledLike } from './render.js';
+import { resolved, scalarTag } from './equal-value.js';
 import { Uneditable } from './uneditable.js';
 
 /** Nodes that one document may get. */
 const MAX_NODES = 1_000_000;
+
+/** Text that a block scalar can hold only if it keeps all line breaks below it. */
+const OPEN = /^\n+$|\n\n$/;
+
+const QUOTES = STYLE.singleQuoted | STYLE.doubleQuoted;
+/** Words of YAML 1.1, numbers in base 60 and such: many programs do not read them as text. */
+const AMBIGUOUS = /^(?:y|n|yes|no|on|off|[-+]?[0-9][0-9_:.,]*|[-+]?0o?[0-7]+|=|<<)$/i;
 
 /** Prepares nodes of the new tree for the text: without anchors and aliases, and with comments only where they are new. */
 export class NewNodes {
@@ -23,19 +30,41 @@ export class NewNodes {
     if (++this.count > MAX_NODES) throw new Uneditable('the aliases expand to too many values');
     const node = resolved(given);
     const copy = new ResourceNode(node.kind, node.tag, node.style, node.value);
-    if (this.isJson) copy.style &= ~(STYLE.flow | STYLE.doubleQuoted);
     copy.head = this.comments.take(given.head);
     copy.line = this.comments.take(given.line);
+    if (this.isJson) copy.style &= ~STYLE.flow;
+    if (node.kind === 'scalar') {
+      if (this.isJson && !AMBIGUOUS.test(node.value)) copy.style &= ~STYLE.doubleQuoted;
+      if (OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
+    }
     for (const child of node.content) copy.content.push(this.copy(child));
     return copy;
   }
 
-  /** A copy of a value that takes the place of another one, in its style if that is possible. */
-  styled(before: ResourceNode, after: ResourceNode): ResourceNode {
-    const copy = styledLike(before, this.copy(after));
+  /**
+   * A copy of a value that takes the place of another one: a scalar has its style, if that can hold it. `isOpen`: no
+   * empty line is below it.
+   */
+  styled(before: ResourceNode, after: ResourceNode, isOpen: boolean): ResourceNode {
+    const copy = this.copy(after);
     // The line keeps the comment that it has.
     if (before.line !== '') copy.line = '';
     copy.head = '';
+    if (before.kind !== 'scalar' || copy.kind !== 'scalar' || (copy.style & STYLE.tagged) !== 0) return copy;
+    if (scalarTag(after) !== '!!str') return copy;
+    copy.tag = '!!str';
+    const { value } = copy;
+    const style = before.style & TEXT_STYLES;
+    if (style === 0) {
+      const isPlain =
+        resolveTag(value) === '!!str' && !(AMBIGUOUS.test(value) && (copy.style & QUOTES) !== 0);
+      if (isPlain && !value.includes('\n')) setStyle(copy, 0);
+    } else if ((style & QUOTES) !== 0) setStyle(copy, value.includes('\n') ? STYLE.doubleQuoted : style);
+    else if (isOpen || !OPEN.test(value)) setStyle(copy, style);
     return copy;
   }
+}
+
+function setStyle(node: ResourceNode, style: number): void {
+  node.style = (node.style & ~TEXT_STYLES) | style;
 }

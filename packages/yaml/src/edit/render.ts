@@ -1,5 +1,4 @@
 import { ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
-import { resolveTag } from '../parse/resolve-tag.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import { scalarTag } from './equal-value.js';
@@ -114,27 +113,4 @@ function jsonScalar(node: ResourceNode): string {
     default:
       return JSON.stringify(value);
   }
-}
-
-/** Words of YAML 1.1, numbers in base 60 and such: many programs do not read them as text. */
-const AMBIGUOUS = /^(?:y|n|yes|no|on|off|[-+]?[0-9][0-9_:.,]*|[-+]?0o?[0-7]+|=|<<)$/i;
-
-/** A scalar in the style of the one before it, as far as that style can hold it. */
-export function styledLike(before: ResourceNode, after: ResourceNode): ResourceNode {
-  const copy = after.clone();
-  const quotes = STYLE.singleQuoted | STYLE.doubleQuoted;
-  if (before.kind !== 'scalar' || after.kind !== 'scalar' || (after.style & STYLE.tagged) !== 0) return copy;
-  const tag = scalarTag(after);
-  if (tag !== '!!str') return copy;
-  copy.tag = '!!str';
-  const style = before.style & TEXT_STYLES;
-  if (style !== 0) copy.style = style;
-  else if (
-    resolveTag(copy.value) === '!!str' &&
-    !(AMBIGUOUS.test(copy.value) && (copy.style & quotes) !== 0)
-  ) {
-    copy.style = 0;
-  }
-  if ((copy.style & quotes) !== 0 && copy.value.includes('\n')) copy.style = STYLE.doubleQuoted;
-  return copy;
 }

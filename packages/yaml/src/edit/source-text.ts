@@ -38,6 +38,22 @@ export class SourceText {
     return end;
   }
 
+  passEmptyLines(at: number): number {
+    let end = at;
+    while (end < this.text.length && isBreak(this.text.charCodeAt(this.passBlanks(end))))
+      end = this.nextLine(end);
+    return end;
+  }
+
+  /** Whether a value ends with a block scalar that keeps all line breaks. */
+  isOpen(node: ResourceNode): boolean {
+    let last = node;
+    while (last.content.length > 0) last = last.content[last.content.length - 1]!;
+    if ((last.style & (STYLE.literal | STYLE.folded)) === 0) return false;
+    const header = this.contentStart(last);
+    return this.text.slice(header, header + 3).includes('+');
+  }
+
   /** Whether only indentation is before it in its line. */
   startsLine(at: number): boolean {
     return this.passBlanks(this.lineStart(at)) >= at;
