@@ -171,7 +171,6 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     kpt: ['io', 'registry', 'function-configs', 'lock', 'run'],
     fn: ['io', 'registry', 'lock', 'run'],
     conformance: ['io', 'registry', 'signatures', 'scripts', 'lock', 'run', 'fn'],
-    docs: ['io'],
     commands: [
       'completion',
       'io',
@@ -188,9 +187,8 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'kpt',
       'fn',
       'conformance',
-      'docs',
     ],
-    program: ['io', 'commands', 'docs'],
+    program: ['io', 'commands'],
     main: ['io', 'program'],
     plugin: ['io', 'kustomize'],
   },

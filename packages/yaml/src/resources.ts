@@ -12,6 +12,7 @@ export {
   type FileEdit,
 } from './edit/edit-file.js';
 export { equalValue } from './edit/equal-value.js';
+export { ResourceFile } from './edit/resource-file.js';
 export { copyComments } from './nodes/copy-comments.js';
 export { expandAliases } from './nodes/expand-aliases.js';
 export {
@@ -19,7 +20,9 @@ export {
   annotations,
   field,
   fieldAt,
+  fieldNames,
   isNull,
+  mapField,
   type ResourceIdentity,
   removeAnnotation,
   removeEmptyAnnotations,
@@ -28,11 +31,11 @@ export {
   scalarText,
   setAnnotation,
   setField,
+  setFirstField,
   textNode,
 } from './nodes/fields.js';
 export { fromJson, toJson } from './nodes/json.js';
 export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE } from './nodes/node.js';
-export { isSameValue } from './nodes/same-value.js';
 export { syncOrder } from './nodes/sync-order.js';
 export {
   type ResourceDocument,

@@ -161,6 +161,28 @@ describe('convert', () => {
     expect(parse(await read('out/set-b/1.0.0.yaml')).spec.names.kind).toBe('SetB');
   });
 
+  it('changes only the values of an existing definition that differ', async () => {
+    await put('in/metadata.yaml', metadata());
+    const again = (...more: string[]) => convert('in', '--release', 'v1.0.0', '--out', 'out', ...more);
+    await again();
+    const name = 'out/set-labels/1.0.0.yaml';
+    const edited = `# License\n\n---\n# ours\n${await read(name)}`
+      .replace(/description: (.*)/, (_, text) => `description:   '${text}' # short`)
+      .replace(/kind: KRMFunctionDefinition\n/, (line) => `${line}\n# what it is\n`)
+      .replaceAll('\n', '\r\n');
+    await put(name, edited);
+    expect((await again('--overwrite')).err()).toContain('1 file unchanged');
+    await put('in/metadata.yaml', metadata().replace('Set labels', 'Put labels'));
+    expect((await again('--overwrite')).exitCode).toBe(0);
+    expect(await read(name)).toBe(edited.replace('Set labels', 'Put labels'));
+    await put(name, JSON.stringify(parse(await read(name).then((text) => text.split('---')[1]!)), null, 4));
+    await put('in/metadata.yaml', metadata());
+    await again('--overwrite');
+    const json = await read(name);
+    expect(json.split('\n').at(1)).toMatch(/^ {4}"/);
+    expect(JSON.parse(json).spec.description).toContain('Set labels');
+  });
+
   it('writes the other files if two files conflict, and lists both with a fix', async () => {
     await put('in/a/metadata.yaml', metadata());
     await put('in/a/krm-fn-metadata.yaml', metadata().replace('Set labels', 'Put labels'));

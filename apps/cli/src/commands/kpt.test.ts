@@ -72,7 +72,7 @@ describe('krmhub kpt sync', () => {
       ),
     );
     expect(read('app/sub/Kptfile')).toBe(
-      kptfile(`  validators: [{image: ${image('set-owner', 'a')}, configPath: check.yaml}]\n`),
+      kptfile(`  validators: [{image: '${image('set-owner', 'a')}', configPath: check.yaml}]\n`),
     );
     expect(io.err()).toContain('updated 2 functions in 2 Kptfiles');
     expect(io.err()).toContain(
@@ -256,10 +256,12 @@ describe('krmhub kpt sync', () => {
     ],
     [
       'a notation that cannot be edited',
-      { 'app/Kptfile': kptfile('  mutators:\n    - ? configPath\n      : owner.yaml\n') },
+      {
+        'app/Kptfile': `info: &m {name: app}\n${kptfile('  mutators: [{configPath: owner.yaml}]\n').replace('\n  name: app', ' *m')}`,
+      },
       ['-c', 'catalog.yaml'],
       1,
-      /its layout is not supported/,
+      /cannot read Kptfile:4:1: `metadata` is an alias/,
     ],
     ['no Kptfile', { 'app/kustomization.yaml': 'resources: []\n' }, [], 3, /it has no Kptfile/],
   ])('refuses %s, and writes nothing', async (_, files, args, code, message) => {

@@ -9,6 +9,7 @@ import {
 } from '@krmhub/catalog';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { decodeText } from '@krmhub/functions/resource-list/decode-text';
 import {
   type ConvertResult,
   type ConvertSource,
@@ -28,6 +29,8 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { documentRoot, openResourceFile, readDocument } from '@krmhub/schema/resource-yaml';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import { checkOutput } from '../io/check-output.js';
@@ -119,7 +122,7 @@ export async function convertFiles(
     if (losses !== undefined) await reportUnsupportedFields(io, losses, options.losses);
     return;
   }
-  const written = await writeAll(io, options.out, files, options.overwrite === true);
+  const written = await writeAll(io, options.out, files, options);
   const unchanged = written.filter(({ outcome }) => outcome === 'unchanged').length;
   const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
   await printLine(io, escapeControls(`wrote ${what} to ${options.out}${same}${failed}`));
@@ -322,7 +325,7 @@ async function writeAll(
   io: Io,
   folder: string,
   files: readonly OutputFile[],
-  overwrite: boolean,
+  { overwrite = false, to }: ConvertFilesOptions,
 ): Promise<WrittenFile[]> {
   const present: string[] = [];
   for (const { name, text } of overwrite ? [] : files) {
@@ -335,10 +338,31 @@ async function writeAll(
   }
   const written: WrittenFile[] = [];
   for (const { name, text } of files) {
-    const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), text, { overwrite });
+    // The bytes of a catalog are its digest; a definition is a file that someone writes.
+    const wanted =
+      overwrite && to === 'definition' ? await editedText(io, path.join(folder, name), text) : text;
+    const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), wanted, { overwrite });
     written.push({ file: path.join(folder, name), outcome });
   }
   return written;
+}
+
+/**
+ * Returns the text of an existing file with the values of a definition: its comments, its order, and the notation of
+ * what does not change stay. Returns the definition as it is if there is no file with one document.
+ */
+async function editedText(io: Io, name: string, definition: string): Promise<string> {
+  try {
+    const bytes = await readFileUpTo(io, name);
+    if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes) return definition;
+    const file = openResourceFile(decodeText(bytes, name), name);
+    if (file.documents.length !== 1) return definition;
+    file.replace(0, documentRoot(readDocument(definition, name)!));
+    return file.edited().text;
+  } catch (error) {
+    if (error instanceof KrmhubError) return definition;
+    throw error;
+  }
 }
 
 /** Reports whether a file exists with other bytes. */

@@ -1,9 +1,7 @@
 import { type KptfileSource, parseKptfile } from '@krmhub/functions/plan/kptfile';
-import { KrmhubError } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { EntryRuntime } from '../function-configs/entry-runtime.js';
 import { editKptfile } from './edit-kptfile.js';
-import { applyEdits } from './text-edits.js';
 
 const IMAGE = `registry.example.com/fn/set-owner@sha256:${'0f'.repeat(32)}`;
 const EXEC = `krmhub kpt exec linux/amd64=https://example.com/a,b#sha256=${'0f'.repeat(32)}`;
@@ -13,10 +11,7 @@ function edit(text: string, runtime: EntryRuntime = { field: 'image', value: IMA
   const kptfile = parseKptfile(text, 'Kptfile') as KptfileSource;
   const entries = kptfile.kptfile.pipeline.filter(({ configPath }) => configPath !== undefined);
   expect(entries.length).toBeGreaterThan(0);
-  return applyEdits(
-    kptfile.text,
-    editKptfile(kptfile, 'Kptfile', new Map(entries.map((entry) => [entry, runtime]))),
-  );
+  return editKptfile(text, 'Kptfile', new Map(entries.map((entry) => [entry, runtime])));
 }
 
 const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app # the app\n';
@@ -51,12 +46,12 @@ describe('editing a Kptfile', () => {
     [
       'edits flow style',
       `pipeline: {mutators: [{ configPath: fn.yaml }, {"configPath": "fn.yaml", "image": "old"}]}\n`,
-      `pipeline: {mutators: [{ image: ${IMAGE}, configPath: fn.yaml }, {"configPath": "fn.yaml", "image": "${IMAGE}"}]}\n`,
+      `pipeline: {mutators: [{ image: '${IMAGE}', configPath: fn.yaml }, {"configPath": "fn.yaml", "image": "${IMAGE}"}]}\n`,
     ],
     [
       'replaces a folded text',
       `pipeline:\n  mutators:\n  - image: >-\n      old:v1\n    configPath: fn.yaml\n`,
-      `pipeline:\n  mutators:\n  - image: ${IMAGE}\n    configPath: fn.yaml\n`,
+      `pipeline:\n  mutators:\n  - image: >-\n      ${IMAGE}\n    configPath: fn.yaml\n`,
     ],
     [
       'empties a tag, which would replace the digest',
@@ -79,17 +74,51 @@ describe('editing a Kptfile', () => {
   });
 
   it('writes a command line, in quotes where YAML needs them', () => {
-    const text = `${head}pipeline:\n  mutators:\n  - configPath: fn.yaml\n`;
+    const text = `${head}pipeline:\n  mutators:\n  - configPath: fn.yaml\n  - {configPath: fn.yaml}\n`;
     const after = edit(text, { field: 'exec', value: EXEC });
-    expect(after).toBe(`${head}pipeline:\n  mutators:\n  - exec: "${EXEC}"\n    configPath: fn.yaml\n`);
-    expect(edit(after)).toContain(`  - image: "${IMAGE}"\n    configPath`);
+    expect(after).toBe(
+      `${head}pipeline:\n  mutators:\n  - exec: ${EXEC}\n    configPath: fn.yaml\n  - {exec: '${EXEC}', configPath: fn.yaml}\n`,
+    );
+    expect(edit(after)).toContain(`  - image: ${IMAGE}\n    configPath`);
   });
 
   it.each([
-    ['an explicit key', 'pipeline:\n  mutators:\n  - ? configPath\n    : fn.yaml\n'],
-    ['an alias', 'x: &fn {configPath: fn.yaml}\npipeline:\n  mutators: [*fn]\n  validators: [*fn]\n'],
-  ])('refuses %s instead of breaking it', (_, pipeline) => {
-    expect(() => edit(head + pipeline)).toThrow(KrmhubError);
-    expect(() => edit(head + pipeline)).toThrow('layout is not supported');
+    [
+      'a license in a document of its own, and other documents',
+      (text: string) => `# Copyright\n\n---\n${text}---\n# nothing\n---\nkind:   Other # ours\n...\n`,
+    ],
+    [
+      'anchors of others',
+      (text: string) => `${text}info: &i # shared\n  site:   "x"\nmore: [ *i,  *i ] # twice\n`,
+    ],
+    ['white space and a comment at the end', (text: string) => `${text}\n\n  # the end`],
+  ])('leaves %s as they are', (_, around) => {
+    const before = `${head}pipeline:\n  mutators:\n  - configPath: fn.yaml # ours\n`;
+    const after = `${head}pipeline:\n  mutators:\n  - image: ${IMAGE}\n    configPath: fn.yaml # ours\n`;
+    expect(edit(around(before))).toBe(around(after));
+    const windows = (text: string) => around(text).replaceAll('\n', '\r\n');
+    expect(edit(windows(before))).toBe(windows(after));
+  });
+
+  it('leaves the layout of JSON', () => {
+    const json = (entry: string) =>
+      `{\n\t"apiVersion": "kpt.dev/v1", "kind": "Kptfile",\n\t"metadata": { "name" : "app" },\n\t"pipeline": {"mutators": [\n\t\t${entry}\n\t]}\n}`;
+    const before = json('{"configPath": "fn.yaml", "image": "old"}');
+    expect(edit(before)).toBe(json(`{"configPath": "fn.yaml", "image": "${IMAGE}"}`));
+    expect(JSON.parse(edit(json('{"configPath": "fn.yaml"}'))).pipeline.mutators).toEqual([
+      { image: IMAGE, configPath: 'fn.yaml' },
+    ]);
+  });
+
+  it.each([
+    ['an explicit key', 'pipeline:\n  mutators:\n  - ? configPath\n    : fn.yaml\n', 1],
+    ['an alias', 'x: &fn {configPath: fn.yaml}\npipeline:\n  mutators: [*fn]\n  validators: [*fn]\n', 2],
+  ])('changes the value of %s there, and nothing else', (_, pipeline, count) => {
+    const after = edit(head + pipeline);
+    const { value } = parseKptfile(after, 'Kptfile') as KptfileSource;
+    const entry = { image: IMAGE, configPath: 'fn.yaml' };
+    expect(Object.values(value.pipeline as object)).toEqual(Array(count).fill([entry]));
+    expect(value.x).toEqual(count === 2 ? { configPath: 'fn.yaml' } : undefined);
+    expect(after.startsWith(head)).toBe(true);
   });
 });

@@ -15,7 +15,6 @@ import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import type { Io } from '../io/io.js';
 import { checkListed } from '../lock/config-check.js';
 import { editKptfile, hasRuntime } from './edit-kptfile.js';
-import type { TextEdit } from './text-edits.js';
 
 /** What a sync does with one function of a pipeline. */
 export interface EntryPlan {
@@ -44,7 +43,8 @@ export interface PackagePlan {
   /** Relative to the package that is synchronized, with `/`. */
   name: string;
   text: string;
-  edits: TextEdit[];
+  /** Its text after the sync. */
+  after: string;
   entries: EntryPlan[];
 }
 
@@ -92,7 +92,13 @@ export async function planPackage(io: Io, layer: Layer, context: PlanContext): P
     }
   }
   if (failures.length > 0) throw combined(failures);
-  return { file: layer.file, name, text: kptfile.text, edits: editKptfile(kptfile, name, runtimes), entries };
+  return {
+    file: layer.file,
+    name,
+    text: kptfile.text,
+    after: editKptfile(kptfile.text, name, runtimes),
+    entries,
+  };
 }
 
 async function planEntry(

@@ -37,7 +37,6 @@ import { openLock } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
-import { applyEdits } from './text-edits.js';
 
 export interface SyncOptions {
   resolution: ResolverOptions;
@@ -63,15 +62,15 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
     ...defined({ imagePrefix }),
   });
   const plans = await planPackages(io, layer, options);
-  const changed = plans.filter(({ edits }) => edits.length > 0);
+  const changed = plans.filter(({ text, after }) => after !== text);
   const written = await plannedFiles(changed);
   if (!options.check) {
     for (const [file, text] of written) await writeFileAtomically(file, text, { overwrite: true });
   }
   const data = {
-    packages: plans.map(({ name, edits, entries }) => ({
+    packages: plans.map(({ name, text, after, entries }) => ({
       file: name,
-      changed: edits.length > 0,
+      changed: after !== text,
       functions: entries,
     })),
   };
@@ -86,9 +85,8 @@ export async function syncPackage(io: Io, folder: string, options: SyncOptions):
  */
 async function plannedFiles(plans: readonly PackagePlan[]): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for (const { file, name, text, edits } of plans) {
+  for (const { file, name, after } of plans) {
     const target = await realpath(file);
-    const after = applyEdits(text, edits);
     if ((files.get(target) ?? after) !== after) {
       throw new KrmhubError('conflict', `cannot write ${name}: it is the same file as another Kptfile`, {
         hint: 'Replace the symbolic link by a file.',
@@ -208,8 +206,7 @@ async function printPlans(
   isCheck: boolean,
 ): Promise<void> {
   const warned = new Set<string>();
-  for (const { name, text, edits, entries } of plans) {
-    const after = applyEdits(text, edits);
+  for (const { name, text, after, entries } of plans) {
     if (isCheck && after !== text) {
       const { printPatch } = await import('../io/print-patch.js');
       await printPatch(io, [{ type: 'update', path: name, before: text, after }]);
@@ -232,7 +229,7 @@ async function printPlans(
       }
     }
   }
-  const changed = plans.filter(({ edits }) => edits.length > 0);
+  const changed = plans.filter(({ text, after }) => after !== text);
   const functions = plans.flatMap(({ entries }) => entries).filter(({ outcome }) => outcome !== 'left');
   const stale = functions.filter(({ outcome }) => outcome !== 'unchanged');
   if (stale.length === 0) {

@@ -48,7 +48,7 @@ export async function readTrustStore(io: TrustLocation): Promise<TrustStore> {
   const bytes = await readFileUpTo({ cwd: '/' }, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
     throw trustFileError(errorMessage(cause), { hint: UNREADABLE_HINT, cause });
   });
-  const text = new TextDecoder().decode(bytes);
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return { file, text, trust: parseTrust(bytes, file) };
 }
 

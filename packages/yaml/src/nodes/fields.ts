@@ -18,10 +18,20 @@ export function field(map: ResourceNode | undefined, name: string): ResourceNode
   return index === -1 ? undefined : root.content[index + 1];
 }
 
-export function fieldAt(map: ResourceNode, path: readonly string[]): ResourceNode | undefined {
+/** The value at a path of keys, and of indexes of lists. */
+export function fieldAt(map: ResourceNode, path: readonly (string | number)[]): ResourceNode | undefined {
   let node: ResourceNode | undefined = map;
-  for (const name of path) node = field(node, name);
+  for (const step of path) {
+    if (typeof step === 'string') node = field(node, step);
+    else node = node?.kind === 'list' ? node.content[step] : undefined;
+  }
   return node;
+}
+
+/** The keys of a map; none if the node is not a map. */
+export function fieldNames(map: ResourceNode): string[] {
+  const { kind, content } = documentRoot(map);
+  return kind === 'map' ? content.filter((_, at) => at % 2 === 0).map(({ value }) => value) : [];
 }
 
 /** The text of a scalar. Undefined for null, maps and lists. */
@@ -41,6 +51,13 @@ export function setField(map: ResourceNode, name: string, value: ResourceNode): 
     value.style = root.content[index + 1]!.style;
     root.content[index + 1] = value;
   }
+}
+
+/** Sets the value of a key, and adds the key at the start if it is missing. */
+export function setFirstField(map: ResourceNode, name: string, value: ResourceNode): void {
+  const root = documentRoot(map);
+  if (keyIndex(root, name) === -1) root.content.unshift(keyNode(name), value);
+  else setField(root, name, value);
 }
 
 /** Removes a key, with its comments. Returns the value. */
@@ -87,7 +104,8 @@ export function setAnnotation(resource: ResourceNode, key: string, value: string
   setField(mapField(metadata, 'annotations'), key, textNode(value, STYLE.singleQuoted));
 }
 
-function mapField(map: ResourceNode, name: string): ResourceNode {
+/** The map at a key, which is added if there is no value. */
+export function mapField(map: ResourceNode, name: string): ResourceNode {
   const found = field(map, name);
   if (found !== undefined && found.tag !== '!!null') return found;
   const created = new ResourceNode('map', '', 0, '');

@@ -2,11 +2,11 @@ import { decodeText } from '@krmhub/functions/resource-list/decode-text';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
   documentRoot,
+  equalValue,
   expandAliases,
   field,
   fieldAt,
   isNull,
-  isSameValue,
   type ResourceNode,
   readDocument,
   readResources,
@@ -85,7 +85,7 @@ export function readResponse(output: Uint8Array, request: PluginRequest, name: s
     const annotations = fieldAt(item, ['metadata', 'annotations']);
     const index = Number(scalarText(field(annotations, INDEX[0]!)) ?? Number.NaN);
     const input = documents[index];
-    if (input !== undefined && !used.has(index) && isSameValue(item, input.item)) {
+    if (input !== undefined && !used.has(index) && equalValue(item, input.item)) {
       used.add(index);
       return { text: input.text, index };
     }

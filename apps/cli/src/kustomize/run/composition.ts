@@ -2,11 +2,11 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { objectField, textField } from '@krmhub/schema/json/access';
 import { kebabCase } from '@krmhub/schema/kebab-case';
+import { fromJson, toJson } from '@krmhub/schema/resource-yaml';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
-import { type PlannedFunction, placeText } from './planned-function.js';
+import type { PlannedFunction } from './planned-function.js';
 import { setRuntime } from './set-runtime.js';
-import { YamlFile } from './yaml-edits.js';
 
 /**
  * A Composition as a kustomization (KEP-2906, Stories 3 and 4; KEP-2299): its modules run one after the other, as
@@ -32,9 +32,9 @@ export function compositionText(
 
 function moduleText(module: JsonObject, plan: PlannedFunction | undefined): string {
   if (plan === undefined) return JSON.stringify(named(module));
-  const file = new YamlFile(JSON.stringify(module), placeText(plan.place));
-  setRuntime(file, plan, { document: 0, path: [] });
-  return file.result();
+  const config = fromJson(module);
+  setRuntime(config, plan);
+  return JSON.stringify(toJson(config));
 }
 
 /** kustomize takes a builtin without a name for a path. The default name is that of KEP-2299. */

@@ -60,18 +60,103 @@ const ANNOTATION = 'config.kubernetes.io/function';
 describe('edited layers', () => {
   it('have no catalogs, and functionConfigs with runtime and name', async () => {
     await write({
-      'app/kustomization.yaml': '# c\ncatalogs:\n- catalog.yaml\ntransformers: # t\n- fn.yaml\n',
+      'app/kustomization.yaml': '# c\n\n# of it\ncatalogs:\n- catalog.yaml\ntransformers: # t\n- fn.yaml\n',
       'app/fn.yaml': '# keep\napiVersion: example.com/v1\nkind: SetLabels # keep\n',
     });
     const fn = listed('app/fn.yaml');
     const { texts } = await editLayers(layer('app', { functions: [fn] }), [planned(fn)]);
-    expect(texts.get(at('app/kustomization.yaml'))).toBe('# c\n\n\ntransformers: # t\n- fn.yaml\n');
+    expect(texts.get(at('app/kustomization.yaml'))).toBe('# c\n\ntransformers: # t\n- fn.yaml\n');
     const text = texts.get(at('app/fn.yaml'))!;
     expect(parse(text).metadata).toEqual({
       name: 'set-labels',
       annotations: { [ANNOTATION]: 'container:\n  image: a@sha256:1\n' },
     });
     expect(text.match(/# keep/g)).toHaveLength(2);
+  });
+
+  const fn = (metadata = '') => `apiVersion: example.com/v1\nkind: SetLabels\n${metadata}`;
+  const windows = (text: string) => text.replaceAll('\n', '\r\n');
+  it.each([
+    ['no metadata', fn('owner:   "x" # ours\n')],
+    ['empty metadata', fn('metadata: # none\nspec: 1\n')],
+    ['null metadata', 'apiVersion: example.com/v1\nmetadata: ~\nkind: SetLabels\n'],
+    ['empty flow metadata', fn('metadata: {}\n')],
+    ['flow metadata', fn('metadata: { labels: {a: b} } # c\n')],
+    ['block metadata', fn('metadata:\n    # c\n    labels:\n        a: b\nspec: {}\n')],
+    ['other annotations', fn('metadata:\n  annotations:\n    a: b # c\n  labels: {}\n')],
+    ['null annotations', fn('metadata:\n  annotations:\n  labels: {}\n')],
+    [
+      'another runtime',
+      fn(
+        `metadata:\n  annotations:\n    ${ANNOTATION}: |\n      exec:\n        path: x\n\n    b: c\n  name: ''\n`,
+      ),
+    ],
+    [
+      'a license in a document of its own',
+      `# License\n\n---\n${fn('spec: >\n  a\n  b\n')}---\nkind:  Other\n`,
+    ],
+    ['anchors', fn('a: &a [ 1,  2 ]\nb: *a # again\n<<: &m {x: y}\n')],
+    ['an anchor that is used elsewhere', fn('metadata: &m\n  labels: {}\ncopy: *m\n')],
+    ['JSON', '{\n\t"apiVersion": "example.com/v1",\n\t"kind": "SetLabels"\n}\n'],
+    ['a byte order mark', `\ufeff${fn()}`],
+    ['no line break at the end', fn().trimEnd()],
+    ['a document marker', `---\n${fn()}...\n`],
+  ])('set the runtime in a file with %s, and change nothing else', async (_, text) => {
+    for (const own of [text, windows(text)]) {
+      await write({ 'app/kustomization.yaml': 'transformers: [fn.yaml]\n', 'app/fn.yaml': own });
+      const fn = listed('app/fn.yaml');
+      const { texts } = await editLayers(layer('app', { functions: [fn] }), [planned(fn)]);
+      const edited = texts.get(at('app/fn.yaml'))!;
+      const [before, after] = [own, edited].map((one) => parseAllDocuments(one).map((doc) => doc.toJS()));
+      const index = before!.findIndex((one) => one !== null);
+      const { metadata } = before![index];
+      const annotations = { ...metadata?.annotations, [ANNOTATION]: 'container:\n  image: a@sha256:1\n' };
+      before![index].metadata = { ...metadata, name: 'set-labels', annotations };
+      expect(after).toEqual(before);
+      expect(edited.includes('\r\n')).toBe(own.includes('\r\n'));
+      // No line was changed but those of the metadata, and the one that a comma was added to.
+      const lines = edited.split('\n');
+      const lost = own.split('\n').filter((line) => !lines.includes(line));
+      for (const line of lost)
+        expect(line).toMatch(/metadata|annotations|name|exec|path|"kind"|\*m|SetLabels$/);
+    }
+  });
+
+  it.each([
+    ['an alias', 'a: &m {x: y}\nmetadata: *m\nkind: A\n'],
+    ['an alias that names itself', 'kind: A\nmetadata: &m\n  a: *m\n'],
+    ['a list', '- kind: A\n'],
+    ['a text', 'metadata: text\n'],
+    ['a text in a List', 'kind: List\nitems: [{metadata: text}]\n'],
+    ['a syntax error', 'kind: [A\n'],
+  ])('are refused for a functionConfig with %s', async (_, text) => {
+    await write({ 'app/kustomization.yaml': 'transformers: [fn.yaml]\n', 'app/fn.yaml': text });
+    const fn = listed('app/fn.yaml', text.includes('items') ? { path: ['items', 0] } : {});
+    await expect(editLayers(layer('app', { functions: [fn] }), [planned(fn)])).rejects.toMatchObject({
+      code: 'invalid-document',
+      message: expect.stringContaining('fn.yaml'),
+    });
+  });
+
+  it.each([
+    ['first', 'catalogs:\n- a # b\n- c\n# d\nresources: [e]\n', '# d\nresources: [e]\n'],
+    ['in the middle', 'a: 1\ncatalogs: [a,\n  b]\nresources: [e]\n', 'a: 1\nresources: [e]\n'],
+    ['last', 'a: 1\ncatalogs:\n  - b\n', 'a: 1\n'],
+    ['alone', 'catalogs: [a]\n', '{}\n'],
+    ['empty', 'catalogs:\na: 1\n', 'a: 1\n'],
+    ['missing', 'a: 1 # b\n', 'a: 1 # b\n'],
+    ['JSON, first', '{"catalogs": ["a"], "b": 1}', '{"b": 1}'],
+    ['JSON, last', '{"b": 1,\n "catalogs": [\n"a"]}', '{"b": 1}'],
+    ['JSON, alone', '{"catalogs": ["a"]}', '{}'],
+    ['in another case', 'a: 1\nCatalogs: [a]\n', 'a: 1\n'],
+    ['a quoted key', '"catalogs": [a]\nb: 1\n', 'b: 1\n'],
+    ['an anchor', 'catalogs: &c [a]\nresources: *c\n', 'resources: &c [a]\n'],
+  ])('have no catalogs that are %s', async (_, text, expected) => {
+    for (const change of [(one: string) => one, windows]) {
+      await write({ 'app/kustomization.yaml': change(text) });
+      const { texts } = await editLayers(layer('app'), []);
+      expect(texts.get(at('app/kustomization.yaml'))).toBe(change(expected));
+    }
   });
 
   it('edit what is inside of a kustomization, and move validators behind the transformers', async () => {

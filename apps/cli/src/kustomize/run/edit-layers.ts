@@ -2,13 +2,23 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { diskError } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema/error';
+import {
+  field,
+  fieldAt,
+  fieldNames,
+  fromJson,
+  openResourceFile,
+  type ResourceFile,
+  ResourceNode,
+  removeField,
+  setField,
+} from '@krmhub/schema/resource-yaml';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
 import { compositionText } from './composition.js';
 import { type PlannedFunction, placeText } from './planned-function.js';
 import { setRuntime } from './set-runtime.js';
 import { isWithin } from './tree-copy.js';
-import { type Data, YamlFile } from './yaml-edits.js';
 
 /**
  * What kustomize must read in place of the files of the user: kustomizations without `catalogs`, and functionConfigs
@@ -35,7 +45,7 @@ export async function editLayers(root: Layer, planned: readonly PlannedFunction[
 
 class LayerEditor {
   readonly #planned: ReadonlyMap<ListedFunction, PlannedFunction>;
-  readonly #files = new Map<string, YamlFile>();
+  readonly #files = new Map<string, ResourceFile>();
   /** Texts of files that the user does not have. */
   readonly #added = new Map<string, string>();
   /** Annotations by file, document and path. */
@@ -64,12 +74,13 @@ class LayerEditor {
   /** kustomize would write where the local copy of a remote base is, instead of its repository. */
   async requireNoOrigins(root: Layer): Promise<void> {
     if (!this.#hasRemote || root.type === 'composition') return;
-    const metadata = (await this.#file(root.file)).list(0, 'buildMetadata') ?? [];
-    const field = metadata.find((one) => one === 'originAnnotations' || one === 'transformerAnnotations');
-    if (field === undefined) return;
+    const kustomization = await this.#kustomization(root);
+    const metadata = textsIn(field(kustomization, writtenKey(kustomization, 'buildMetadata')));
+    const named = metadata?.find((one) => one === 'originAnnotations' || one === 'transformerAnnotations');
+    if (named === undefined) return;
     throw new KrmhubError(
       'unsupported',
-      escapeControls(`${root.file}: ${field} with a remote base that uses catalogs`),
+      escapeControls(`${root.file}: ${named} with a remote base that uses catalogs`),
       {
         hint: 'Remove it from buildMetadata, or copy the base to the repository.',
       },
@@ -77,7 +88,7 @@ class LayerEditor {
   }
 
   texts(): Map<string, string> {
-    const texts = [...this.#files].map(([file, edits]) => [file, edits.result()] as const);
+    const texts = [...this.#files].map(([file, edits]) => [file, edits.edited().text] as const);
     return new Map([...texts, ...this.#added]);
   }
 
@@ -87,7 +98,7 @@ class LayerEditor {
     const earlier = this.#annotations.get(key);
     if (earlier === undefined) {
       this.#annotations.set(key, one);
-      setRuntime(await this.#file(file), one);
+      setRuntime(configIn(await this.#file(file), one), one);
     } else if (earlier.annotation !== one.annotation) {
       throw new KrmhubError(
         'conflict',
@@ -100,14 +111,14 @@ class LayerEditor {
   }
 
   async #editKustomization(layer: Layer, functions: readonly PlannedFunction[]): Promise<void> {
-    const file = await this.#file(layer.file);
-    file.remove(0, 'catalogs');
-    for (const text of stringsIn(file.data(0, []))) {
+    const root = await this.#kustomization(layer);
+    removeField(root, writtenKey(root, 'catalogs'));
+    for (const text of pathsIn(root)) {
       // A generator of ConfigMaps names files as KEY=PATH.
       for (const one of [text, text.slice(text.indexOf('=') + 1)])
         if (!path.isAbsolute(one)) this.named.add(path.resolve(layer.folder, one));
     }
-    const lists = new Map(LISTS.map((name) => [name, [...(file.list(0, name) ?? [])]]));
+    const lists = new Map(LISTS.map((name) => [name, textsIn(field(root, writtenKey(root, name))) ?? []]));
     const written = new Map(LISTS.map((name) => [name, JSON.stringify(lists.get(name))]));
     for (const name of FUNCTION_LISTS) {
       const listed = functions.filter(
@@ -133,7 +144,7 @@ class LayerEditor {
         for (const [index, entry] of list.entries()) if (entry === base.remote) list[index] = local;
     }
     for (const [name, list] of lists)
-      if (JSON.stringify(list) !== written.get(name)) file.setList(0, name, list);
+      if (JSON.stringify(list) !== written.get(name)) setField(root, writtenKey(root, name), fromJson(list));
   }
 
   /**
@@ -147,21 +158,26 @@ class LayerEditor {
     const [first] = functions;
     const { inline, entry, field } = first!.listed;
     if (inline) {
-      const text = new YamlFile(entry!.text, placeText(first!.place));
-      for (const one of functions) setRuntime(text, one);
-      return text.result();
+      const text = openResourceFile(entry!.text, placeText(first!.place));
+      for (const one of functions) setRuntime(configIn(text, one), one);
+      return text.edited().text;
     }
     if (!isRemote(first!)) return undefined;
     // kustomize reads files only in the folder of the kustomization.
     const name = `.krmhub-${field}-${index}.yaml`;
-    const text = new YamlFile(await readText(first!.listed.file), entry!.text);
-    for (const one of functions) setRuntime(text, one);
-    this.#added.set(path.join(layer.folder, name), text.result());
+    const text = openResourceFile(await readText(first!.listed.file), entry!.text);
+    for (const one of functions) setRuntime(configIn(text, one), one);
+    this.#added.set(path.join(layer.folder, name), text.edited().text);
     return name;
   }
 
-  async #file(file: string): Promise<YamlFile> {
-    const known = this.#files.get(file) ?? new YamlFile(await readText(file), file);
+  /** The root of a kustomization. */
+  async #kustomization({ file }: Layer): Promise<ResourceNode> {
+    return (await this.#file(file)).documents[0]?.root ?? new ResourceNode('map', '', 0, '');
+  }
+
+  async #file(file: string): Promise<ResourceFile> {
+    const known = this.#files.get(file) ?? openResourceFile(await readText(file), file);
     this.#files.set(file, known);
     return known;
   }
@@ -200,11 +216,32 @@ function moveValidators(lists: Map<string, string[]>, entries: ReadonlySet<numbe
   );
 }
 
+/** The functionConfig of a function. */
+function configIn(file: ResourceFile, { listed, place }: PlannedFunction): ResourceNode {
+  const root = file.documents[listed.document]?.root;
+  const config = root === undefined ? undefined : fieldAt(root, listed.path);
+  if (config?.kind === 'map') return config;
+  const message = `cannot edit a copy of ${placeText(place)}: it is not a map`;
+  throw new KrmhubError('invalid-document', escapeControls(message));
+}
+
+/** A key at the top level as it is written: like Go's JSON, kustomize reads any case. */
+function writtenKey(root: ResourceNode, key: string): string {
+  return fieldNames(root).find((one) => one.toLowerCase() === key.toLowerCase()) ?? key;
+}
+
+/** The items of a list of scalars; undefined for another value. */
+function textsIn(list: ResourceNode | undefined): string[] | undefined {
+  if (list?.kind !== 'list' || list.content.some(({ kind }) => kind !== 'scalar')) return undefined;
+  return list.content.map(({ value }) => value);
+}
+
 const MAX_PATH_LENGTH = 4_096;
 
-function stringsIn(data: Data | undefined): string[] {
-  if (typeof data === 'string') return data.length <= MAX_PATH_LENGTH && !data.includes('\n') ? [data] : [];
-  return Object.values(data ?? {}).flatMap(stringsIn);
+/** Scalars that may be paths. */
+function pathsIn({ kind, value, content }: ResourceNode): string[] {
+  if (kind === 'scalar') return value.length <= MAX_PATH_LENGTH && !value.includes('\n') ? [value] : [];
+  return content.flatMap((child, at) => (kind === 'map' && at % 2 === 0 ? [] : pathsIn(child)));
 }
 
 async function readText(file: string): Promise<string> {

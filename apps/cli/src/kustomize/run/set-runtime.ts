@@ -1,30 +1,43 @@
-import { defined } from '@krmhub/schema/defined';
+import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
-import type { PlannedFunction } from './planned-function.js';
-import type { Strings, YamlFile, YamlPath } from './yaml-edits.js';
+import {
+  fieldAt,
+  isNull,
+  mapField,
+  type ResourceNode,
+  scalarText,
+  setAnnotation,
+  setField,
+  textNode,
+} from '@krmhub/schema/resource-yaml';
+import { escapeControls } from '@krmhub/schema/text';
+import { type PlannedFunction, placeText } from './planned-function.js';
 
 const ANNOTATION = 'config.kubernetes.io/function';
 /** Where a functionConfig can name its runtime, as kustomize reads it. */
-const RUNTIME_PATHS: readonly YamlPath[] = [
+const RUNTIME_PATHS: readonly (readonly string[])[] = [
   ['metadata', 'annotations', ANNOTATION],
   ['metadata', 'annotations', 'config.k8s.io/function'],
   ['metadata', 'configFn'],
   ['metadata', 'annotations', 'config.kubernetes.io/container'],
 ];
 
-/** Adds the runtime to a functionConfig, and the name that kustomize requires (KEP-2299 has this default). */
+/**
+ * Adds the runtime to a functionConfig, and the name that kustomize requires (KEP-2299 has this default). Throws
+ * `invalid-document` for metadata that is not a map.
+ */
 export function setRuntime(
-  file: YamlFile,
-  { listed, annotation, keepsAnnotation }: PlannedFunction,
-  { document, path: at }: { document: number; path: YamlPath } = listed,
+  config: ResourceNode,
+  { listed, annotation, keepsAnnotation, place }: PlannedFunction,
 ): void {
-  const { request } = listed;
-  const has = (inner: YamlPath) => file.data(document, [...at, ...inner]) !== undefined;
-  const keeps = keepsAnnotation && RUNTIME_PATHS.some(has);
-  const name = file.data(document, [...at, 'metadata', 'name']);
-  const metadata: Strings = defined({
-    annotations: keeps ? undefined : { [ANNOTATION]: annotation },
-    name: name === undefined || name === '' ? kebabCase(request.kind) : undefined,
-  });
-  if (Object.keys(metadata).length > 0) file.merge(document, at, { metadata });
+  for (const at of [['metadata'], ['metadata', 'annotations']]) {
+    const found = fieldAt(config, at);
+    if (isNull(found) || found!.kind === 'map') continue;
+    const message = `cannot edit a copy of ${placeText(place)}: ${at.join('.')} is not a map`;
+    throw new KrmhubError('invalid-document', escapeControls(message));
+  }
+  const keeps = keepsAnnotation && RUNTIME_PATHS.some((at) => fieldAt(config, at) !== undefined);
+  if (!keeps) setAnnotation(config, ANNOTATION, annotation);
+  const name = scalarText(fieldAt(config, ['metadata', 'name'])) ?? '';
+  if (name === '') setField(mapField(config, 'metadata'), 'name', textNode(kebabCase(listed.request.kind)));
 }

@@ -1,35 +1,38 @@
 import { readTrust, type TrustEntry, toYaml, trustDocument, trustEntries } from '@krmhub/catalog';
+import {
+  documentRoot,
+  openResourceFile,
+  type ResourceFile,
+  readDocument,
+} from '@krmhub/schema/resource-yaml';
 
-/**
- * Edits a trust file, or the policies of a registry, as text, so that comments and order stay. A line that starts with
- * `---` ends a document, also inside a block scalar (YAML 1.2, "9.1.4. Explicit Documents").
- */
-const BOUNDARY = /^(?=---(?:[ \t\r\n]|$))/m;
+/** Edits a trust file, or the policies of a registry. Comments, order, and notation of all that does not change stay. */
 const HEADER = `# Signers that this user trusts. Edit this file, or use \`krmhub trust\`.\n`;
 
 /** Returns the text with an entry, which replaces the one with its name or is appended. */
 export function setEntry(text: string | undefined, entry: TrustEntry, header = HEADER): string {
-  const written = `---\n${toYaml(trustDocument(entry))}`;
-  const documents = splitDocuments(text, header);
-  const at = documents.findIndex((document) => documentName(document) === entry.name);
-  if (at >= 0) documents[at] = written;
-  else documents.push(written);
-  return joinDocuments(documents);
+  const file = openResourceFile(text === undefined || text === '' ? header : text, 'the trusted signers');
+  const root = documentRoot(readDocument(toYaml(trustDocument(entry)), entry.name)!);
+  const [at] = findEntries(file, entry.name);
+  if (at === undefined) file.add(root);
+  else file.replace(at, root);
+  return file.edited().text;
 }
 
 /** Returns the text without the entry of that name. */
 export function removeEntry(text: string | undefined, name: string, header = HEADER): string {
-  const left = splitDocuments(text, header).filter((document) => documentName(document) !== name);
+  const file = openResourceFile(text ?? '', 'the trusted signers');
+  for (const at of findEntries(file, name)) file.replace(at, undefined);
+  const left = file.edited().text;
   // An empty file would look truncated.
-  return left.length === 0 ? header : joinDocuments(left);
+  return left.trim() === '' ? header : left;
 }
 
-function splitDocuments(text: string | undefined, header: string): string[] {
-  return text === undefined || text === '' ? [header] : text.split(BOUNDARY);
-}
-
-function joinDocuments(documents: readonly string[]): string {
-  return documents.map((document) => (document.endsWith('\n') ? document : `${document}\n`)).join('');
+/** The documents with the entry of that name. */
+function findEntries(file: ResourceFile, name: string): number[] {
+  return [...file.documents.entries()]
+    .filter(([, { text }]) => documentName(text) === name)
+    .map(([index]) => index);
 }
 
 function documentName(document: string): string | undefined {

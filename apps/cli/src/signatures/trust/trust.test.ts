@@ -159,6 +159,24 @@ describe('krmhub trust add', () => {
     expect((await does('list')).err()).toContain('no trusted signers in ');
   });
 
+  it('changes only what is replaced, in the notation of the file', async () => {
+    await does('add', 'first', '--group', 'example.com', '--key', 'a.pub', '--valid-until', '2030-01-01');
+    await does('add', 'second', '--group', 'example.com', '--key', 'b.pub');
+    const edited = read()
+      .replace('# Signers', '\ufeff# License\n\n---\n# Signers')
+      .replace('metadata:\n  name: first\n', "metadata: { name:  'first' } # a friend\n")
+      .replace(/validUntil: .*/, (line) => `${line} # renew`)
+      .replaceAll('\n', '\r\n');
+    expect(edited).toContain('{ name:');
+    writeFileSync(file, edited);
+    const until = ['--key', 'a.pub', '--valid-until', '2031-01-01', '--replace'];
+    await does('add', 'first', '--group', 'example.com', ...until);
+    expect(read()).toBe(edited.replace('2030-01-01', '2031-01-01'));
+    await does('remove', 'second');
+    expect(edited.replace('2030-01-01', '2031-01-01').startsWith(read())).toBe(true);
+    expect(read()).toMatch(/# renew\r\n$/);
+  });
+
   it.each([
     [2, 'nobody', ['example', '--group', 'example.com']],
     [
