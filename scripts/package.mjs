@@ -71,6 +71,9 @@ function writeProgram() {
   for (const name of ['apps/cli/dist/bundle', 'apps/registry/assets', 'migrations', 'LICENSE', 'README.md']) {
     copy(name, path.join(program, name));
   }
+  for (const name of readdirSync(path.join(root, 'docs'))) {
+    if (name.endsWith('.md')) copy(`docs/${name}`, path.join(program, 'docs', name));
+  }
   write('apps/cli/package.json', json({ name: cli.name, version: cli.version, type: 'module' }));
   write('bin/krmhub.js', "#!/usr/bin/env node\nimport '../apps/cli/dist/bundle/krmhub.js';\n");
   const { 'better-sqlite3': sqlite, 'better-sqlite3-13': newer } = registry.dependencies;

@@ -171,6 +171,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     kpt: ['io', 'registry', 'function-configs', 'lock', 'run'],
     fn: ['io', 'registry', 'lock', 'run'],
     conformance: ['io', 'registry', 'signatures', 'scripts', 'lock', 'run', 'fn'],
+    docs: ['io'],
     commands: [
       'completion',
       'io',
@@ -187,8 +188,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'kpt',
       'fn',
       'conformance',
+      'docs',
     ],
-    program: ['io', 'commands'],
+    program: ['io', 'commands', 'docs'],
     main: ['io', 'program'],
     plugin: ['io', 'kustomize'],
   },

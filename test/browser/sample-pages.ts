@@ -26,6 +26,10 @@ export const SAMPLE_PAGES = {
   'report of a catalog': '/catalogs/platform/report',
   'differences of snapshots': '/catalogs/default/compare?from=1&to=2',
   'HTTP API': '/api',
+  documentation: '/docs',
+  'page of the documentation': '/docs/fn',
+  'section of the documentation': '/docs/commands/krmhub-build',
+  'search of the documentation': '/docs?q=takedown',
   'sign in': '/operate/sign-in',
   'nothing there': '/functions/none.example.com/None',
 } as const;

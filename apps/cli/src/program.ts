@@ -73,6 +73,9 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     move: async () => (await import('./commands/move.js')).registerMove,
     key: async () => (await import('./commands/key.js')).registerKey,
   },
+  'Help:': {
+    docs: async () => (await import('./commands/docs.js')).registerDocs,
+  },
   'Shell:': {
     completion: async () => {
       const { registerCompletion } = await import('./commands/completion.js');
@@ -97,7 +100,7 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .description('Publish, find, verify, and run KRM functions, and serve them as catalogs.')
     .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
-    .helpCommand('help [command]', 'Show help for a command.')
+    .helpCommand('help [command]', 'Show help for a command, or a page of the docs.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .option('--verbose', 'Print requests, the cache, and where credentials come from.')
     .option(
@@ -172,7 +175,7 @@ function neededCommands(args: readonly string[]): readonly string[] {
 
 /** Runs the program and sets `io.exitCode`. Rejects only for defects of the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
-  const plain = plainArguments(args);
+  const plain = await helpPage(plainArguments(args));
   const program = await buildProgram(io, neededCommands(plain));
   const { command, rest } = findCommand(program, plain);
   const parsed = command.options.some(({ long }) => long === '--timeout') ? plain : requestTimeouts(plain);
@@ -281,6 +284,14 @@ function plainArguments(args: readonly string[]): string[] {
   if (first === 'version' && names.length === 0) return ['--version'];
   if (first === undefined) return [];
   return first === 'help' && names.length > 0 ? [...names, '--help'] : [first, ...names];
+}
+
+/** Turns `build-an-app --help` into `docs build-an-app` where that is no command, but a page of the documentation. */
+async function helpPage(args: string[]): Promise<string[]> {
+  const [name = '', option, ...others] = args;
+  if (option !== '--help' || others.length > 0 || NAMES.includes(name)) return args;
+  const { hasDocsPage } = await import('./docs/print-docs.js');
+  return hasDocsPage(name) ? ['docs', name] : args;
 }
 
 /** KEP-2906 writes `-catalog=URL`, as Go reads it; here, that would be the option `-c`. */

@@ -33,7 +33,7 @@ export function registerExplain(program: Command, io: Io): void {
 The command does not run functions. It reads bases, components, and remote
 bases. Each layer uses only its own catalogs, and those of --catalog and
 --official. For an image with a tag, the command asks its registry for the
-digest. It reports all problems. For the output, see docs/explain.md.
+digest. It reports all problems. krmhub docs explain describes the output.
 
 Exit codes: 0 if all functions are resolved, else the first that applies: 4 a
 catalog or signer is not trusted, 3 a function is not found, 1 a file has a

@@ -20,15 +20,15 @@ export function registerLint(program: Command, io: Io): void {
     )
     .option('--release <release>', 'Release to publish. Warns if an image tag names another release.')
     .option('--skip-others', 'Skip documents of other kinds in named files too.')
-    .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseWebUrl)
+    .option('--rules-url <url>', 'URL of the page lint-rules for the links in SARIF.', parseWebUrl)
     .addHelpText(
       'after',
       `
 In a folder, the command skips YAML of other kinds and Helm templates. A file
 argument must be a definition, catalog, recipe, or policy, unless you use
---skip-others. See docs/lint-rules.md for the codes, docs/ci.md for pipelines,
-and docs/oci-artifacts.md for oci://. The text output has the first warning of
-each code in full, and the places of the others; the other formats have all.
+--skip-others. For the codes, see krmhub docs lint-rules; for pipelines, ci; and
+for oci://, oci-artifacts. The text output has the first warning of each code in
+full, and the places of the others; the other formats have all.
 
 Exit codes: 0 no errors (warnings are possible), 1 errors.
 

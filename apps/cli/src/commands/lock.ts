@@ -40,8 +40,8 @@ functions, and removes unused functions. An image with a tag that the package
 names itself is locked by its digest. If the command cannot resolve a function,
 it does not write the file. Commit krmhub.lock with the package.
 
-The command prints upgrades in the classes of \`krmhub catalog diff\`. For the
-file, see docs/lock.md.
+The command prints upgrades in the classes of \`krmhub catalog diff\`.
+krmhub docs lock describes the file.
 
 Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a
 function is not found, 4 a catalog or signer is not trusted.

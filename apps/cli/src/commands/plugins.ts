@@ -71,7 +71,7 @@ function registerInstall(parent: Command, io: Io): void {
 The command resolves and verifies each kind, and pulls its image or executable,
 so plugins need no network. The permissions --allow-exec, --network, and --mount
 apply to each later run. The command records them in a file next to the plugin.
-See docs/plugins.md.
+See krmhub docs plugins.
 
 If a kustomization has a krmhub.lock, a plugin runs only the release in it. To
 install this release, use --lock.

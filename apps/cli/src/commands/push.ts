@@ -31,8 +31,8 @@ a script as a path, the command also pushes the script, to REPOSITORY/script.
 The same file always gets the same digest: the creation time is 1970, or the
 value of SOURCE_DATE_EPOCH. For a krmhub registry, the command uses the token of
 krmhub login. For other registries, log in with docker login or oras login.
---flux skips hidden files. For the artifacts, see docs/oci-artifacts.md. For
-Flux, see docs/flux.md.
+--flux skips hidden files. For the artifacts, see krmhub docs oci-artifacts. For
+Flux, see krmhub docs flux.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1

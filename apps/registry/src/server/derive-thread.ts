@@ -16,6 +16,7 @@ import { intactFirst } from '../store/release-files.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
+import { DOCS_PAGE, DOCS_SEARCH } from '../web/docs/docs-document.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
 import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
@@ -33,6 +34,8 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   PINNED_STATE,
   FUNCTION_CARD,
   API_REFERENCE,
+  DOCS_PAGE,
+  DOCS_SEARCH,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,
   CATALOG_REPORT,

@@ -8,6 +8,7 @@ export const INSTALL = '/install';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
 export const API_PAGE = '/api';
+export const DOCS = '/docs';
 export const RELEASES_FEED = '/functions.atom';
 
 export type SearchLink = {
@@ -35,6 +36,12 @@ const SEARCH_PARAMETERS = [
   'sort',
   'cursor',
 ] as const satisfies readonly (keyof SearchLink)[];
+
+/** Returns the path of a page of the documentation, such as `build` or `commands/krmhub-build`, and of a heading. */
+export function docsPath(page: string, heading = ''): string {
+  const path = page === '' ? DOCS : `${DOCS}/${page}`;
+  return heading === '' ? path : `${path}#${heading}`;
+}
 
 export function functionPath({ group, kind }: { group: string; kind: string }): string {
   return `/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;

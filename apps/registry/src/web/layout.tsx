@@ -1,10 +1,20 @@
 import type { Child } from 'hono/jsx';
-import { API_PAGE, CATALOGS, HOME, INSTALL, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
+import {
+  API_PAGE,
+  CATALOGS,
+  DOCS,
+  HOME,
+  INSTALL,
+  OPERATE,
+  POLICIES,
+  RELEASES_FEED,
+  searchPath,
+} from './addresses.js';
 import { SearchBox } from './parts/search-box.js';
 import { type Site, useSite } from './site.js';
 import { visibleText } from './visible-text.js';
 
-export type Section = 'functions' | 'catalogs' | 'api' | 'operate';
+export type Section = 'functions' | 'catalogs' | 'api' | 'docs' | 'operate';
 
 /** Metadata of a page. */
 export interface PageHead {
@@ -118,6 +128,7 @@ function Header({ head, site: { at, assets } }: { head: PageHead; site: Site }) 
           <ul>
             {entry('functions', 'Functions', searchPath())}
             {entry('catalogs', 'Catalogs', CATALOGS)}
+            {entry('docs', 'Docs', DOCS)}
             {entry('operate', 'Operate', OPERATE)}
           </ul>
         </nav>
@@ -138,6 +149,9 @@ function Footer({ site: { at } }: { site: Site }) {
         <ul>
           <li>
             <a href={at(INSTALL)}>Install krmhub</a>
+          </li>
+          <li>
+            <a href={at(POLICIES)}>Signing policies</a>
           </li>
           <li>
             <a href={at(RELEASES_FEED)}>Feed of releases</a>

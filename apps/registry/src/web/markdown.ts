@@ -35,9 +35,18 @@ export interface RenderedMarkdown {
 /** Sources of images by their path, on the page's own site. */
 export type ImageSources = ReadonlyMap<string, string>;
 
-/** Headings of a document start below the page's own `h2`. */
-const HEADING_SHIFT = 2;
-const ID_PREFIX = 'readme-';
+/** How a document stands on its page. */
+export interface MarkdownPlace {
+  /** Levels that its headings are below those of the source. */
+  headingShift: number;
+  /** Before the IDs of its headings, which must differ from those of the page. */
+  idPrefix: string;
+  /** Returns the target of a link to another document; undefined shows its address as text. */
+  link?(address: string): string | undefined;
+}
+
+/** Headings start below the page's own `h2`, and a relative address would lead to an unrelated page. */
+const README: MarkdownPlace = { headingShift: 2, idPrefix: 'readme-' };
 const REL = 'nofollow noopener noreferrer';
 
 const markdown = new MarkdownIt({
@@ -70,13 +79,18 @@ interface State {
   sources: ImageSources;
   /** Paths of images that are files beside the document. */
   images: Set<string>;
+  place: MarkdownPlace;
 }
 
 /**
  * Renders CommonMark with tables as HTML that runs nothing, and loads only the images in `sources`. Other images become
  * links. Links lead to http, https, mailto or a heading of the same document; other addresses are shown as text.
  */
-export function renderMarkdown(text: string, sources: ImageSources = new Map()): RenderedMarkdown {
+export function renderMarkdown(
+  text: string,
+  sources: ImageSources = new Map(),
+  place: MarkdownPlace = README,
+): RenderedMarkdown {
   const { maxTextLength, maxSectionLength, maxSectionPageLength, maxPageLength } = MARKDOWN_LIMITS;
   const isCut = text.length > maxTextLength;
   const shown = isCut ? upToLineEnd(text.slice(0, maxTextLength)) : text;
@@ -87,6 +101,7 @@ export function renderMarkdown(text: string, sources: ImageSources = new Map()):
     references: sections.length === 1 ? {} : linkDefinitions(sections),
     sources,
     images: new Set(),
+    place,
   };
   let html = '';
   for (const [index, section] of sections.entries()) {
@@ -104,7 +119,13 @@ export function renderMarkdown(text: string, sources: ImageSources = new Map()):
 /** A link may use a definition of a later section. */
 function linkDefinitions(sections: readonly string[]): object {
   const references = {};
-  const state = { closing: [], references, sources: new Map<string, string>(), images: new Set<string>() };
+  const state = {
+    closing: [],
+    references,
+    sources: new Map<string, string>(),
+    images: new Set<string>(),
+    place: README,
+  };
   for (const section of sections) {
     const lines = section.split('\n').filter((line) => /^ {0,3}\[[^\]]+\]:/.test(line));
     markdown.parse(lines.join('\n\n'), { ...state, taken: new Map() } satisfies State);
@@ -118,20 +139,20 @@ function upToLineEnd(text: string): string {
   return end > 0 ? text.slice(0, end) : text.replace(/[\ud800-\udbff]$/, '');
 }
 
-function prepareHeadings(tokens: Token[], { taken }: State): void {
+function prepareHeadings(tokens: Token[], { taken, place: { headingShift, idPrefix } }: State): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'heading_open' && token.type !== 'heading_close') continue;
-    token.tag = `h${Math.min(Number(token.tag.slice(1)) + HEADING_SHIFT, 6)}`;
+    token.tag = `h${Math.min(Number(token.tag.slice(1)) + headingShift, 6)}`;
     if (token.type === 'heading_close') continue;
     const slug = headingId(tokens[index + 1]?.content ?? '');
     const count = taken.get(slug) ?? 0;
     taken.set(slug, count + 1);
-    token.attrSet('id', ID_PREFIX + (count === 0 ? slug : `${slug}-${count}`));
+    token.attrSet('id', idPrefix + (count === 0 ? slug : `${slug}-${count}`));
   }
 }
 
 /** Returns the ID of a heading as GitHub does, so that links inside a document work. */
-function headingId(text: string): string {
+export function headingId(text: string): string {
   return text
     .slice(0, MARKDOWN_LIMITS.maxAddressLength)
     .toLowerCase()
@@ -150,13 +171,14 @@ function prepareCells(tokens: Token[]): void {
 }
 
 /** Returns the target of a link on a page: on the web, a heading, or none. */
-function linkTarget(address: string): { href: string; isWeb: boolean } | undefined {
+function linkTarget(address: string, place: MarkdownPlace): { href: string; isWeb: boolean } | undefined {
   if (address.length > MARKDOWN_LIMITS.maxAddressLength) return undefined;
+  const own = place.link?.(address);
+  if (own !== undefined) return { href: own, isWeb: false };
   if (/^#./.test(address)) {
     const slug = headingId(decoded(address.slice(1)));
-    return slug === '' ? undefined : { href: `#${encodeURIComponent(ID_PREFIX + slug)}`, isWeb: false };
+    return slug === '' ? undefined : { href: `#${encodeURIComponent(place.idPrefix + slug)}`, isWeb: false };
   }
-  // A relative address would lead to an unrelated page of this registry.
   const match = /^(https?:\/\/|mailto:)[^\s\\]+$/i.exec(address);
   const url = match === null ? undefined : parseUrl(address);
   if (match === null || url === undefined) return undefined;
@@ -173,7 +195,7 @@ function decoded(text: string): string {
 
 function openLink(token: Token, state: State): string {
   const address = String(token.attrGet('href') ?? '');
-  const target = linkTarget(address);
+  const target = linkTarget(address, state.place);
   if (target === undefined) {
     state.closing.push(address === '' ? '' : ` ${writeAddress(address)}`);
     return '';
@@ -199,7 +221,7 @@ function writeImage(token: Token, state: State): string {
   const name = alternative === '' ? 'image' : alternative;
   // Links cannot be nested.
   if (state.closing.includes('</a>')) return name;
-  const target = linkTarget(address);
+  const target = linkTarget(address, state.place);
   if (target === undefined) return `${name} ${writeAddress(address)}`;
   return `${openAnchor(target)}${name}</a>`;
 }

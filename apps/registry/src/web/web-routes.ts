@@ -20,6 +20,7 @@ import { BADGE_ROUTES, type BadgeDeps, badgeRoutes } from './badge/badge-routes.
 import { CARD_ROUTES, type CardDeps, cardRoutes } from './card/card-routes.js';
 import { CATALOG_PAGE_ROUTES, type CatalogPageDeps, catalogPageRoutes } from './catalog/catalog-routes.js';
 import { DISCOVERY_ROUTES, type DiscoveryDeps, discoveryRoutes } from './discovery/discovery-routes.js';
+import { DOCS_ROUTES, type DocsDeps, docsRoutes } from './docs/docs-routes.js';
 import { FEED_ROUTES, type FeedDeps, feedRoutes } from './feeds/feed-routes.js';
 import {
   FUNCTION_PAGE_ROUTES,
@@ -43,6 +44,7 @@ export type WebDeps = HomeDeps &
   BadgeDeps &
   CardDeps &
   ReferenceDeps &
+  DocsDeps &
   OperateDeps;
 
 /** Every route of the pages, with its name; none is in the HTTP API. Pages and operator pages have some equal names. */
@@ -54,6 +56,7 @@ export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[
   BADGE_ROUTES,
   CARD_ROUTES,
   REFERENCE_ROUTES,
+  DOCS_ROUTES,
   SEARCH_ROUTES,
   CATALOG_PAGE_ROUTES,
   POLICY_PAGE_ROUTES,
@@ -70,6 +73,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   badgeRoutes(app, deps);
   cardRoutes(app, deps);
   referenceRoutes(app, deps);
+  docsRoutes(app, deps);
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
   policyPageRoutes(app, deps);

@@ -9,7 +9,7 @@ export const SCRIPT_CODES = {
   ),
   'script/unknown-module': error(
     'The script loads an unknown module, or an unknown name of a module.',
-    'Load one of the modules in docs/starlark.md. A function is one file: it cannot load others.',
+    'Load one of the modules that `krmhub docs starlark` lists. A function is one file: it cannot load others.',
   ),
   'script/unavailable-module': warning(
     'The script loads a module that krmhub does not support.',

@@ -32,7 +32,7 @@ export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
   unreachable: 'Check that the registry can connect to this URL and trusts its certificate.',
   'too-slow': 'Use a mirror closer to the registry.',
   'too-large':
-    'See docs/configuration.md for the limits. Ask the publisher of the catalog to reduce its size.',
+    '`krmhub docs configuration` lists the limits. Ask the publisher of the catalog to reduce its size.',
   'forbidden-address':
     'Ask the operator to allow private addresses with KRMHUB_SOURCE_ADDRESSES, or files with KRMHUB_SOURCE_FOLDER.',
   'too-many-redirects': 'Use the final URL of the catalog.',

@@ -1,4 +1,4 @@
-import { API_PAGE, searchPath } from '../addresses.js';
+import { API_PAGE, DOCS, searchPath } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
@@ -46,8 +46,9 @@ export function InstallPage() {
         code="source <(krmhub completion bash)"
       />
       <p>
-        Next, <a href={at(searchPath())}>find a function</a>: its page has the commands to use it. Programs
-        can use the <a href={at(API_PAGE)}>HTTP API</a> instead.
+        Next, <a href={at(searchPath())}>find a function</a>: its page has the commands to use it. The{' '}
+        <a href={at(DOCS)}>documentation</a> is here and in <code>krmhub docs</code>. Programs can use the{' '}
+        <a href={at(API_PAGE)}>HTTP API</a> instead.
       </p>
     </div>
   );

@@ -1,0 +1,71 @@
+/**
+ * The documentation that krmhub brings with it.
+ *
+ * @module
+ */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { KrmhubError } from '@krmhub/schema/error';
+import { suggest } from '@krmhub/schema/suggest';
+import { hasColor, type Io, paint, write } from '../io/io.js';
+
+const FOLDER = fileURLToPath(new URL('../../../../docs/', import.meta.url));
+
+/** Reports whether the documentation has a page with this name, such as `build`. */
+export function hasDocsPage(name: string): boolean {
+  return /^[\w-]+$/.test(name) && existsSync(`${FOLDER}${name}.md`);
+}
+
+/** Prints a page, or the list of all. Throws `not-found` for a page that does not exist. */
+export async function printDocs(io: Io, name: string | undefined): Promise<void> {
+  if (name === undefined) return listPages(io);
+  const page = name.replace(/^docs\//, '').replace(/\.md$/, '');
+  if (!hasDocsPage(page)) {
+    const similar = suggest(page, pageNames());
+    throw new KrmhubError('not-found', `the documentation has no page ${name}`, {
+      hint:
+        similar === undefined ? 'List the pages: krmhub docs' : `Did you mean \`krmhub docs ${similar}\`?`,
+    });
+  }
+  await write(io.stdout, styled(io, readFileSync(`${FOLDER}${page}.md`, 'utf8')));
+}
+
+function pageNames(): string[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.md') && file !== 'README.md')
+    .map((file) => file.slice(0, -'.md'.length));
+}
+
+/** Headings are bold on a terminal; the rest is Markdown as it is. */
+function styled(io: Io, text: string): string {
+  if (!hasColor(io, io.stdout)) return text;
+  let isCode = false;
+  return text
+    .split('\n')
+    .map((line) => {
+      if (line.startsWith('```')) isCode = !isCode;
+      return !isCode && /^#+ /.test(line) ? paint(io, io.stdout, 'bold', line) : line;
+    })
+    .join('\n');
+}
+
+/** Prints the tables of the first page: the name of a page, and what it is for. */
+async function listPages(io: Io): Promise<void> {
+  const index = readFileSync(`${FOLDER}README.md`, 'utf8');
+  const width = Math.max(...pageNames().map((name) => name.length));
+  const listed = new Set<string>();
+  const lines: string[] = [];
+  for (const section of index.split(/^## /m).slice(1)) {
+    const rows = [...section.matchAll(/^\| (.+) \| \[[^\]]+\]\(([\w-]+)\.md(?:#[\w-]+)?\) \|$/gm)];
+    const fresh = rows.filter(([, , name]) => !listed.has(name!) && listed.add(name!));
+    if (fresh.length === 0) continue;
+    lines.push(`${section.split('\n', 1)[0]}:`);
+    lines.push(
+      ...fresh.map(([, task, name]) => `  ${name!.padEnd(width)}  ${task!.replaceAll('`', '')}`),
+      '',
+    );
+  }
+  lines.push('Print a page: krmhub docs PAGE. A registry serves them at /docs.', '');
+  await write(io.stdout, lines.join('\n'));
+}

@@ -1,0 +1,136 @@
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { raw } from 'hono/html';
+import type { Child } from 'hono/jsx';
+import { DOCS, docsPath } from '../addresses.js';
+import { renderMarkdown } from '../markdown.js';
+import { useSite } from '../site.js';
+import type { Docs, DocsPage } from './read-docs.js';
+import type { DocsHit } from './search-docs.js';
+
+/** A page of the documentation with its search and the list of pages. */
+export function DocsFrame({
+  docs,
+  page,
+  words = '',
+  children,
+}: {
+  docs: Docs;
+  page?: DocsPage;
+  words?: string;
+  children?: Child;
+}) {
+  const { at } = useSite();
+  const current = page?.name.split('/')[0];
+  return (
+    <div class="docs">
+      <search class="search-box">
+        <form action={at(DOCS)}>
+          <label class="unseen" for="docs-search">
+            Search the documentation
+          </label>
+          <div class="search-field">
+            <input
+              id="docs-search"
+              type="search"
+              name="q"
+              value={words}
+              maxlength={REQUEST_LIMITS.maxQueryLength}
+              placeholder="Search the documentation"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              enterkeyhint="search"
+            />
+          </div>
+          <button type="submit">Search</button>
+        </form>
+      </search>
+      <div class="reference-columns">
+        <nav class="reference-nav" aria-label="Documentation">
+          <p>
+            <a href={at(DOCS)} aria-current={current === '' ? 'page' : undefined}>
+              Overview
+            </a>
+          </p>
+          {docs.groups.map((group) => (
+            <>
+              <p>{group.title}</p>
+              <ul>
+                {group.pages.map(({ name, title }) => (
+                  <li>
+                    <a href={at(docsPath(name))} aria-current={current === name ? 'page' : undefined}>
+                      {title}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </>
+          ))}
+        </nav>
+        <div class="reference-main">{children}</div>
+      </div>
+    </div>
+  );
+}
+
+/** Contents are shown for more headings than these. */
+const FEW_HEADINGS = 2;
+
+/** The text of a page, with the list of its headings. */
+export function DocsText({ docs, page }: { docs: Docs; page: DocsPage }) {
+  const { at } = useSite();
+  const link = (address: string): string | undefined => {
+    const found = docs.find(address, page);
+    return found && at(docsPath(found.page, found.id));
+  };
+  const { html } = renderMarkdown(page.text, new Map(), { headingShift: 0, idPrefix: '', link });
+  const [title, rest] = splitTitle(html);
+  const contents = page.headings.filter(({ title: heading }) => heading !== page.title);
+  return (
+    <article class="docs-text">
+      {raw(title)}
+      {contents.length <= FEW_HEADINGS ? null : (
+        <nav class="docs-contents" aria-label="On this page">
+          <p>On this page</p>
+          <ul>
+            {contents.map(({ id, title: heading }) => (
+              <li>
+                <a href={`#${encodeURIComponent(id)}`}>{heading}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      )}
+      {raw(rest)}
+    </article>
+  );
+}
+
+function splitTitle(html: string): [title: string, rest: string] {
+  const end = html.indexOf('</h1>');
+  return end === -1 ? ['', html] : [html.slice(0, end + 5), html.slice(end + 5)];
+}
+
+/** What a search found. */
+export function DocsHits({ words, hits }: { words: string; hits: readonly DocsHit[] }) {
+  const { at } = useSite();
+  return (
+    <section aria-labelledby="hits" class="docs-text">
+      <h1 id="hits">Sections about “{words}”</h1>
+      {hits.length === 0 ? (
+        <p>
+          No section has these words. Search for fewer words, or see the <a href={at(DOCS)}>overview</a>.
+        </p>
+      ) : (
+        <ol class="docs-hits">
+          {hits.map(({ page, id, title, heading, excerpt }) => (
+            <li>
+              <a href={at(docsPath(page, id))}>{heading === title ? title : `${title}: ${heading}`}</a>
+              <p>{excerpt}</p>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

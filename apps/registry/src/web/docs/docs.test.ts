@@ -1,0 +1,91 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { readDocs } from './read-docs.js';
+import { docsSearch } from './search-docs.js';
+
+const docs = readDocs();
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+});
+afterAll(() => registry.close());
+
+const open = async (path: string) => {
+  const response = await registry.request(path, { headers: { Accept: 'text/html' } });
+  return { status: response.status, text: await response.text() };
+};
+
+describe('the documentation', () => {
+  it('has a page for each document, of at most 60 KB, whose links lead somewhere', {
+    timeout: 60_000,
+  }, async () => {
+    const ids = new Map<string, Set<string>>();
+    const links: { from: string; path: string; id: string }[] = [];
+    for (const name of docs.pages.keys()) {
+      const path = name === '' ? '/docs' : `/docs/${name}`;
+      const { status, text } = await open(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(Buffer.byteLength(text), path).toBeLessThan(60_000);
+      const own = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
+      expect(new Set(own).size, path).toBe(own.length);
+      ids.set(path, new Set(own));
+      for (const [, target, id = ''] of text.matchAll(/\shref="(\/docs[^"#]*)?(?:#([^"]*))?"/g)) {
+        if (target !== undefined || id !== '')
+          links.push({ from: path, path: target ?? path, id: decodeURIComponent(id) });
+      }
+    }
+    const broken = links.filter(({ path, id }) => (id === '' ? !ids.has(path) : !ids.get(path)?.has(id)));
+    expect(broken).toEqual([]);
+    const folder = fileURLToPath(new URL('../../../../../docs/', import.meta.url));
+    const documents = readdirSync(folder).filter((file) => file.endsWith('.md'));
+    expect(
+      documents.filter((file) => !docs.pages.has(file === 'README.md' ? '' : file.slice(0, -3))),
+    ).toEqual([]);
+  });
+
+  it('lists all pages that the first page lists', async () => {
+    const { text } = await open('/docs/build');
+    expect(docs.groups.map(({ title }) => title)).toEqual(
+      expect.arrayContaining(['You write functions', 'You use functions', 'You operate a registry']),
+    );
+    for (const { name } of docs.groups.flatMap(({ pages }) => pages))
+      expect(text).toContain(`href="/docs/${name}"`);
+    expect(text).toMatch(/href="\/docs\/build" aria-current="page"/);
+  });
+
+  it('has a page for each section of a long document, and leads to it', async () => {
+    expect((await open('/docs/commands')).text).toContain('href="/docs/commands/krmhub-fn-eval"');
+    expect((await open('/docs/commands/krmhub-fn-eval')).text).toContain('<h1 id="krmhub-fn-eval">');
+  });
+
+  it('shows files that are no pages as text', async () => {
+    const { text } = await open('/docs');
+    expect(text).toContain('<code>../ARCHITECTURE.md</code>');
+    expect(text).not.toContain('href="../');
+  });
+
+  it('is found by its words, their beginnings, and misspelled', () => {
+    const search = docsSearch(docs);
+    const first = (words: string) => search(words)[0]?.page;
+    expect(first('take a release down')).toBe('takedown');
+    expect(first('postgres')).toMatch(/^operate-postgres|^commands/);
+    expect(search('flx argo')).toEqual([]);
+    expect(search('kustomizaton').length).toBeGreaterThan(0);
+    expect(search('argo cd')[0]!.excerpt).not.toMatch(/[`|]|\*\*/);
+  });
+
+  it('shows what a search found, and what to do if it found nothing', async () => {
+    expect((await open('/docs?q=takedown')).text).toMatch(/class="docs-hits"[\s\S]*href="\/docs\/takedown/);
+    expect((await open('/docs?q=xyzzy%3Cb%3E')).text).toContain('No section has these words');
+    expect((await open('/docs?q=xyzzy%3Cb%3E')).text).not.toContain('<b>');
+  });
+
+  it.each(['/docs/nosuch', '/docs/commands/nosuch', '/docs/..%2FREADME', '/docs/README'])(
+    'has no page %s',
+    async (path) => {
+      expect((await open(path)).status).toBe(404);
+    },
+  );
+});

@@ -1,0 +1,115 @@
+/**
+ * The documentation of krmhub, as pages of the registry: `docs/` of the program, split into pages of a bounded size.
+ *
+ * @module
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { headingId } from '../markdown.js';
+
+const FOLDER = fileURLToPath(new URL('../../../../../docs/', import.meta.url));
+const INDEX = 'README';
+/** UTF-16 code units of Markdown on a page; a longer document has a page for each of its sections. */
+const MAX_PAGE_LENGTH = 32_000;
+
+/** A page of the documentation. */
+export interface DocsPage {
+  /** `build`, or `commands/krmhub-build` for a section of a long document; empty for the first page. */
+  name: string;
+  title: string;
+  /** Markdown, which starts with the title. */
+  text: string;
+  /** The second-level headings of the text. */
+  headings: readonly { id: string; title: string }[];
+}
+
+/** A heading of the first page, and the pages that it leads to. */
+export interface DocsGroup {
+  title: string;
+  pages: readonly { name: string; title: string }[];
+}
+
+export interface Docs {
+  pages: ReadonlyMap<string, DocsPage>;
+  groups: readonly DocsGroup[];
+  /** Returns the page and the heading that a link in a document leads to; undefined for other files. */
+  find(link: string, from: DocsPage): { page: string; id: string } | undefined;
+}
+
+/** Reads the documents once; a folder for tests. */
+export function readDocs(folder = FOLDER): Docs {
+  const pages = new Map<string, DocsPage>();
+  /** Where the headings of a document are that has several pages, by document and heading. */
+  const places = new Map<string, { page: string; id: string }>();
+  for (const file of readdirSync(folder).sort()) {
+    if (!file.endsWith('.md')) continue;
+    const document = file.slice(0, -'.md'.length);
+    const name = document === INDEX ? '' : document;
+    const text = readFileSync(folder + file, 'utf8');
+    if (text.length <= MAX_PAGE_LENGTH) {
+      pages.set(name, page(name, text));
+      continue;
+    }
+    const [intro, ...sections] = text.split(/^(?=## )/m);
+    const parts = sections.map((section) => page(name, section.slice(1)));
+    const list = parts.map(({ title }) => {
+      const id = headingId(title);
+      return `- [${title}](${document}.md#${id})\n`;
+    });
+    pages.set(name, page(name, `${intro}\n${list.join('')}`));
+    for (const part of parts) {
+      const own = `${name}/${headingId(part.title)}`;
+      pages.set(own, { ...part, name: own });
+      for (const [, heading] of withoutCode(part.text).matchAll(/^##+ +(.+)$/gm)) {
+        const id = headingId(plain(heading!));
+        places.set(`${name}#${id}`, { page: own, id });
+      }
+      places.set(`${name}#${headingId(part.title)}`, { page: own, id: '' });
+    }
+  }
+  const find: Docs['find'] = (link, from) => {
+    const match = /^(?:\.\/)?(?:([\w-]+)\.md)?(?:#([\w-]+))?$/.exec(link);
+    if (match === null || link === '') return undefined;
+    const [, file, id = ''] = match;
+    const own = from.name.split('/')[0]!;
+    const document = file === undefined ? own : file === INDEX ? '' : file;
+    const place = places.get(`${document}#${id}`);
+    if (place !== undefined) return place;
+    if (file === undefined) return { page: from.name, id };
+    return pages.has(document) ? { page: document, id } : undefined;
+  };
+  return { pages, groups: groupsOf(pages.get('')), find };
+}
+
+function page(name: string, text: string): DocsPage {
+  const headings = [...withoutCode(text).matchAll(/^## +(.+)$/gm)].map(([, title]) => plain(title!));
+  return {
+    name,
+    title: plain(/^# +(.+)$/m.exec(text)?.[1] ?? name),
+    text,
+    headings: headings.map((title) => ({ id: headingId(title), title })),
+  };
+}
+
+function plain(title: string): string {
+  return title.replaceAll('`', '').trim();
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** The tables of the first page: a task, and the page for it. */
+function groupsOf(index: DocsPage | undefined): DocsGroup[] {
+  return (index?.text ?? '').split(/^## /m).flatMap((section) => {
+    const rows = [...section.matchAll(/^\| (.+) \| \[[^\]]+\]\(([\w-]+)\.md(?:#[\w-]+)?\) \|$/gm)];
+    const seen = new Set<string>();
+    const found = rows.flatMap(([, title, name]) => {
+      if (seen.has(name!)) return [];
+      seen.add(name!);
+      return [{ name: name!, title: plain(title!) }];
+    });
+    return found.length === 0 ? [] : [{ title: section.split('\n', 1)[0]!.trim(), pages: found }];
+  });
+}
