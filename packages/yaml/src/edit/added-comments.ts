@@ -1,19 +1,19 @@
 import type { ResourceNode } from '../nodes/node.js';
 
 /**
- * The comments that a function added: texts that the tree has more often than the one before it. A comment that moved
- * or is missing is none of them.
+ * The lines of comments that a function added: those that the tree has more often than the one before it. A comment that
+ * moved or is missing is none of them.
  */
 export class AddedComments {
   private readonly counts = new Map<string, number>();
   private left = 0;
 
   constructor(before: ResourceNode, after: ResourceNode) {
-    visitComments(after, (text) => this.counts.set(text, (this.counts.get(text) ?? 0) + 1));
+    visitLines(after, (line) => this.counts.set(line, (this.counts.get(line) ?? 0) + 1));
     if (this.counts.size > 0) {
-      visitComments(before, (text) => {
-        const count = this.counts.get(text);
-        if (count !== undefined) this.counts.set(text, count - 1);
+      visitLines(before, (line) => {
+        const count = this.counts.get(line);
+        if (count !== undefined) this.counts.set(line, count - 1);
       });
     }
     for (const count of this.counts.values()) this.left += Math.max(count, 0);
@@ -23,18 +23,25 @@ export class AddedComments {
     return this.left === 0;
   }
 
-  /** Returns a comment if it was added, and then counts it as written. */
+  /** Returns the lines of a comment that were added, and then counts them as written. */
   take(text: string): string {
-    const count = this.counts.get(text) ?? 0;
-    if (text === '' || count <= 0) return '';
-    this.counts.set(text, count - 1);
-    this.left--;
-    return text;
+    if (text === '' || this.isEmpty) return '';
+    const added = commentLines(text).filter((line) => {
+      const count = this.counts.get(line) ?? 0;
+      if (count <= 0) return false;
+      this.counts.set(line, count - 1);
+      this.left--;
+      return true;
+    });
+    return added.join('\n');
   }
 }
 
-function visitComments(node: ResourceNode, visit: (text: string) => void): void {
-  if (node.head !== '') visit(node.head);
-  if (node.line !== '') visit(node.line);
-  for (const child of node.content) visitComments(child, visit);
+function commentLines(text: string): string[] {
+  return text.split('\n').filter((line) => line.startsWith('#'));
+}
+
+function visitLines(node: ResourceNode, visit: (line: string) => void): void {
+  for (const text of [node.head, node.line, node.foot]) if (text !== '') commentLines(text).forEach(visit);
+  for (const child of node.content) visitLines(child, visit);
 }

@@ -1,7 +1,7 @@
 import { type FieldKeys, findMergeKeys, ListKeys } from '../nodes/merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
-import { AddedComments } from './added-comments.js';
+import type { AddedComments } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
 import { Anchors } from './anchors.js';
 import { type Arranged, arrange, blockParts, movedLines, type NewLines } from './block-parts.js';
@@ -42,39 +42,28 @@ export class DocumentEditor implements ValueEditor {
   private readonly flow: FlowEditor;
   private splices: Splice[] = [];
 
+  private readonly root: ResourceNode;
+  private readonly after: ResourceNode;
+
   constructor(
-    text: string,
-    {
-      before,
-      after,
-      shown,
-      seqIndent,
-    }: {
-      before: ResourceNode;
-      after: ResourceNode;
-      shown: ResourceNode;
-      seqIndent: SequenceIndent;
-    },
-    meanings: Meanings,
+    { node, text, seqIndent }: { node: ResourceNode; text: string; seqIndent: SequenceIndent },
+    { after, meanings, comments }: { after: ResourceNode; meanings: Meanings; comments: AddedComments },
   ) {
+    this.root = documentRoot(node);
+    this.after = documentRoot(after);
     this.source = new SourceText(text);
     this.meanings = meanings;
     this.seqIndent = seqIndent;
-    this.anchors = new Anchors(before, meanings);
-    this.comments = new AddedComments(shown, after);
-    this.news = new NewNodes(this.comments, (documentRoot(after).style & STYLE.flow) !== 0);
+    this.anchors = new Anchors(this.root, meanings);
+    this.comments = comments;
+    this.news = new NewNodes(comments, (this.after.style & STYLE.flow) !== 0);
     this.flow = new FlowEditor(this);
   }
 
   /** Returns the splices of the text. Throws Uneditable. */
-  edit(before: ResourceNode, after: ResourceNode): Splice[] {
-    const root = documentRoot(before);
-    this.value(
-      root,
-      documentRoot(after),
-      { from: root.start, column: 0, place: 'root' },
-      findMergeKeys(root),
-    );
+  edit(): Splice[] {
+    const { root } = this;
+    this.value(root, this.after, { from: root.start, column: 0, place: 'root' }, findMergeKeys(root));
     return this.splices;
   }
 

@@ -8,7 +8,8 @@
  */
 
 import { documentRoot, ResourceNode } from '../nodes/node.js';
-import { type ResourceDocument, readDocument } from '../parse/read-resources.js';
+import { parseDocument } from '../parse/parse.js';
+import type { ResourceDocument } from '../parse/read-resources.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import { AddedComments } from './added-comments.js';
@@ -62,9 +63,13 @@ export function editFile({ text, documents, added = [] }: FileEdit): EditedFile 
   const normalized = text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
   const notes: EditNote[] = [];
   const splices: Splice[] = [];
+  const removed = documents.filter(({ after }) => after === undefined);
+  if (removed.length > 0) {
+    const source = new SourceText(normalized);
+    splices.push(...removed.map(({ before }) => removal(source, before)));
+  }
   for (const edit of documents) {
-    if (edit.after === undefined) splices.push(removal(normalized, edit.before));
-    else {
+    if (edit.after !== undefined) {
       for (const splice of editDocument(edit.before, edit.after, edit.shown ?? edit.before.node, notes)) {
         const offset = edit.before.start;
         splices.push({ start: splice.start + offset, end: splice.end + offset, text: splice.text });
@@ -86,22 +91,21 @@ function editDocument(
   shown: ResourceNode,
   notes: EditNote[],
 ): Splice[] {
-  const { node, text, seqIndent, index, rowsBefore } = before;
+  const { node, text, index, rowsBefore } = before;
   let reason: string;
   try {
-    const editor = new DocumentEditor(text, { before: node, after, shown, seqIndent }, new Meanings());
-    const splices = editor.edit(node, after);
-    let isRight = splices.length === 0 || hasValue(applySplices(text, splices), after);
-    if (!isRight && !text.endsWith('\n')) {
-      // A block scalar at the end of the text may need its line break.
-      splices.push({ start: text.length, end: text.length, text: '\n' });
-      isRight = hasValue(applySplices(text, splices), after);
-    }
-    if (isRight) {
+    const meanings = new Meanings();
+    const comments = new AddedComments(shown, after);
+    if (comments.isEmpty && meanings.equal(documentRoot(node), documentRoot(after))) return [];
+    const editor = new DocumentEditor(before, { after, meanings, comments });
+    const splices = editor.edit();
+    for (const ending of [undefined, ...endings(editor.source, node)]) {
+      const edited = ending === undefined ? splices : [...splices, ending];
+      if (!hasValue(applySplices(text, edited), after)) continue;
       for (const { row, path } of editor.notes) {
         notes.push({ kind: 'expanded', document: index, row: row + rowsBefore, path });
       }
-      return splices;
+      return edited;
     }
     reason = 'the edited text has another value';
   } catch (problem) {
@@ -112,9 +116,18 @@ function editDocument(
   return [shortened(text, rewrite(before, after))];
 }
 
+/** What a block scalar may need at the end of a text without a line break: if it is new, and if it is no longer last. */
+function endings(source: SourceText, node: ResourceNode): Splice[] {
+  const { length } = source.text;
+  if (source.text.endsWith('\n')) return [];
+  const chomping = source.chomping(node);
+  const lineBreak = { start: length, end: length, text: '\n' };
+  return chomping === undefined ? [lineBreak] : [lineBreak, { ...chomping, text: '-' }];
+}
+
 function hasValue(text: string, after: ResourceNode): boolean {
   try {
-    const node = readDocument(text, '');
+    const node = parseDocument(text);
     return node !== undefined && equalValue(node, after);
   } catch {
     return false;
@@ -134,24 +147,26 @@ function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNod
     text.slice(0, start) + line + writeDocument(copy, { seqIndent }) + text.slice(source.nextLine(root.end));
   if (hasValue(edited, after)) return edited;
   const whole = writeDocument(after, { seqIndent });
+  if (hasValue(whole, after)) return whole;
   // An alias can be above its anchor now.
-  return hasValue(whole, after) ? whole : writeDocument(withoutAliases(after), { seqIndent });
-}
-
-function withoutAliases(after: ResourceNode): ResourceNode {
   const allComments = new AddedComments(new ResourceNode('map', '', 0, ''), after);
-  return new NewNodes(allComments, false).copy(documentRoot(after));
+  try {
+    return writeDocument(new NewNodes(allComments, false).copy(documentRoot(after)), { seqIndent });
+  } catch (problem) {
+    if (problem instanceof Uneditable) return whole;
+    throw problem;
+  }
 }
 
 /** A document takes the `---` line above it with it; the first one, the line below it. */
-function removal(text: string, { start, text: part, node }: ResourceDocument): Splice {
+function removal(source: SourceText, { start, text: part, node }: ResourceDocument): Splice {
   const end = start + part.length;
-  const source = new SourceText(text);
+  const { text: file } = source;
   if (start > 0) return { start: source.lineStart(start - 1), end, text: '' };
   const root = documentRoot(node);
   const above = source.headStart(root.start, 0);
-  const hasText = /[^\s\ufeff]/.test(text.slice(0, above));
-  return { start: above, end: hasText || end >= text.length ? end : source.nextLine(end), text: '' };
+  const hasText = /[^\s\ufeff]/.test(file.slice(0, above));
+  return { start: above, end: hasText || end >= file.length ? end : source.nextLine(end), text: '' };
 }
 
 /** The splice that a change of a document is, without what is the same at both ends. */

@@ -181,7 +181,8 @@ export class FlowEditor {
     }
     const closing = text.slice(at, close);
     const plainLead = (parts.slice(1).find(({ lead }) => !lead.includes('#')) ?? parts[0]!).lead;
-    const otherLead = parts.length > 1 || /[\n#]/.test(parts[0]!.lead) ? withoutComments(plainLead) : ' ';
+    const otherLead =
+      parts.length > 1 || /[\n#]/.test(parts[0]!.lead) ? withoutComments(plainLead) : this.colon.slice(1);
     const firstLead = withoutComments(parts[0]!.lead);
     let result = '';
     arranged.forEach((one, i) => {

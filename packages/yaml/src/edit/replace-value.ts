@@ -1,5 +1,6 @@
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
+import { writeDocument } from '../write/write-resources.js';
 import { literalText } from './literal-text.js';
 import { type Rendered, renderValue } from './render.js';
 import type { SourceText } from './source-text.js';
@@ -28,10 +29,11 @@ export function replaceValue(
 ): Splice[] {
   const from = slot.key === undefined ? slot.from : source.colonEnd(slot.key);
   const isItem = slot.place === 'item';
-  const isRoot = slot.place === 'root';
-  const rendered = isRoot
-    ? { first: '', below: '' }
-    : (literalText(source, before, value, slot.column) ?? renderValue(value, slot.column, seqIndent, isItem));
+  if (slot.place === 'root') {
+    return [{ start: before.start, end: before.end, text: writeDocument(value, { seqIndent }).trimEnd() }];
+  }
+  const rendered =
+    literalText(source, before, value, slot.column) ?? renderValue(value, slot.column, seqIndent, isItem);
   const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
   const isLiteral = (before.style & (STYLE.literal | STYLE.folded)) !== 0;
   const isEmpty = before.start === before.end;

@@ -6,22 +6,35 @@ import { Uneditable } from './uneditable.js';
 export class SourceText {
   readonly text: string;
 
+  /** Where the lines start. */
+  private readonly lines: number[];
+
   constructor(text: string) {
     this.text = text;
+    // A byte order mark is before the first line.
+    this.lines = [text.charCodeAt(0) === 0xfeff ? 1 : 0];
+    for (let i = 0; i < text.length; i++) if (isBreak(text.charCodeAt(i))) this.lines.push(i + 1);
+  }
+
+  private line(at: number): number {
+    let low = 0;
+    let high = this.lines.length;
+    while (high - low > 1) {
+      const mid = (low + high) >> 1;
+      if (this.lines[mid]! <= at) low = mid;
+      else high = mid;
+    }
+    return low;
   }
 
   lineStart(at: number): number {
-    let start = at;
-    while (start > 0 && !isBreak(this.text.charCodeAt(start - 1))) start--;
-    // A byte order mark is before the first line.
-    return start === 0 && at > 0 && this.text.charCodeAt(0) === 0xfeff ? 1 : start;
+    return Math.min(this.lines[this.line(at)]!, at);
   }
 
   /** The offset of the line break. */
   lineEnd(at: number): number {
-    let end = at;
-    while (end < this.text.length && !isBreak(this.text.charCodeAt(end))) end++;
-    return end;
+    const next = this.lines[this.line(at) + 1];
+    return next === undefined ? this.text.length : next - 1;
   }
 
   nextLine(at: number): number {
@@ -47,11 +60,18 @@ export class SourceText {
 
   /** Whether a value ends with a block scalar that keeps all line breaks. */
   isOpen(node: ResourceNode): boolean {
+    const chomping = this.chomping(node);
+    return chomping !== undefined && this.text.slice(chomping.start, chomping.end) === '+';
+  }
+
+  /** Where the block scalar at the end of a value says what becomes of its last line breaks; undefined if none is there. */
+  chomping(node: ResourceNode): { start: number; end: number } | undefined {
     let last = node;
     while (last.content.length > 0) last = last.content[last.content.length - 1]!;
-    if ((last.style & (STYLE.literal | STYLE.folded)) === 0) return false;
-    const header = this.contentStart(last);
-    return this.text.slice(header, header + 3).includes('+');
+    if ((last.style & (STYLE.literal | STYLE.folded)) === 0) return undefined;
+    let start = this.contentStart(last) + 1;
+    if (/[0-9]/.test(this.text.charAt(start))) start++;
+    return { start, end: /[-+]/.test(this.text.charAt(start)) ? start + 1 : start };
   }
 
   /** Whether only indentation is before it in its line. */
