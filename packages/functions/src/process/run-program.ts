@@ -201,9 +201,26 @@ function requireStart(program: string, end: ProgramEnd, stderr: Uint8Array): voi
 }
 
 export function cannotStart(program: string, cause: unknown): KrmhubError {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  return new KrmhubError('unavailable', `cannot start ${program}: ${code ?? message}`, { cause });
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const [reason, hint] = START_PROBLEMS[code] ?? [code || message];
+  return new KrmhubError('unavailable', `cannot start ${program}: ${reason}`, {
+    cause,
+    ...defined({ hint }),
+  });
 }
+
+/** What the errors of a start mean: the system gives the first one for a missing interpreter too. */
+const START_PROBLEMS: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOENT: [
+    'the file, or the interpreter in its first line, does not exist',
+    'Correct the path. A relative one starts at the working folder of the program.',
+  ],
+  EACCES: ['the file is not executable', 'Make it executable: chmod +x FILE'],
+  ENOEXEC: [
+    'the file is no program of this system',
+    'Add a first line such as #!/bin/sh to a script, or build the program for this machine.',
+  ],
+};
 
 function emptyResult(end: ProgramEnd): ProgramResult {
   return { end, output: new Uint8Array(), stderr: new Uint8Array(), stderrTruncated: false };

@@ -33,8 +33,8 @@ export async function newestImage(
   const { newestTag } = await import('@krmhub/schema/version-constraint');
   const tag = newestTag(tags, constraint);
   if (tag !== undefined) return `${repository}:${tag}`;
-  const shown = tags.slice(-SHOWN_TAGS).join(', ');
-  const known = tags.length === 0 ? 'it has no tags' : `none of its ${tags.length} tags matches: …${shown}`;
+  const shown = `${tags.length > SHOWN_TAGS ? '…' : ''}${tags.slice(-SHOWN_TAGS).join(', ')}`;
+  const known = tags.length === 0 ? 'it has no tags' : `none of its ${tags.length} tags matches: ${shown}`;
   throw failed('not-found', known, 'Correct the constraint, or use one exact tag.');
 }
 
