@@ -55,9 +55,9 @@ async function byKrmhub(
     },
   };
   const pack = await readPackage(made);
-  const { resources, failed } = await runChain(pack.resources, [step]);
+  const { resources, failed } = await runChain(pack.resources, [step], { format: 'kpt' });
   expect(failed?.error).toBeUndefined();
-  await applyWrite(pack, planWrite(pack, resources));
+  await applyWrite(pack, planWrite(pack, resources, { format: 'kpt' }));
   return read(made);
 }
 

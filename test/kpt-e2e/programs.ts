@@ -6,12 +6,15 @@ import { command, root } from '../running.js';
 
 export type ProgramName = 'kpt' | 'krmhub';
 
-/** The cases are older than kpt 1.0, and so are the images that their short names mean. */
-const AS_BEFORE_1_0 = `case "$1 $2" in
+/** The files are those of kpt. The cases are older than kpt 1.0, and so are the images that their short names mean. */
+const AS_KPT_BEFORE_1_0 = `case "$1 $2" in
 'fn eval' | 'fn render')
   shown=$2
   shift 2
-  set -- fn "$shown" --image-prefix gcr.io/kpt-fn "$@" ;;
+  set -- fn "$shown" --format kpt --image-prefix gcr.io/kpt-fn "$@" ;;
+'fn sink')
+  shift 2
+  set -- fn sink --format kpt "$@" ;;
 esac
 `;
 const ENGINES = ['docker', 'podman', 'nerdctl'];
@@ -35,7 +38,7 @@ export async function makePrograms(
   writeScript(
     folder,
     'kpt',
-    program === 'kpt' ? real : `${AS_BEFORE_1_0}case "$1" in\nfn) ${krmhub} ;;\n*) ${real} ;;\nesac`,
+    program === 'kpt' ? real : `${AS_KPT_BEFORE_1_0}case "$1" in\nfn) ${krmhub} ;;\n*) ${real} ;;\nesac`,
   );
 }
 

@@ -13,7 +13,7 @@ export { type Package, readPackage } from './package-files/read-package.js';
 export { recoverPackage } from './package-files/recover-package.js';
 export { listPackage } from './package-files/walk-package.js';
 export { writeFolder } from './package-files/write-folder.js';
-export type { FileChange, WritePlan } from './package-files/write-plan.js';
+export type { FileChange, PlannedWrite, WritePlan } from './package-files/write-plan.js';
 export { type DecodedList, decodeResourceList } from './resource-list/decode.js';
 export { decodeText } from './resource-list/decode-text.js';
 export {
@@ -22,6 +22,7 @@ export {
   RESOURCE_LIST_VERSIONS,
   type ResourceListVersion,
 } from './resource-list/encode.js';
+export { FILE_FORMATS, type FileFormat } from './resource-list/file-formats.js';
 export type { ResourceIdentity, ResourcePlace } from './resource-list/identity.js';
 export { selectedIdentity } from './resource-list/item-text.js';
 export { readResources } from './resource-list/read-resources.js';

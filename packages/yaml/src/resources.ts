@@ -35,7 +35,7 @@ export {
   textNode,
 } from './nodes/fields.js';
 export { fromJson, toJson } from './nodes/json.js';
-export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE } from './nodes/node.js';
+export { documentRoot, ResourceNode, type ResourceNodeKind, STYLE, TEXT_STYLES } from './nodes/node.js';
 export { syncOrder } from './nodes/sync-order.js';
 export {
   type ResourceDocument,
@@ -43,6 +43,7 @@ export {
   readDocument,
   readResourceList,
   readResources,
+  readTrees,
 } from './parse/read-resources.js';
 export type { SequenceIndent } from './write/document-writer.js';
 export { writeGoYaml } from './write/write-go-yaml.js';

@@ -46,6 +46,8 @@ export function runOver(
   // In krmhub, this option is only for executables of catalogs.
   const allow = program === 'kpt' ? '--allow-exec' : '--allow-package-exec';
   const filled = args.map((one) => (one === '--allow-exec' ? allow : named(one)));
+  // `fn source` has no files to write.
+  if (program === 'krmhub' && args[1] !== 'source') filled.splice(2, 0, '--format', 'kpt');
   const [file, ...rest] = program === 'kpt' ? ['kpt', ...filled] : [process.execPath, command, ...filled];
   const { status, stdout, stderr } = spawnSync(file!, rest, {
     cwd: place,

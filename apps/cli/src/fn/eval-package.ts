@@ -54,7 +54,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
     const given = { config, configFile, input, folder };
     const step = { ...(await planStep(session, options, given)), configFile };
     const { progress, signal } = session;
-    const result = await runSteps(input.resources, [step], { progress, signal });
+    const result = await runSteps(input.resources, [step], { progress, signal, settings });
     if (result.error !== undefined) throw result.error;
     if (!result.ok) return { hasFailed: true, changes: [] };
     await progress.flush();
@@ -69,6 +69,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
       target: settings.output,
       ...defined({ package: input.package }),
       resources,
+      format: settings.format,
       isDryRun: settings.isDryRun,
       signal,
     });

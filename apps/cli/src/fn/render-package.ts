@@ -55,19 +55,20 @@ interface WrittenTree {
 }
 
 async function writeTree(io: Io, { files, session, tree, saves }: WrittenTree): Promise<FileChange[]> {
-  const { settings, signal, progress } = session;
+  const { settings, signal } = session;
   const { failure } = tree;
   if (failure !== undefined && !isInPlace(settings)) return [];
   return writeOutput(io, {
     target: settings.output,
     package: files,
     resources: tree.resources,
+    format: settings.format,
     isDryRun: settings.isDryRun,
     signal,
     edit: async (changes) => {
       // As kpt: a failed function may have been about to write what is missing.
       const saved = saves ? changes.filter(({ type }) => type !== 'delete') : [];
-      return withStatus(failure === undefined ? changes : saved, files, progress, failure);
+      return withStatus(failure === undefined ? changes : saved, files, session, failure);
     },
   });
 }

@@ -51,7 +51,7 @@ interface ScopedStep extends FnStep {
  */
 export async function runPackage(io: Io, name: string, options: RunOptions): Promise<void> {
   const { settings } = options;
-  const { output, isDryRun } = settings;
+  const { output, isDryRun, format } = settings;
   checkOptions(options);
   await requireNewFolder(io, output);
   const files = await readPackageFiles(io, name, settings);
@@ -64,14 +64,15 @@ export async function runPackage(io: Io, name: string, options: RunOptions): Pro
     let hasFailed = false;
     for (const { scope, ...step } of steps) {
       const before = resources;
-      const result = await runSteps(before, [step], { progress, signal });
+      const result = await runSteps(before, [step], { progress, signal, settings });
       if (result.error !== undefined) throw result.error;
       if (!result.ok && step.deferFailure !== true) return { hasFailed: true, changes: [] };
       resources = placeGenerated(scope, result.resources, before);
       hasFailed ||= !result.ok;
     }
     await progress.flush();
-    const changes = await writeOutput(io, { target: output, package: files, resources, isDryRun, signal });
+    const target = { target: output, package: files, format, isDryRun };
+    const changes = await writeOutput(io, { ...target, resources, signal });
     return { hasFailed, changes };
   });
 }
@@ -196,9 +197,10 @@ async function declaredStep(
 function readDeclared(config: Resource, where: string): ReturnType<typeof requireRuntime> {
   const { annotations } = config.identity;
   const value = () => config.value() as JsonObject;
+  const text = config.body.compactText();
   const isMarked = RUNTIME_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name));
-  if (isMarked || config.text().includes('configFn')) return requireRuntime(value(), where);
-  return config.text().includes('runtime') ? readRuntimeField(value()) : { deferFailure: false };
+  if (isMarked || text.includes('configFn')) return requireRuntime(value(), where);
+  return text.includes('runtime') ? readRuntimeField(value()) : { deferFailure: false };
 }
 
 /** A resource that a function added without a path is put into the folder of the function, as in kyaml. */

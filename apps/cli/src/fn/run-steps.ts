@@ -1,7 +1,9 @@
 import { type Resource, runChain } from '@krmhub/functions/fn';
 import { defined } from '@krmhub/schema/defined';
 import type { KrmhubError } from '@krmhub/schema/error';
-import { type FnStep, hasExited, type Progress } from './progress.js';
+import type { FnSession } from './fn-session.js';
+import { type FnStep, hasExited } from './progress.js';
+import type { FnSettings } from './settings.js';
 
 /** What a chain gave. */
 export interface StepsResult {
@@ -13,19 +15,25 @@ export interface StepsResult {
   error?: KrmhubError;
 }
 
+interface StepsSession extends Pick<FnSession, 'progress' | 'signal'> {
+  settings: Pick<FnSettings, 'format'>;
+  packagePath?: string;
+}
+
 /**
  * Runs the functions of one package. Throws what is not of a function.
  */
 export async function runSteps(
   resources: readonly Resource[],
   steps: readonly FnStep[],
-  { progress, signal, packagePath }: { progress: Progress; signal: AbortSignal; packagePath?: string },
+  { progress, signal, settings, packagePath }: StepsSession,
 ): Promise<StepsResult> {
   const { onStart, onEnd } = progress;
   const result = await runChain(resources, steps, {
     signal,
     onStart,
     onEnd,
+    format: settings.format,
     ...defined({ packagePath }),
   });
   const { failed } = result;

@@ -42,7 +42,7 @@ export function saveFunction(
   const [edited] = readResources(text, kptfile);
   const name = fn.image ?? fn.exec ?? fn.configPath ?? '';
   return {
-    resources: resources.map((resource) => (resource === kptfile ? edited! : resource)),
+    resources: resources.map((one) => (one === kptfile ? kptfile.changedTo(edited!.body) : one)),
     message: `${at === -1 ? 'Added' : 'Updated'} "${name}" as ${type} in the Kptfile.`,
   };
 }

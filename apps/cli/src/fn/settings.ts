@@ -1,5 +1,5 @@
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
-
+import type { FileFormat } from '@krmhub/functions/fn';
 import type { RunPermissions } from '../run/permissions.js';
 import type { NamedImage } from '../run/run-image.js';
 
@@ -32,6 +32,8 @@ export interface FnSettings {
   resultsFolder?: string;
   /** Show at most four lines of results and of error output. */
   isTruncated: boolean;
+  /** How files that exist are written. */
+  format: FileFormat;
   /** Print the changes, and write nothing. */
   isDryRun: boolean;
   /** Leave out files that are not resources. */

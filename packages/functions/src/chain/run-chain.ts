@@ -16,9 +16,8 @@ import type { Resource } from '../resource-list/resource.js';
 import { checkPlaces } from './check-places.js';
 import { encodeInput } from './encode-input.js';
 import { mergeSelected } from './merge-selected.js';
-import { passAll } from './pass-through.js';
 import type { ChainOptions, ChainResult, Step, StepResult } from './step.js';
-import { readStepOutput } from './step-output.js';
+import { passAll, readStepOutput } from './step-output.js';
 
 const NOTHING = new Uint8Array();
 
@@ -52,7 +51,7 @@ export async function runChain(
 async function runStep(
   resources: readonly Resource[],
   step: Step,
-  { signal, packagePath = '', onStart }: ChainOptions,
+  { signal, packagePath = '', format = 'edit', onStart }: ChainOptions,
 ): Promise<{ result: StepResult; resources: readonly Resource[] }> {
   signal?.throwIfAborted();
   const selected = step.select === undefined ? resources : resources.filter(step.select);
@@ -75,13 +74,14 @@ async function runStep(
     if (run.exitCode !== 0) error = exited(step, run);
     if (error === undefined || step.deferFailure === true) {
       const output = input.equals(run.output)
-        ? passAll(selected, functionConfig === undefined)
+        ? passAll(selected, { isLast: functionConfig === undefined, format })
         : readStepOutput(run.output, {
             items,
             resources: selected,
             isLarge,
             isLast: functionConfig === undefined,
             packagePath,
+            format,
             name: step.name,
           });
       counts.output = output.resources.length;

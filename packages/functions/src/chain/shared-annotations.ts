@@ -9,7 +9,7 @@ import type { Resource } from '../resource-list/resource.js';
 
 /** Removes the annotations of the orchestrator from where the function got them by an alias. */
 export function removeShared(origin: Resource, output: ResourceNode): void {
-  if (!origin.text().includes('*')) return;
+  if (!origin.body.compactText().includes('*')) return;
   const before = field(documentRoot(origin.node()), 'metadata');
   const isShared = [before, field(before, 'annotations')].some((one) => (one?.anchor ?? '') !== '');
   if (!isShared) return;

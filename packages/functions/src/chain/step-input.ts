@@ -1,3 +1,4 @@
+import type { FileFormat } from '../resource-list/file-formats.js';
 import type { Resource } from '../resource-list/resource.js';
 
 /** What a function got. */
@@ -10,6 +11,8 @@ export interface StepInput {
   /** Whether models take too much memory to be kept. */
   isLarge: boolean;
   packagePath: string;
+  /** How files will be written. */
+  format: FileFormat;
   /** Of the function, for messages. */
   name: string;
 }

@@ -15,12 +15,12 @@ import {
 } from '../resource-list/annotations.js';
 import { decodeText } from '../resource-list/decode-text.js';
 import type { ResourceIdentity } from '../resource-list/identity.js';
+import { copyLost, type Passing, passThrough } from '../resource-list/pass-through.js';
 import { readIdentity } from '../resource-list/read-identity.js';
 import { readBody } from '../resource-list/read-resources.js';
-import { Resource } from '../resource-list/resource.js';
+import { changed, Resource } from '../resource-list/resource.js';
 import { itemList, splitItems } from '../resource-list/split-items.js';
 import { outputPlace } from './output-place.js';
-import { copyLost, passThrough } from './pass-through.js';
 import { removeShared } from './shared-annotations.js';
 import type { StepInput, StepOutput } from './step-input.js';
 
@@ -41,6 +41,16 @@ export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput
       cause: error,
     });
   }
+}
+
+/** The output of a function that gave back its whole input. */
+export function passAll(resources: readonly Resource[], { isLast, format }: Passing): StepOutput {
+  return {
+    resources: resources.map((resource, at) =>
+      passThrough(resource, { isLast: isLast && at === resources.length - 1, format }),
+    ),
+    origins: resources.map((_, at) => at),
+  };
 }
 
 /** Documents without a ResourceList are in the order in which they are written, as in kpt: they have no index. */
@@ -98,8 +108,10 @@ class Collected implements StepOutput {
 
   /** Adds an item of the input that the function gave back as it was. */
   addSame(at: number): void {
-    const { resources, isLast } = this.#input;
-    this.resources.push(passThrough(resources[at]!, isLast && at === resources.length - 1));
+    const { resources, isLast, format } = this.#input;
+    this.resources.push(
+      passThrough(resources[at]!, { isLast: isLast && at === resources.length - 1, format }),
+    );
     this.origins.push(at);
   }
 
@@ -119,12 +131,12 @@ function fromNode(node: ResourceNode, input: StepInput): { at: number | undefine
   for (const key of foreignAnnotations(identity, origin)) removeAnnotation(node, key);
   if (origin !== undefined) {
     removeShared(origin, node);
-    copyLost(origin, node);
+    copyLost(origin, node, input.format);
   }
   const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
   const body = readBody(node, seqIndent);
   if (input.isLarge) body.dropModel();
-  return { at, resource: new Resource(body, place) };
+  return { at, resource: new Resource(body, place, changed(origin?.source)) };
 }
 
 /** Annotations for the orchestrator that a function added, which must not be written to files. */

@@ -2,6 +2,7 @@ import type { KrmhubError } from '@krmhub/schema/error';
 import type { FunctionResult } from '../output/function-result.js';
 import type { RunResult } from '../output/run-result.js';
 import type { ResourceListVersion } from '../resource-list/encode.js';
+import type { FileFormat } from '../resource-list/file-formats.js';
 import type { Resource } from '../resource-list/resource.js';
 
 /** One function of a chain. */
@@ -57,6 +58,8 @@ export interface ChainOptions {
   signal?: AbortSignal | undefined;
   /** `package-path` of resources that functions add. */
   packagePath?: string;
+  /** How files will be written. Default: edit. */
+  format?: FileFormat;
   onStart?: (step: Step, selected: number) => void;
   onEnd?: (result: StepResult) => void;
 }

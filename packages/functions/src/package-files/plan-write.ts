@@ -1,13 +1,20 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { defaultPath } from '../resource-list/default-path.js';
+import type { FileFormat } from '../resource-list/file-formats.js';
 import type { Resource } from '../resource-list/resource.js';
 import { writeFileText } from '../resource-list/write-file.js';
+import { editFiles, type FileText } from './edit-files.js';
 import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import { writtenPath } from './package-file.js';
 import type { Package } from './read-package.js';
-import type { FileChange, WritePlan } from './write-plan.js';
+import type { FileChange, PlannedWrite } from './write-plan.js';
+
+export interface PlanOptions extends Pick<PackageLimits, 'maxFileBytes'> {
+  /** Default: edit. */
+  format: FileFormat;
+}
 
 /**
  * Plans how to write resources back: each to the file in its path, in the order of the indexes. A file of which no
@@ -15,14 +22,16 @@ import type { FileChange, WritePlan } from './write-plan.js';
  * and `too-large` for a file that could not be read again.
  */
 export function planWrite(
-  { files, resources: before }: Package,
+  pack: Package,
   resources: readonly Resource[],
-  { maxFileBytes }: Pick<PackageLimits, 'maxFileBytes'> = PACKAGE_LIMITS,
-): WritePlan {
-  const after = formatFiles(resources);
+  { maxFileBytes = PACKAGE_LIMITS.maxFileBytes, format = 'edit' }: Partial<PlanOptions> = {},
+): PlannedWrite {
+  const { files, resources: before } = pack;
+  const groups = groupFiles(resources);
+  const after = format === 'edit' ? editFiles(pack, groups) : writeFiles(groups);
   const changes: FileChange[] = [];
   const written = new Map<string, { at: string; text: string }>();
-  for (const [at, text] of after) {
+  for (const [at, { text }] of after) {
     const old = files.get(at);
     const file = old === undefined ? at : writtenPath(old);
     const other = written.get(file);
@@ -40,7 +49,10 @@ export function planWrite(
     if (written.has(at)) throw oneFile(at, written.get(at)!.at);
     changes.push({ type: 'delete', path: at, before: old?.text ?? '' });
   }
-  return { changes };
+  const notes = [...after].flatMap(([path, file]) =>
+    file.notes.length === 0 ? [] : [{ path, notes: file.notes }],
+  );
+  return { changes, notes };
 }
 
 function oneFile(at: string, other: string): KrmhubError {
@@ -63,8 +75,17 @@ function tooLarge(at: string, maxFileBytes: number): KrmhubError {
   });
 }
 
-/** Returns the text of each file. Throws `invalid-document` for a path outside of the package. */
+/** Returns the text of each file, as kyaml writes it. Throws `invalid-document` for a path outside of the package. */
 export function formatFiles(resources: readonly Resource[]): Map<string, string> {
+  return new Map([...writeFiles(groupFiles(resources))].map(([at, { text }]) => [at, text]));
+}
+
+function writeFiles(groups: ReadonlyMap<string, readonly Resource[]>): Map<string, FileText> {
+  return new Map([...groups].map(([at, group]) => [at, { text: writeFileText(at, group), notes: [] }]));
+}
+
+/** The resources of each file, in their order. Throws `invalid-document` for a path outside of the package. */
+function groupFiles(resources: readonly Resource[]): Map<string, Resource[]> {
   const groups = new Map<string, Resource[]>();
   for (const resource of placed(resources)) {
     const at = path.posix.normalize(resource.path);
@@ -78,12 +99,8 @@ export function formatFiles(resources: readonly Resource[]): Map<string, string>
     if (group === undefined) groups.set(at, [resource]);
     else group.push(resource);
   }
-  const texts = new Map<string, string>();
-  for (const [at, group] of groups) {
-    group.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-    texts.set(at, writeFileText(at, group));
-  }
-  return texts;
+  for (const group of groups.values()) group.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+  return groups;
 }
 
 /** Gives every resource a path and an index, as kyaml does. */

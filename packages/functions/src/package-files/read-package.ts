@@ -11,7 +11,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
-import { type Resource, resourceProblem } from '../resource-list/resource.js';
+import { Resource, resourceProblem } from '../resource-list/resource.js';
 import { fileError } from './file-error.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import { KPTFILE, type PackageFiles } from './package-file.js';
@@ -85,7 +85,7 @@ function readFile(
     const problem = resourceProblem(resource);
     if (problem !== undefined) throw new KrmhubError('invalid-document', `${path}: ${problem}`);
   }
-  return resources;
+  return resources.map((one, index) => new Resource(one.body, one, { path, index, isChanged: false }));
 }
 
 /** Files of one error. */

@@ -1,4 +1,4 @@
-import { field, fieldAt, ResourceNode } from '@krmhub/schema/resource-yaml';
+import { documentRoot, field, fieldAt, ResourceNode } from '@krmhub/schema/resource-yaml';
 import { OWN_ANNOTATIONS } from './annotations.js';
 
 /** How empty annotations are written in `metadata`. */
@@ -47,4 +47,36 @@ export function insertOwnAnnotations(resource: ResourceNode, before: number): ((
   return () => {
     found.content.splice(before * 2, own.length);
   };
+}
+
+/**
+ * Returns a version of a document with what reading it took out: annotations of the orchestrator that a file has, and
+ * empty maps for annotations. They are the user's there, and stay.
+ */
+export function withBookkeeping(before: ResourceNode, after: ResourceNode): ResourceNode {
+  const metadata = field(before, 'metadata');
+  const found = field(metadata, 'annotations');
+  const isEmpty = (node: ResourceNode | undefined) => node !== undefined && node.content.length === 0;
+  const own = OWN_ANNOTATIONS.filter((name) => field(found, name) !== undefined);
+  if (!isEmpty(metadata) && !isEmpty(found) && own.length === 0) return after;
+  const copy = after.clone();
+  const metadataAfter = restoreField(before, copy, 'metadata');
+  if (metadata === undefined || found === undefined || metadataAfter === undefined) return copy;
+  const annotations = restoreField(metadata, metadataAfter, 'annotations');
+  for (const name of own) restoreField(found, annotations, name);
+  return copy;
+}
+
+/** Adds a field of a map to another version of it that lacks the field. Returns its value. */
+function restoreField(
+  before: ResourceNode,
+  after: ResourceNode | undefined,
+  name: string,
+): ResourceNode | undefined {
+  const [from, to] = [documentRoot(before), after === undefined ? undefined : documentRoot(after)];
+  const found = field(to, name);
+  if (found !== undefined || to?.kind !== 'map' || from.kind !== 'map') return found;
+  const at = from.content.findIndex((key, index) => index % 2 === 0 && key.value === name);
+  to.content.splice(at, 0, ...from.content.slice(at, at + 2).map((node) => node.clone()));
+  return field(to, name);
 }

@@ -38,7 +38,6 @@ export class ResourceBody {
   /** A document that is a list, which is wrapped for functions. */
   readonly #bare: ResourceNode | undefined;
   #node: ResourceNode | undefined;
-  #text: string | undefined;
   #compact: string | undefined;
   #comments: KeptComments | undefined;
 
@@ -58,28 +57,29 @@ export class ResourceBody {
     this.quotes = quotes;
   }
 
-  /** Returns the document as in a file. */
+  /** Returns the document as kyaml writes it to a file. */
   text(): string {
-    if (this.#text === undefined) {
-      this.#text = writeDocument(this.#bare ?? this.node(), { seqIndent: this.seqIndent });
-      this.#drop();
-    }
-    return this.#text;
+    if (this.seqIndent !== 'wide' && this.#bare === undefined) return this.compactText();
+    return writeDocument(this.document(), { seqIndent: this.seqIndent });
   }
 
   /** Returns the document as in a ResourceList, where kyaml does not indent lists more than their key. */
   compactText(): string {
-    if (this.seqIndent !== 'wide' && this.#bare === undefined) return this.text();
     if (this.#compact === undefined) {
       this.#compact = writeDocument(this.node());
-      this.#drop();
+      if (this.#bare === undefined && !this.#compact.includes('#')) this.#node = undefined;
     }
     return this.#compact;
   }
 
+  /** Returns the model of the document, which can be a list. It must not be changed. */
+  document(): ResourceNode {
+    return this.#bare ?? this.node();
+  }
+
   node(): ResourceNode {
     if (this.#node !== undefined) return this.#node;
-    const node = readDocument(this.#text ?? this.#compact ?? '', this.identity.name);
+    const node = readDocument(this.#compact ?? '', this.identity.name);
     if (node === undefined) throw new Error('a resource that was written cannot be read');
     return this.#comments === undefined ? node : restoreComments(node, this.#comments);
   }
@@ -112,16 +112,7 @@ export class ResourceBody {
   /** Drops the model, and parses the text again when it is needed. */
   dropModel(): void {
     if (this.#bare !== undefined || this.#node === undefined) return;
-    // A search also makes one text of the parts that were written.
-    const hasComments = [this.text(), this.compactText()].map((text) => text.includes('#')).includes(true);
-    if (hasComments && this.#node !== undefined) this.#comments = keepComments(this.#node);
+    if (this.compactText().includes('#')) this.#comments = keepComments(this.#node);
     this.#node = undefined;
-  }
-
-  #drop(): void {
-    if (this.#bare !== undefined || (this.#text ?? this.#compact)?.includes('#') === true) return;
-    if (this.#text !== undefined && (this.seqIndent !== 'wide' || this.#compact !== undefined)) {
-      this.#node = undefined;
-    }
   }
 }

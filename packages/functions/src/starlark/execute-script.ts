@@ -1,10 +1,4 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import {
-  readYamlTree,
-  writeYamlTree,
-  type YamlNode,
-  yamlString,
-} from '@krmhub/schema/resources/lossless-yaml';
 import { compile, parse, run, type Value } from '@krmhub/starlark';
 import { Context } from './context.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';
@@ -18,6 +12,8 @@ export interface ScriptOutcome {
   /** A ResourceList, that of a failed script with its result. */
   output: string;
 }
+
+const NO_ITEMS = 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n';
 
 /**
  * Runs a script with a ResourceList, as the Starlark function of kpt does: `ctx.resource_list` is changed in place,
@@ -47,24 +43,6 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
 }
 
 function failedOutput(file: ResourceListFile | undefined, message: string): string {
-  const results: YamlNode = {
-    kind: 'list',
-    items: [mapNode({ message: yamlString(message), severity: yamlString('error') })],
-  };
-  if (file !== undefined) return file.withResults(results);
-  const head = readYamlTree(
-    'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n',
-    'the output',
-  )!;
-  return writeYamlTree(head) + writeYamlTree(mapNode({ results }));
-}
-
-function mapNode(fields: Record<string, YamlNode>): YamlNode {
-  return {
-    kind: 'map',
-    entries: Object.entries(fields).map(([key, value]) => [
-      { kind: 'scalar', value: key, plain: true },
-      value,
-    ]),
-  };
+  const failed = file ?? new ResourceListFile(Buffer.from(NO_ITEMS));
+  return failed.withResults([{ message, severity: 'error' }]);
 }

@@ -131,9 +131,7 @@ describe('a ResourceList', () => {
     const indented = `${HEAD}items:\n  - kind: A\n    b:\n      - 1\n  - kind: B\n`;
     expect(change((items) => set(at(items, 1), 'c', 1), indented)).toBe(`${indented}    c: 1\n`);
     const flow = `{apiVersion: v1, kind: ResourceList, items: [{kind: A, b: "1"}]}\n`;
-    expect(change((items) => set(at(items, 0), 'c', true), flow)).toBe(
-      'apiVersion: v1\nkind: ResourceList\nitems:\n- kind: A\n  b: "1"\n  c: true\n',
-    );
+    expect(change((items) => set(at(items, 0), 'c', true), flow)).toBe(flow.replace('"1"', '"1", c: true'));
   });
 
   it('writes what an alias or a merge key gave', () => {
@@ -141,9 +139,7 @@ describe('a ResourceList', () => {
     expect(change((items) => expect((at(items, 0, 'own') as Dict).keys()).toEqual(['b', 'a']), text)).toBe(
       text,
     );
-    expect(change((items) => set(at(items, 0, 'own'), 'c', 4), text)).toBe(
-      `${HEAD}items:\n- base:\n    a: 1\n    b: 2\n  own:\n    b: 3\n    a: 1\n    c: 4\n`,
-    );
+    expect(change((items) => set(at(items, 0, 'own'), 'c', 4), text)).toBe(`${text}    c: 4\n`);
   });
 
   it('has the results of the script', () => {

@@ -80,7 +80,7 @@ Error: fail: no owner: Deployment
    2 |   fail("no owner:", r["kind"])
      |       ^
 `);
-    expect(output).toBe(`${INPUT}results:\n- message: "fail: no owner: Deployment"\n  severity: error\n`);
+    expect(output).toBe(`${INPUT}results:\n- message: 'fail: no owner: Deployment'\n  severity: error\n`);
   });
 
   it('fails with the position of a syntax error, as in kpt', async () => {

@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { readYamlTree, readYamlTrees, writeYamlTree } from '@krmhub/schema/resources/lossless-yaml';
+import { type ResourceNode, readTrees, STYLE, writeDocument } from '@krmhub/schema/resource-yaml';
 import {
   Builtin,
   EvaluationError,
@@ -40,13 +40,19 @@ function decoder(name: string, decode: (text: string) => Value): Builtin {
 }
 
 function decodeOne(text: string): Value {
-  const tree = readYamlTree(text, 'the text');
+  const [tree, ...others] = readTrees(text, 'the text');
+  if (others.length > 0) {
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot read the text: it has ${others.length + 1} documents, expected one`,
+    );
+  }
   return tree === undefined ? null : new YamlValues().valueOf(tree);
 }
 
 function decodeAll(text: string): Value {
   const values = new YamlValues();
-  return new List(readYamlTrees(text, 'the text').map((tree) => values.valueOf(tree)));
+  return new List(readTrees(text, 'the text').map((tree) => values.valueOf(tree)));
 }
 
 function encoder(name: string): Builtin {
@@ -70,5 +76,15 @@ function encode(thread: Thread, value: Value): string {
   const size = writtenSize(tree, thread.limits.maxMemoryBytes);
   thread.step(size);
   thread.allocate(size);
-  return writeYamlTree(tree);
+  quoteText(tree);
+  return writeDocument(tree);
+}
+
+/** Text that is a string to every reader without quotes too: no number, date, boolean or null begins or reads like this. */
+const CERTAINLY_TEXT = /^(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_/][\w./-]*$/i;
+
+function quoteText(node: ResourceNode): void {
+  if (node.tag === '!!str' && node.style === 0 && !CERTAINLY_TEXT.test(node.value))
+    node.style = STYLE.doubleQuoted;
+  for (const child of node.content) quoteText(child);
 }

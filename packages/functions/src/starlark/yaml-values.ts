@@ -1,5 +1,4 @@
-import type { YamlMap, YamlNode, YamlScalar } from '@krmhub/schema/resources/lossless-yaml';
-import { LOSSLESS_LIMITS, yamlString } from '@krmhub/schema/resources/lossless-yaml';
+import { expandAliases, ResourceNode, STYLE, TEXT_STYLES, textNode } from '@krmhub/schema/resource-yaml';
 import {
   Dict,
   EvaluationError,
@@ -18,12 +17,17 @@ import {
  * A dict or list remembers the node that it was read from, so that what a script leaves as it is keeps its text.
  */
 
-/** Values that a tree may have, those of values that occur twice included: scripts can build trees that explode. */
+/** Values of documents and trees, those that occur twice included: scripts can build trees that explode. */
 const MAX_NODES = 3_000_000;
+
+/** Nested collections, as for documents that are read. */
+const MAX_DEPTH = 200;
 
 /** As for `int()`: conversions to and from decimal digits take quadratic time. */
 const MAX_INT_DIGITS = 100_000;
 
+/** Tags of scalars that are not text. */
+const TYPED: ReadonlySet<string> = new Set(['!!int', '!!float', '!!bool', '!!null']);
 const NULL = /^(?:|~|null|Null|NULL)$/;
 const TRUE = /^(?:true|True|TRUE)$/;
 const FALSE = /^(?:false|False|FALSE)$/;
@@ -33,15 +37,17 @@ const INFINITE = /^([-+]?)\.(?:inf|Inf|INF)$/;
 const NOT_A_NUMBER = /^\.(?:nan|NaN|NAN)$/;
 
 /** Returns the value of a scalar: None, a bool, an int of any size, a float, or a string. */
-export function scalarValue({ value, plain, tag }: YamlScalar): Value {
-  if (tag === '!!str' || tag === '!' || (!plain && tag === undefined)) return value;
-  if (tag !== undefined && !['!!int', '!!float', '!!bool', '!!null'].includes(tag)) return value;
+export function scalarValue({ value, style, tag }: ResourceNode): Value {
+  const isTagged = (style & STYLE.tagged) !== 0;
+  if (isTagged ? !TYPED.has(tag) : (style & TEXT_STYLES) !== 0) return value;
   if (NULL.test(value)) return null;
   if (TRUE.test(value)) return true;
   if (FALSE.test(value)) return false;
   const number = numberValue(value);
   if (number === undefined) return value;
-  return tag === '!!float' && typeof number !== 'object' ? new StarlarkFloat(Number(number)) : number;
+  return isTagged && tag === '!!float' && typeof number !== 'object'
+    ? new StarlarkFloat(Number(number))
+    : number;
 }
 
 function numberValue(text: string): number | bigint | StarlarkFloat | undefined {
@@ -63,16 +69,22 @@ function numberValue(text: string): number | bigint | StarlarkFloat | undefined 
 
 /** Converts one document, and remembers where its dicts and lists come from. */
 export class YamlValues {
-  readonly #nodes = new Map<HeapValue, YamlNode>();
+  readonly #nodes = new Map<HeapValue, ResourceNode>();
+  #left = MAX_NODES;
 
-  /** Returns the value of a tree. Aliases and merge keys (`<<`) become copies. */
-  valueOf(node: YamlNode): Value {
+  /** Returns the value of a tree. Aliases and merge keys (`<<`) become copies. Throws `invalid-document`. */
+  valueOf(node: ResourceNode): Value {
+    return this.#value(expandAliases(node));
+  }
+
+  #value(node: ResourceNode): Value {
+    if (--this.#left < 0) throw new EvaluationError(`the text has more than ${MAX_NODES} values`);
     if (node.kind === 'scalar') return scalarValue(node);
     let value: HeapValue;
-    if (node.kind === 'list') value = new List(node.items.map((item) => this.valueOf(item)));
+    if (node.kind === 'list') value = new List(node.content.map((item) => this.#value(item)));
     else {
       value = new Dict();
-      for (const [key, child] of collectFields(node)) (value as Dict).set(key, this.valueOf(child));
+      for (const [key, child] of collectFields(node)) (value as Dict).set(key, this.#value(child));
     }
     this.#nodes.set(value, node);
     return value;
@@ -84,68 +96,60 @@ export class YamlValues {
   }
 }
 
-/** Makes trees of values. A value that was not changed gives the very node that it was read from. */
+/** Makes trees of values. A value that was not changed gives the very node that it was read from, without aliases. */
 export class TreeWriter {
-  readonly #nodes: ReadonlyMap<HeapValue, YamlNode>;
-  readonly #origins = new Map<YamlNode, YamlNode>();
+  readonly #nodes: ReadonlyMap<HeapValue, ResourceNode>;
   #left = MAX_NODES;
 
-  constructor(nodes: ReadonlyMap<HeapValue, YamlNode> = new Map()) {
+  constructor(nodes: ReadonlyMap<HeapValue, ResourceNode> = new Map()) {
     this.#nodes = nodes;
   }
 
-  /** The node that a changed mapping or list was before. */
-  originOf = (node: YamlNode): YamlNode | undefined => this.#origins.get(node);
-
   /** `name` is the value, for messages. Throws EvaluationError for what YAML does not have. */
-  tree(value: Value, name: string, depth = 0): YamlNode {
+  tree(value: Value, name: string, depth = 0): ResourceNode {
     if (--this.#left < 0)
       throw new EvaluationError(`cannot write ${name}: it has more than ${MAX_NODES} values`);
-    if (depth > LOSSLESS_LIMITS.maxDepth) {
+    if (depth > MAX_DEPTH) {
       throw new EvaluationError(
-        `cannot write ${name}: it is nested deeper than ${LOSSLESS_LIMITS.maxDepth} levels, or contains itself`,
+        `cannot write ${name}: it is nested deeper than ${MAX_DEPTH} levels, or contains itself`,
       );
     }
     if (!(value instanceof HeapValue) || value instanceof StarlarkFloat) return toScalar(value);
-    const origin = this.#nodes.get(value);
-    const made = this.#collection(value, origin, name, depth);
-    if (made === origin || origin === undefined) return made;
-    this.#origins.set(made, origin);
-    return made;
+    return this.#collection(value, this.#nodes.get(value), name, depth);
   }
 
-  #collection(value: HeapValue, origin: YamlNode | undefined, name: string, depth: number): YamlNode {
+  #collection(value: HeapValue, origin: ResourceNode | undefined, name: string, depth: number): ResourceNode {
     if (value instanceof List || value instanceof Tuple) {
-      const old = origin?.kind === 'list' ? origin.items : [];
-      const items = value.items.map((item, index) =>
+      const old = origin?.kind === 'list' ? origin.content : [];
+      const made = new ResourceNode('list', '', 0, '');
+      made.content = value.items.map((item, index) =>
         this.#child(item, old[index], `${name}[${index}]`, depth),
       );
-      const isSame = origin?.kind === 'list' && hasSame(items, old);
-      return isSame ? origin : { kind: 'list', items };
+      return origin?.kind === 'list' && hasSame(made.content, old) ? origin : made;
     }
     if (!(value instanceof Dict)) {
       throw new EvaluationError(`cannot write ${name}: a ${typeName(value)} is not a value of YAML`);
     }
-    const old = origin?.kind === 'map' ? collectFields(origin) : new Map<string, YamlNode>();
-    const entries: YamlMap['entries'] = [];
+    const old = origin?.kind === 'map' ? collectFields(origin) : new Map<string, ResourceNode>();
+    const made = new ResourceNode('map', '', 0, '');
     let isSame = origin !== undefined;
     value.forEach((key, child) => {
       const text = keyText(key, name);
       const node = this.#child(child, old.get(text), `${name}[${JSON.stringify(text)}]`, depth);
       if (node !== old.get(text)) isSame = false;
-      entries.push([yamlKey(text), node]);
+      made.content.push(textNode(text), node);
     });
-    return isSame && origin !== undefined && old.size === entries.length ? origin : { kind: 'map', entries };
+    return isSame && origin !== undefined && old.size * 2 === made.content.length ? origin : made;
   }
 
   /** A scalar with the same value as before keeps its node, and with it its text. */
-  #child(value: Value, old: YamlNode | undefined, name: string, depth: number): YamlNode {
+  #child(value: Value, old: ResourceNode | undefined, name: string, depth: number): ResourceNode {
     if (old?.kind === 'scalar' && isSameScalar(value, scalarValue(old))) return old;
     return this.tree(value, name, depth + 1);
   }
 }
 
-function hasSame(items: readonly YamlNode[], old: readonly YamlNode[]): boolean {
+function hasSame(items: readonly ResourceNode[], old: readonly ResourceNode[]): boolean {
   return items.length === old.length && items.every((item, index) => item === old[index]);
 }
 
@@ -155,14 +159,16 @@ function isSameScalar(a: Value, b: Value): boolean {
 }
 
 /** Returns the fields of a mapping, those of its merge keys included. */
-function collectFields(map: YamlMap): Map<string, YamlNode> {
-  const fields = new Map<string, YamlNode>();
-  const merged: YamlNode[] = [];
-  for (const [key, value] of map.entries) {
-    if (key.plain && key.value === '<<' && value.kind !== 'scalar') merged.push(value);
-    else fields.set(key.value, value);
+function collectFields({ content }: ResourceNode): Map<string, ResourceNode> {
+  const fields = new Map<string, ResourceNode>();
+  const merged: ResourceNode[] = [];
+  for (let at = 0; at + 1 < content.length; at += 2) {
+    const [key, value] = [content[at]!, content[at + 1]!];
+    if (key.tag === '!!merge' && value.kind !== 'scalar') merged.push(value);
+    else if (key.kind === 'scalar') fields.set(key.value, value);
+    else throw new EvaluationError('a key is a collection, expected a string');
   }
-  for (const source of merged.flatMap((one) => (one.kind === 'list' ? one.items : [one]))) {
+  for (const source of merged.flatMap((one) => (one.kind === 'list' ? one.content : [one]))) {
     if (source.kind !== 'map') continue;
     for (const [key, value] of collectFields(source)) if (!fields.has(key)) fields.set(key, value);
   }
@@ -175,18 +181,10 @@ function keyText(key: Value, name: string): string {
   throw new EvaluationError(`cannot write ${name}: a ${typeName(key)} is not a key of YAML`);
 }
 
-/** Keys of Kubernetes objects are plain where that is safe. */
-function yamlKey(text: string): YamlScalar {
-  const isPlain = /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text);
-  return { kind: 'scalar', value: text, plain: isPlain };
-}
-
-function toScalar(value: null | boolean | number | bigint | string | StarlarkFloat): YamlScalar {
-  if (typeof value === 'string') {
-    return value.includes('\n') ? { ...yamlString(value), literal: true } : yamlString(value);
-  }
+function toScalar(value: null | boolean | number | bigint | string | StarlarkFloat): ResourceNode {
+  if (typeof value === 'string') return textNode(value, value.includes('\n') ? STYLE.literal : 0);
   const text = value instanceof StarlarkFloat ? floatText(value.value) : String(value);
-  return { kind: 'scalar', value: text, plain: true };
+  return new ResourceNode('scalar', '', 0, text);
 }
 
 /** As go-yaml writes floats: without a fraction where there is none. */
@@ -200,11 +198,10 @@ function floatText(value: number): string {
  * Returns the size of a tree as text, about, with aliases written out; what is larger than `max` is not counted to its
  * end.
  */
-export function writtenSize(node: YamlNode, max: number, indent = 0): number {
+export function writtenSize(node: ResourceNode, max: number, indent = 0): number {
   if (node.kind === 'scalar') return node.value.length + indent + 4;
   let size = indent + 4;
-  const children = node.kind === 'list' ? node.items : node.entries.flat();
-  for (const child of children) {
+  for (const child of node.content) {
     if (size > max) return size;
     size += writtenSize(child, max - size, indent + 2);
   }

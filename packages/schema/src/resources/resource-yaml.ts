@@ -16,4 +16,5 @@ export const openResourceFile = expected(
 export const readDocument = expected(yaml.readDocument);
 export const readResourceList = expected(yaml.readResourceList);
 export const readResources = expected(yaml.readResources);
+export const readTrees = expected(yaml.readTrees);
 export const toJson = expected(yaml.toJson);

@@ -25,7 +25,7 @@ export interface DocumentEdit {
   before: ResourceDocument;
   /** Undefined: the document is removed. */
   after: ResourceNode | undefined;
-  /** What a function was shown, if its comments may differ from those of `before`. */
+  /** What a function was shown, if its comments may differ from those of `before`: read if `after` has others. */
   shown?: ResourceNode;
 }
 
@@ -69,8 +69,8 @@ export function editFile({ text, documents, added = [] }: FileEdit): EditedFile 
     splices.push(...removed.map(({ before }) => removal(source, before)));
   }
   for (const edit of documents) {
-    if (edit.after !== undefined) {
-      for (const splice of editDocument(edit.before, edit.after, edit.shown ?? edit.before.node, notes)) {
+    if (edit.after !== undefined && edit.after !== edit.before.node) {
+      for (const splice of editDocument(edit.before, edit.after, () => edit.shown, notes)) {
         const offset = edit.before.start;
         splices.push({ start: splice.start + offset, end: splice.end + offset, text: splice.text });
       }
@@ -88,14 +88,15 @@ export function editFile({ text, documents, added = [] }: FileEdit): EditedFile 
 function editDocument(
   before: ResourceDocument,
   after: ResourceNode,
-  shown: ResourceNode,
+  shown: () => ResourceNode | undefined,
   notes: EditNote[],
 ): Splice[] {
   const { node, text, index, rowsBefore } = before;
   let reason: string;
   try {
     const meanings = new Meanings();
-    const comments = new AddedComments(shown, after);
+    let comments = new AddedComments(node, after);
+    if (!comments.isEmpty) comments = new AddedComments(shown() ?? node, after);
     if (comments.isEmpty && meanings.equal(documentRoot(node), documentRoot(after))) return [];
     const editor = new DocumentEditor(before, { after, meanings, comments });
     const splices = editor.edit();

@@ -1,17 +1,29 @@
-import { isNull } from './fields.js';
+import { field, isNull, scalarText } from './fields.js';
 import { type FieldKeys, findMergeKeys, ListKeys } from './merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from './node.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
+
+export interface CopyOptions {
+  /**
+   * Whether comments also go to other fields, as in kyaml: with the index of a list to another item, and where a list or
+   * a map changed its style, to a field below.
+   */
+  asKyaml?: boolean;
+}
 
 /**
  * Copies comments to the same fields of another version of a resource, where they have none: after a function that lost
  * them. Items of a list are matched by index and, in types of Kubernetes, also by their merge keys, as kyaml does. Does
  * not change `from`. Where the kind of a value changed, its comments stay away; kyaml fails.
  */
-export function copyComments(from: ResourceNode, to: ResourceNode): void {
+export function copyComments(
+  from: ResourceNode,
+  to: ResourceNode,
+  { asKyaml = false }: CopyOptions = {},
+): void {
   copyOwn(from, to);
-  copyBelow(documentRoot(from), documentRoot(to), undefined);
+  copyBelow(documentRoot(from), documentRoot(to), undefined, asKyaml);
 }
 
 function copyOwn(from: ResourceNode, to: ResourceNode): void {
@@ -21,15 +33,16 @@ function copyOwn(from: ResourceNode, to: ResourceNode): void {
 }
 
 /** Their own comments have been copied. */
-function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys): void {
+function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
   if (from === undefined || to.kind === 'scalar') unfold(to);
   if (from === undefined) return;
   const kind = isNull(from) ? to.kind : from.kind;
   if (kind !== to.kind) return;
-  if (kind === 'map') copyMap(from, to, keys ?? findMergeKeys(isNull(from) ? to : from));
+  if (kind === 'map') copyMap(from, to, keys ?? findMergeKeys(isNull(from) ? to : from), asKyaml);
   else if (kind === 'list') {
-    copyByIndex(from, to);
-    if (keys instanceof ListKeys) copyByKeys(from, to, keys);
+    copyByIndex(from, to, asKyaml);
+    if (keys instanceof ListKeys) copyByKeys(from, to, keys, asKyaml);
+    if (!asKyaml) for (const item of to.content) if (isBlock(item)) item.line = '';
   }
 }
 
@@ -38,14 +51,26 @@ function unfold(node: ResourceNode): void {
   if (node.kind === 'scalar' && node.style === STYLE.folded) node.style = STYLE.doubleQuoted;
 }
 
-function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys): void {
+function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
   const kind = isNull(from) ? to.kind : from.kind;
   if (kind === 'alias' || (kind !== to.kind && !isNull(to))) return;
   copyOwn(from, to);
-  copyBelow(from, to, keys);
+  copyBelow(from, to, keys, asKyaml);
 }
 
-function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys): void {
+/** The writer leaves the comment on the line of a field only here, and else writes it on a line below. */
+function keepOnLine(key: ResourceNode, value: ResourceNode): void {
+  const [place, other] = isBlock(value) ? [key, value] : [value, key];
+  if (other.line === '' || value.kind === 'scalar') return;
+  if (place.line === '') place.line = other.line;
+  other.line = '';
+}
+
+function isBlock({ kind, style, content }: ResourceNode): boolean {
+  return (kind === 'map' || kind === 'list') && (style & STYLE.flow) === 0 && content.length > 0;
+}
+
+function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
   const { content } = to;
   const fields = keys instanceof ListKeys ? undefined : keys;
   const find = keyFinder(from);
@@ -53,11 +78,12 @@ function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys): void {
     const key = content[i]!;
     // Most functions keep the order.
     const index = from.content[i]?.value === key.value ? i : find(key.value);
-    if (index === -1) copyBelow(undefined, content[i + 1]!, undefined);
+    if (index === -1) copyBelow(undefined, content[i + 1]!, undefined, asKyaml);
     else {
       copyOwn(from.content[index]!, key);
       const below = fields !== undefined && Object.hasOwn(fields, key.value) ? fields[key.value] : undefined;
-      copyPair(from.content[index + 1]!, content[i + 1]!, below);
+      copyPair(from.content[index + 1]!, content[i + 1]!, below, asKyaml);
+      if (!asKyaml) keepOnLine(key, content[i + 1]!);
     }
   }
 }
@@ -82,15 +108,24 @@ function keyIndex(map: ResourceNode, name: string): number {
   return -1;
 }
 
-function copyByIndex(from: ResourceNode, to: ResourceNode): void {
+function copyByIndex(from: ResourceNode, to: ResourceNode, asKyaml: boolean): void {
   const length = Math.min(from.content.length, to.content.length);
   for (let i = 0; i < length; i++) {
-    const item = from.content[i]!;
-    if (item.value === to.content[i]!.value) copyComments(item, to.content[i]!);
+    const [item, other] = [from.content[i]!, to.content[i]!];
+    if (item.value !== other.value) continue;
+    if (asKyaml || isSameItem(item, other, from.content.length === to.content.length)) {
+      copyComments(item, other, { asKyaml });
+    }
   }
 }
 
-function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKeys): void {
+/** Reports whether items at the same index are versions of one item, and not those before and after a removed one. */
+function isSameItem(item: ResourceNode, other: ResourceNode, hasSameLength: boolean): boolean {
+  const [name, otherName] = [item, other].map((one) => scalarText(field(one, 'name')));
+  return name === otherName && (name !== undefined || hasSameLength || item.kind === 'scalar');
+}
+
+function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKeys, asKyaml: boolean): void {
   const identities: string[][] = [];
   const seen = new Set<string>();
   for (const node of [...from.content, ...to.content]) {
@@ -105,7 +140,7 @@ function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKe
   for (const values of identities) {
     const a = fromItems.find(values);
     const b = toItems.find(values);
-    if (a !== undefined && b !== undefined) copyPair(a, b, item);
+    if (a !== undefined && b !== undefined) copyPair(a, b, item, asKyaml);
   }
 }
 

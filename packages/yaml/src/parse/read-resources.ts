@@ -53,6 +53,19 @@ export function readDocument(text: string, name: string): ResourceNode | undefin
   return parse(text, { name, isFile: false }, 0);
 }
 
+/** Reads the documents of a text that have content, whatever they are. Throws `invalid-document`. */
+export function readTrees(text: string, name: string): ResourceNode[] {
+  const from = { name, isFile: false };
+  return splitDocuments(text, from).flatMap(({ text: part, rowsBefore }) => {
+    try {
+      const document = parseDocument(part);
+      return document === undefined || isNull(document.content[0]) ? [] : [documentRoot(document)];
+    } catch (problem) {
+      throw invalidYaml(from, problem, part, rowsBefore);
+    }
+  });
+}
+
 function parse(text: string, from: ReadText, rowsBefore: number): ResourceNode | undefined {
   try {
     const document = parseDocument(text);

@@ -210,7 +210,7 @@ describe('krmhub fn eval', () => {
       stdin: source.out(),
     });
     expect(unwrapped.out()).toBe(`${DEPLOYMENT.replace('replicas: 3', 'replicas: 5')}---\n${SERVICE}`);
-    const taken = await pack.fn(['sink', 'out'], { stdin: source.out() });
+    const taken = await pack.fn(['sink', 'out', '--format', 'kpt'], { stdin: source.out() });
     expect([taken.exitCode, taken.err()]).toEqual([
       1,
       'error: directory "out" already exists, please delete the directory and retry\n',

@@ -6,6 +6,7 @@
 
 import { PULL_POLICIES, type PullPolicy } from '@krmhub/functions/containers/container-arguments';
 import type { Selector } from '@krmhub/functions/plan';
+import { FILE_FORMATS, type FileFormat } from '@krmhub/functions/resource-list/file-formats';
 import { defined } from '@krmhub/schema/defined';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type FnSettings, readOutput } from '../../fn/settings.js';
@@ -36,6 +37,7 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
   allowPackageExec?: boolean;
   requireDigest?: boolean;
   enableExec?: boolean;
+  format: FileFormat;
   dryRun?: boolean;
   skipUnreadable?: boolean;
   stats?: boolean;
@@ -45,6 +47,16 @@ export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
 /** For commands that read a package. */
 export function withSkippedFiles(command: Command): Command {
   return command.option('--skip-unreadable', 'Leave out files that are not YAML of Kubernetes resources.');
+}
+
+/** For commands that write files that exist. */
+export function formatOption(): Option {
+  return new Option(
+    '--format <format>',
+    'edit: change only what the functions changed. kpt: write the files as kpt does.',
+  )
+    .choices(FILE_FORMATS)
+    .default('edit');
 }
 
 /** For commands that run functions on a package. */
@@ -60,6 +72,7 @@ export function withFunctionRuns(command: Command): Command {
     )
     .option('--require-digest', REQUIRE_DIGEST)
     .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
+    .addOption(formatOption())
     .option('--dry-run', 'Print how the files would change, and write nothing.')
     .option('--stats', 'Print the time, the memory, and the number of resources of each function.')
     .option('--allow-empty', 'Let a function delete all resources that it gets.')
@@ -107,6 +120,7 @@ export async function readFnSettings(io: Io, options: FnCommandOptions): Promise
     output: readOutput(options.output),
     ...defined({ resultsFolder: resultsDir }),
     isTruncated: options.truncateOutput,
+    format: options.format,
     isDryRun: options.dryRun === true,
     skipsUnreadable: options.skipUnreadable === true,
     hasStats: options.stats === true,

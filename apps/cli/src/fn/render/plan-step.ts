@@ -94,7 +94,7 @@ async function namedByConfig(
   folder: string,
 ): Promise<Runnable | undefined> {
   // Few have one, and reading it loads a library.
-  if (!config.text().includes('runtime')) return undefined;
+  if (!config.body.compactText().includes('runtime')) return undefined;
   const { readRuntimeField } = await import('@krmhub/functions/plan/declared-runtime');
   const { runtime } = readRuntimeField(config.value() as JsonObject);
   if (runtime === undefined) return undefined;

@@ -43,10 +43,10 @@ export async function renderTree(plan: PlanResult, session: FnSession): Promise<
 async function runPackage(
   { display, steps }: PlannedPackage,
   input: readonly Resource[],
-  { progress, signal }: FnSession,
+  { progress, signal, settings }: FnSession,
 ): ReturnType<typeof runSteps> {
   progress.enterPackage(display);
-  const result = await runSteps(input, steps, { progress, signal, packagePath: display });
+  const result = await runSteps(input, steps, { progress, signal, settings, packagePath: display });
   if (result.ok && steps.length > 0) progress.print('');
   return result;
 }

@@ -1,7 +1,7 @@
 import { type FileChange, formatFiles, type Package, type Resource } from '@krmhub/functions/fn';
 import { KPTFILE } from '@krmhub/functions/plan';
 import { defined } from '@krmhub/schema/defined';
-import type { Progress } from '../progress.js';
+import type { FnSession } from '../fn-session.js';
 import type { TreeFailure } from './planned-package.js';
 
 /**
@@ -11,13 +11,13 @@ import type { TreeFailure } from './planned-package.js';
 export async function withStatus(
   changes: readonly FileChange[],
   { files, resources }: Package,
-  progress: Progress,
+  { progress, settings }: Pick<FnSession, 'progress' | 'settings'>,
   failure: TreeFailure | undefined,
 ): Promise<FileChange[]> {
   const { editStatus } = await import('@krmhub/functions/plan/edit-status');
   const planned = changes.find(({ path }) => path === KPTFILE);
   const before = files.get(KPTFILE)!.text;
-  const change = isFormatOnly(planned, resources) ? undefined : planned;
+  const change = settings.format === 'kpt' && isFormatOnly(planned, resources) ? undefined : planned;
   // Functions may delete it.
   if (change?.type === 'delete') return [...changes];
   const failed = failure === undefined ? undefined : progress.ran.at(-1);
