@@ -99,13 +99,18 @@ describe('test', () => {
       'ctx.resource_list["results"] = [{"message": "set the owner", "severity": "info"}]\n',
     );
     expect((await example('basic')).exitCode).toBe(0);
-    put(`${BASIC}/expected-results.yaml`, '- message: set the owner\n  severity: warning\n');
+    put(
+      `${BASIC}/expected-results.yaml`,
+      '# ours\n- message: "set the owner" # always\n  severity: warning\n',
+    );
     const io = await example('basic');
     expect(io.exitCode).toBe(1);
     expect(io.out()).toContain('[FAIL] example basic: the results differ');
     expect(io.out()).toContain('severity: warning\n');
     expect((await example('basic', '--update')).exitCode).toBe(0);
-    expect(read(`${BASIC}/expected-results.yaml`)).toContain('severity: info');
+    expect(read(`${BASIC}/expected-results.yaml`)).toBe(
+      '# ours\n- message: "set the owner" # always\n  severity: info\n',
+    );
     expect((await example('basic')).out()).toContain('[PASS] example basic\n');
   });
 

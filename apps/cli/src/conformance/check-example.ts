@@ -16,6 +16,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import { plural } from '@krmhub/schema/text';
+import { editedText } from '../io/edited-text.js';
 import type { Io } from '../io/io.js';
 import { lineDiff } from '../io/line-diff.js';
 import type { OpenedFunction } from './open-function.js';
@@ -179,7 +180,8 @@ async function writeExpected(
   const changes = compareFiles(before, actual);
   await applyWrite(before, { changes });
   if (hasResults || results.length > 0) {
-    writeFileSync(path.resolve(io.cwd, folder, RESULTS_FILE), resultsText(results));
+    const file = path.join(folder, RESULTS_FILE);
+    writeFileSync(path.resolve(io.cwd, file), await editedText(io, file, resultsText(results)));
   }
   return {
     ...PASSED,

@@ -9,7 +9,6 @@ import {
 } from '@krmhub/catalog';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
-import { decodeText } from '@krmhub/functions/resource-list/decode-text';
 import {
   type ConvertResult,
   type ConvertSource,
@@ -29,12 +28,11 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { documentRoot, openResourceFile, readDocument } from '@krmhub/schema/resource-yaml';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import { checkOutput } from '../io/check-output.js';
 import { printDiagnostics } from '../io/diagnostics.js';
+import { editedText } from '../io/edited-text.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, writeData } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
@@ -345,24 +343,6 @@ async function writeAll(
     written.push({ file: path.join(folder, name), outcome });
   }
   return written;
-}
-
-/**
- * Returns the text of an existing file with the values of a definition: its comments, its order, and the notation of
- * what does not change stay. Returns the definition as it is if there is no file with one document.
- */
-async function editedText(io: Io, name: string, definition: string): Promise<string> {
-  try {
-    const bytes = await readFileUpTo(io, name);
-    if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes) return definition;
-    const file = openResourceFile(decodeText(bytes, name), name);
-    if (file.documents.length !== 1) return definition;
-    file.replace(0, documentRoot(readDocument(definition, name)!));
-    return file.edited().text;
-  } catch (error) {
-    if (error instanceof KrmhubError) return definition;
-    throw error;
-  }
 }
 
 /** Reports whether a file exists with other bytes. */
