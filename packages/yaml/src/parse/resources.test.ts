@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import {
   annotation,
   copyComments,
   field,
   fromJson,
+  readDocument,
   readResourceList,
   readResources,
   removeAnnotation,
@@ -133,6 +134,19 @@ describe('a text that kpt misreads or cannot read', () => {
     ['a line of a later document', 'a: 1\n---\nb: [\n', '4:1: did not find expected node content'],
   ])('is rejected: %s', (_, text, message) => {
     expect(() => readResources(text, 'test.yaml')).toThrow(`cannot read test.yaml:${message}`);
+  });
+});
+
+describe('a last quote at the start of a line, as go-yaml writes it', () => {
+  it.each([
+    ["a: 'b\n\n'\nc: d\n", { a: 'b\n', c: 'd' }],
+    ["a:\n  - - b: 'c\n\n'\n      'd': e\n", { a: [[{ b: 'c\n', d: 'e' }]] }],
+    ["a: {b: 'c\n\n', d: e}\n", { a: { b: 'c\n', d: 'e' } }],
+    ["a: 'b\n\n\n' # c\n'd': e\n' f': g\n', h': i\n", { a: 'b\n\n', d: 'e', ' f': 'g', ', h': 'i' }],
+  ])('is read: %j', (text, value) => {
+    const node = readDocument(text, 'a.yaml')!;
+    expect(toJson(node)).toEqual(value);
+    expect(parse(writeDocument(node))).toEqual(value);
   });
 });
 
