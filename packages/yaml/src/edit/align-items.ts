@@ -2,8 +2,8 @@ import { field, scalarText } from '../nodes/fields.js';
 import type { ResourceNode } from '../nodes/node.js';
 import { type Meanings, ownEntries, resolved } from './equal-value.js';
 
-/** Items that are compared field by field with each other. */
-const MAX_SIMILAR = 64;
+/** An item is compared field by field with so many before and behind its place. */
+const NEAR = 8;
 
 /**
  * Finds for each item after a change the item before it, or -1: equal ones first, then those with the same key, then
@@ -89,39 +89,51 @@ export function alignItems(
       for (; i < middle.after && found[i] === -1; i++) gapAfter.push(i);
       const gapBefore: number[] = [];
       while (from < middle.before && !used[from]) gapBefore.push(from++);
-      const sameCount = gapBefore.length === gapAfter.length;
       gapAfter.forEach((to, k) => {
-        const item = resolved(after[to]!);
-        const candidates =
-          item.kind !== 'scalar' && !sameCount ? gapBefore.slice(0, MAX_SIMILAR) : [gapBefore[k]];
-        const match = candidates.find(
-          (one) => one !== undefined && !used[one] && canReplace(resolved(before[one]!), item, sameCount),
+        const near = [gapBefore[k], ...gapBefore.slice(Math.max(0, k - NEAR), k + NEAR)];
+        const match = near.find(
+          (one) => one !== undefined && !used[one] && isSimilar(before[one]!, after[to]!),
         );
         if (match !== undefined) pair(match, to);
+      });
+      const olds = gapBefore.filter((one) => !used[one]);
+      const news = gapAfter.filter((one) => found[one] === -1);
+      if (olds.length !== news.length) continue;
+      news.forEach((to, k) => {
+        if (canReplace(resolved(before[olds[k]!]!), resolved(after[to]!))) pair(olds[k]!, to);
       });
     }
   }
 
-  /** Whether an item is another version of one before it, rather than a new one. */
-  function canReplace(from: ResourceNode, to: ResourceNode, sameCount: boolean): boolean {
-    if (from.kind !== to.kind) return false;
-    if (from.kind === 'scalar') return sameCount;
+  /** Whether two lists or maps have at least half of their content in common. */
+  function isSimilar(old: ResourceNode, item: ResourceNode): boolean {
+    const from = resolved(old);
+    const to = resolved(item);
+    if (from.kind !== to.kind || from.kind === 'scalar') return false;
     if (from.kind === 'list') {
-      const old = new Set(from.content.map((item) => meanings.meaning(item)));
-      return (
-        sameCount || to.content.some((item) => item.content.length > 0 || old.has(meanings.meaning(item)))
-      );
+      const known = new Set(from.content.map((one) => meanings.meaning(one)));
+      return to.content.some((one) => one.content.length > 0 || known.has(meanings.meaning(one)));
     }
-    const isKeyed = identity(from, keys) !== undefined || identity(to, keys) !== undefined;
-    if (sameCount && !isKeyed) return true;
+    const keyed = isKeyed(from) || isKeyed(to);
     const values = new Map(ownEntries(from).map(({ name, value }) => [name, value]));
     const entries = ownEntries(to);
     const same = entries.filter(({ name, value }) => {
-      const old = values.get(name);
-      if (old === undefined) return false;
-      return meanings.equal(old, value) || (!isKeyed && old.kind === value.kind && value.content.length > 0);
+      const other = values.get(name);
+      if (other === undefined) return false;
+      return (
+        meanings.equal(other, value) || (!keyed && other.kind === value.kind && value.content.length > 0)
+      );
     });
-    return same.length * 2 >= Math.max(values.size, entries.length) && same.length > 0;
+    return same.length > 0 && same.length * 2 >= Math.max(values.size, entries.length);
+  }
+
+  /** Whether an item in the same place is another version of one before it. */
+  function canReplace(from: ResourceNode, to: ResourceNode): boolean {
+    return from.kind === to.kind && !(isKeyed(from) || isKeyed(to));
+  }
+
+  function isKeyed(item: ResourceNode): boolean {
+    return identity(item, keys) !== undefined;
   }
 }
 

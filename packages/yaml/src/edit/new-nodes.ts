@@ -26,7 +26,7 @@ export class NewNodes {
     this.isJson = isJson;
   }
 
-  copy(given: ResourceNode): ResourceNode {
+  copy(given: ResourceNode, inFlow = false): ResourceNode {
     if (++this.count > MAX_NODES) throw new Uneditable('the aliases expand to too many values');
     const node = resolved(given);
     const copy = new ResourceNode(node.kind, node.tag, node.style, node.value);
@@ -37,7 +37,10 @@ export class NewNodes {
       if (this.isJson && !AMBIGUOUS.test(node.value)) copy.style &= ~STYLE.doubleQuoted;
       if (OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
     }
-    for (const child of node.content) copy.content.push(this.copy(child));
+    const isFlow = inFlow || (copy.style & STYLE.flow) !== 0;
+    // The writer would put it in quotes.
+    if (isFlow && node.tag === '!!null' && node.value === '') copy.value = 'null';
+    for (const child of node.content) copy.content.push(this.copy(child, isFlow));
     return copy;
   }
 

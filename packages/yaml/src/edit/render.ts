@@ -63,6 +63,7 @@ function flowCopy(node: ResourceNode): ResourceNode {
     one.line = '';
     one.foot = '';
     if (one.kind !== 'scalar') one.style |= STYLE.flow;
+    else if (one.tag === '!!null' && one.value === '') one.value = 'null';
     else if (one.value.includes('\n')) one.style = (one.style & ~TEXT_STYLES) | STYLE.doubleQuoted;
     for (const child of one.content) visit(child);
   };

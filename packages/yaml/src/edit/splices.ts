@@ -13,9 +13,11 @@ export function applySplices(text: string, splices: readonly Splice[], from = 0,
   let result = '';
   let at = from;
   for (const { start, end, text: replacement } of sorted) {
-    if (start < at || end > to) throw new Uneditable('two changes overlap');
-    result += text.slice(at, start) + replacement;
-    at = end;
+    // What is inserted into empty lines that go is behind them.
+    const isInsertion = start === end;
+    if ((start < at && !isInsertion) || end > to) throw new Uneditable('two changes overlap');
+    result += text.slice(at, Math.max(start, at)) + replacement;
+    at = Math.max(end, at);
   }
   return result + text.slice(at, to);
 }
