@@ -1,4 +1,7 @@
-import type { ResourceNode } from '../nodes/node.js';
+import { type ResourceNode, STYLE } from '../nodes/node.js';
+import type { Child } from './block-parts.js';
+import type { SourceText } from './source-text.js';
+import type { Splice } from './splices.js';
 
 /**
  * The lines of comments that a function added: those that the tree has more often than the one before it. A comment that
@@ -44,4 +47,31 @@ function commentLines(text: string): string[] {
 function visitLines(node: ResourceNode, visit: (line: string) => void): void {
   for (const text of [node.head, node.line, node.foot]) if (text !== '') commentLines(text).forEach(visit);
   for (const child of node.content) visitLines(child, visit);
+}
+
+/** Writes the comments that were added to an entry or an item. `body`: where its key or dash is. */
+export function commentSplices(
+  source: SourceText,
+  comments: AddedComments,
+  before: Child,
+  after: Child,
+  body: number,
+): Splice[] {
+  const splices: Splice[] = [];
+  if (comments.isEmpty) return splices;
+  if (source.startsLine(body)) {
+    const text = comments.take((after.key ?? after.value).head);
+    const line = source.lineStart(body);
+    const lines = text.replace(/^/gm, ' '.repeat(body - line));
+    if (text !== '') splices.push({ start: line, end: line, text: `${lines}\n` });
+  }
+  const { key, value } = before;
+  const isBlock = value.content.length > 0 && (value.style & STYLE.flow) === 0;
+  if (isBlock && key === undefined) return splices;
+  const start = isBlock ? source.colonEnd(key!) : (source.chomping(value)?.end ?? value.end);
+  const old = source.comment(start);
+  const isOwn = old === '' || old.trim() === key?.line || old.trim() === value.line;
+  const text = isOwn ? comments.take(after.key?.line || after.value.line) : '';
+  if (text !== '') splices.push({ start, end: start + old.length, text: ` ${text}` });
+  return splices;
 }

@@ -145,23 +145,22 @@ function identity(item: ResourceNode, keys: readonly string[] | undefined): stri
   return values[0] === undefined ? undefined : JSON.stringify(values);
 }
 
-/** The indexes into `values` (-1: ignored) of a longest increasing subsequence. */
+/** The values of a longest increasing subsequence. */
 export function longestIncreasing(values: readonly number[]): Set<number> {
   const tails: number[] = [];
-  const previous = new Array<number>(values.length).fill(-1);
-  values.forEach((value, i) => {
-    if (value === -1) return;
+  const previous = new Map<number, number | undefined>();
+  for (const value of values) {
     let low = 0;
     let high = tails.length;
     while (low < high) {
       const mid = (low + high) >> 1;
-      if (values[tails[mid]!]! < value) low = mid + 1;
+      if (tails[mid]! < value) low = mid + 1;
       else high = mid;
     }
-    if (low > 0) previous[i] = tails[low - 1]!;
-    tails[low] = i;
-  });
-  const stay = new Set<number>();
-  for (let i = tails[tails.length - 1] ?? -1; i !== -1; i = previous[i]!) stay.add(i);
-  return stay;
+    previous.set(value, tails[low - 1]);
+    tails[low] = value;
+  }
+  const found = new Set<number>();
+  for (let value = tails.at(-1); value !== undefined; value = previous.get(value)) found.add(value);
+  return found;
 }

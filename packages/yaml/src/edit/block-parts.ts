@@ -1,6 +1,13 @@
-import type { ResourceNode } from '../nodes/node.js';
+import { type ResourceNode, STYLE } from '../nodes/node.js';
+import type { SequenceIndent } from '../write/document-writer.js';
 import type { SourceText } from './source-text.js';
 import type { Splice } from './splices.js';
+
+/** An entry of a map, or an item of a list, which has no key. */
+export interface Child {
+  key?: ResourceNode | undefined;
+  value: ResourceNode;
+}
 
 /** An entry of a block map, or an item of a block list. */
 export interface BlockPart {
@@ -24,21 +31,43 @@ export interface NewLines {
   isOpen: boolean;
 }
 
-/** Finds the parts of a block collection. `bodies`: the offsets of its keys or dashes. */
-export function blockParts(
-  source: SourceText,
-  bodies: readonly number[],
-  values: readonly ResourceNode[],
-): BlockPart[] {
-  const column = source.column(bodies[0]!);
+/** Finds the parts of a block collection. */
+export function blockParts(source: SourceText, node: ResourceNode, children: readonly Child[]): BlockPart[] {
+  const start = source.contentStart(node);
+  const column = source.column(start);
   let limit = 0;
-  return bodies.map((body, i) => {
-    const value = values[i]!;
-    const start = source.startsLine(body) ? source.headStart(body, limit) : body;
+  return children.map(({ key, value }, i) => {
+    const body =
+      i === 0 ? start : partBody(source, (key ?? value).start, column, key === undefined ? '-' : '?');
+    const partStart = source.startsLine(body) ? source.headStart(body, limit) : body;
     const end = source.tailEnd(Math.max(value.end, body + 1), column);
     limit = end;
-    return { start, body, end, isOpen: source.isOpen(value) };
+    return { start: partStart, body, end, isOpen: source.isOpen(value) };
   });
+}
+
+/** The dash of an item or the question mark of a key, which can be lines above it; a key in the column has none. */
+function partBody(source: SourceText, start: number, column: number, indicator: string): number {
+  if (source.column(start) === column) return start;
+  for (let line = source.lineStart(start); ; line = source.lineStart(line - 1)) {
+    const body = source.passBlanks(line);
+    if (body === line + column && source.text.charAt(body) === indicator) return body;
+    if (line === 0) return start;
+  }
+}
+
+/** How the first list among the values of a map is indented. */
+export function siblingIndent(
+  source: SourceText,
+  parts: readonly BlockPart[],
+  children: readonly Child[],
+): SequenceIndent | undefined {
+  const index = children.findIndex(
+    ({ key, value }) => key && value.kind === 'list' && (value.style & STYLE.flow) === 0,
+  );
+  if (index === -1 || parts.length === 0) return undefined;
+  const dash = source.contentStart(children[index]!.value);
+  return source.column(dash) === source.column(parts[index]!.body) ? 'compact' : 'wide';
 }
 
 /** The lines of a part that moves, with the indentation of its first one and a line break at the end. */
@@ -51,7 +80,7 @@ export function movedLines(source: SourceText, { start, isOpen }: BlockPart, lin
  * The splices that leave of a block collection what is arranged. The first part can share its line with the dash of an
  * item around it: what comes first then takes its place there.
  */
-export function arrange(
+export function arrangeBlock(
   source: SourceText,
   parts: readonly BlockPart[],
   arranged: readonly Arranged[],

@@ -1,11 +1,18 @@
 import { type FieldKeys, findMergeKeys, ListKeys } from '../nodes/merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
-import type { AddedComments } from './added-comments.js';
+import { type AddedComments, commentSplices } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
 import { Anchors } from './anchors.js';
-import { type Arranged, arrange, blockParts, movedLines, type NewLines } from './block-parts.js';
-import { FlowEditor, type ValueEditor } from './edit-flow.js';
+import {
+  type Arranged,
+  arrangeBlock,
+  type BlockPart,
+  blockParts,
+  type Child,
+  movedLines,
+  siblingIndent,
+} from './block-parts.js';
 import {
   type Entry,
   isMerged,
@@ -15,13 +22,23 @@ import {
   ownEntries,
   resolved,
 } from './equal-value.js';
+import { FlowText } from './flow-text.js';
 import { NewNodes } from './new-nodes.js';
-import { entryLines, itemLines } from './render.js';
-import { replaceValue, type Slot } from './replace-value.js';
+import { newLines } from './render.js';
+import { replaceValue } from './replace-value.js';
 import { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
+
+/** What the children of a collection become. */
+interface Match {
+  children: Child[];
+  /** For each child, what it becomes; undefined if it is removed. */
+  targets: (Child | undefined)[];
+  /** In the new order: children by their index, and new ones. */
+  arranged: (number | Child)[];
+}
 
 /** What a change under an alias or a merge key is reported as. */
 export interface ExpandedNote {
@@ -30,18 +47,17 @@ export interface ExpandedNote {
 }
 
 /** Finds the splices that make the text of a document mean another value. */
-export class DocumentEditor implements ValueEditor {
+export class DocumentEditor {
   readonly source: SourceText;
-  readonly meanings: Meanings;
-  readonly anchors: Anchors;
-  readonly news: NewNodes;
-  readonly seqIndent: SequenceIndent;
   readonly notes: ExpandedNote[] = [];
+  private readonly meanings: Meanings;
+  private readonly anchors: Anchors;
+  private readonly news: NewNodes;
+  /** Of lists beside or around the current value. */
+  private seqIndent: SequenceIndent;
   private readonly path: (string | number)[] = [];
   private readonly comments: AddedComments;
-  private readonly flow: FlowEditor;
-  private splices: Splice[] = [];
-
+  private readonly flow: FlowText;
   private readonly root: ResourceNode;
   private readonly after: ResourceNode;
 
@@ -57,272 +73,200 @@ export class DocumentEditor implements ValueEditor {
     this.anchors = new Anchors(this.root, meanings);
     this.comments = comments;
     this.news = new NewNodes(comments, (this.after.style & STYLE.flow) !== 0);
-    this.flow = new FlowEditor(this);
+    this.flow = new FlowText(this.source);
   }
 
   /** Returns the splices of the text. Throws Uneditable. */
   edit(): Splice[] {
-    const { root } = this;
-    this.value(root, this.after, { from: root.start, column: 0, place: 'root' }, findMergeKeys(root));
-    return this.splices;
-  }
-
-  add(start: number, end: number, text: string): void {
-    if (start !== end || text !== '') this.splices.push({ start, end, text });
-  }
-
-  /** The splices of one step, which are not added to the others. */
-  collect(step: () => void): Splice[] {
-    const outer = this.splices;
-    this.splices = [];
-    step();
-    const inner = this.splices;
-    this.splices = outer;
-    return inner;
-  }
-
-  at(step: string | number, run: () => void): void {
-    this.path.push(step);
-    run();
-    this.path.pop();
+    return this.value({ value: this.root }, this.after, findMergeKeys(this.root), undefined);
   }
 
   private note(node: ResourceNode): void {
     this.notes.push({ row: node.row, path: this.path.join('.') });
   }
 
-  /** Whether the text of a value can stay. */
-  isKept(before: ResourceNode, after: ResourceNode): boolean {
-    return this.comments.isEmpty && !this.anchors.mayChange(before) && this.meanings.equal(before, after);
-  }
-
-  /** The value for an alias that cannot stay: undefined if it can. */
-  expansion(before: ResourceNode, after: ResourceNode): ResourceNode | undefined {
-    const state = this.anchors.resolve(before, after);
-    if (state === 'kept') return undefined;
-    this.note(before);
-    const value = this.news.copy(after);
-    if (state === 'moved') value.anchor = before.value;
-    return value;
-  }
-
-  /** Edits a value, wherever it is. */
-  value(before: ResourceNode, given: ResourceNode, slot: Slot, keys: Keys): void {
+  /** Edits the value of a child; `part` is where the child is, in a block collection. */
+  private value(
+    { key, value: before }: Child,
+    given: ResourceNode,
+    keys: Keys,
+    part: BlockPart | undefined,
+  ): Splice[] {
     const after = resolved(given);
-    if (this.isKept(before, after)) return;
+    const { comments, anchors, meanings } = this;
+    if (comments.isEmpty && !anchors.mayChange(before) && meanings.equal(before, after)) return [];
     if (before.kind === 'alias') {
-      const value = this.expansion(before, after);
-      if (value !== undefined) this.replace(before, value, slot);
-      return;
+      const state = anchors.resolve(before, after);
+      if (state === 'kept') return [];
+      this.note(before);
+      const value = this.news.copy(after);
+      if (state === 'moved') value.anchor = before.value;
+      return this.replace({ key, value: before }, value, part);
     }
-    this.anchors.change(before, after);
-    const sameKind = before.kind === after.kind && before.content.length > 0 && after.content.length > 0;
-    if (sameKind && (before.style & STYLE.flow) !== 0) {
-      if (this.flow.canEdit(before)) this.flow.edit(before, after, keys);
-      else this.replace(before, this.news.copy(after), slot);
-    } else if (sameKind && before.kind === 'map') this.map(before, after, keys);
-    else if (sameKind) this.list(before, after, keys);
-    else if (before.kind !== 'scalar' || !this.meanings.equal(before, after)) {
-      this.anchors.removeBelow(before);
-      const value = this.news.styled(before, after, this.source.isOpen(before));
-      value.anchor = before.anchor;
-      this.replace(before, value, slot);
-    }
+    anchors.change(before, after);
+    if (before.kind === after.kind && before.content.length > 0 && after.content.length > 0) {
+      const isFlow = (before.style & STYLE.flow) !== 0;
+      if (!isFlow || this.flow.isEnclosed(before)) return this.collection(before, after, keys, isFlow);
+    } else if (before.kind === 'scalar' && meanings.equal(before, after)) return [];
+    anchors.removeBelow(before);
+    const value = this.news.styled(before, after, this.source.isOpen(before));
+    value.anchor = before.anchor;
+    return this.replace({ key, value: before }, value, part);
   }
 
-  private replace(before: ResourceNode, value: ResourceNode, slot: Slot): void {
-    if (slot.place === 'flow' || this.flow.isJson) this.flow.replace(before, value, slot);
-    else this.splices.push(...replaceValue(this.source, before, value, slot, this.seqIndent));
+  private replace({ key, value: before }: Child, value: ResourceNode, part: BlockPart | undefined): Splice[] {
+    if (this.flow.isJson || (part === undefined && before !== this.root)) {
+      return [this.flow.replace(before, value, key)];
+    }
+    return [replaceValue(this.source, { key, value: before, part }, value, this.seqIndent)];
   }
 
-  private map(before: ResourceNode, after: ResourceNode, keys: Keys): void {
-    const { source } = this;
-    const own = ownEntries(before);
-    const start = source.contentStart(before);
-    const column = source.column(start);
-    const bodies = own.map(({ key }) => this.keyStart(key, column));
-    const parts = blockParts(
-      source,
-      bodies,
-      own.map(({ value }) => value),
-    );
-    const wanted = this.wantedEntries(own, before, after);
-    const indexes = new Map(own.map((entry, i) => [entry.name, i]));
-    const below = keys instanceof ListKeys ? undefined : (keys ?? findMergeKeys(before));
-    own.forEach((entry, i) => {
-      const found = wanted.get(entry.name);
-      if (found === undefined) {
-        this.anchors.remove(entry.value);
+  private collection(before: ResourceNode, after: ResourceNode, keys: Keys, isFlow: boolean): Splice[] {
+    const { children, targets, arranged } =
+      before.kind === 'map' ? this.matchEntries(before, after) : this.matchItems(before, after, keys);
+    const staying = longestIncreasing(arranged.filter((one) => typeof one === 'number'));
+    arranged.forEach((one, at) => {
+      if (typeof one !== 'number' || staying.has(one) || !this.anchors.isConcerned(children[one]!.value))
         return;
-      }
-      this.at(entry.name, () => {
-        const slot: Slot = { from: -1, column, place: 'key', key: entry.key };
-        const fieldKeys =
-          below !== undefined && Object.hasOwn(below, entry.name) ? below[entry.name] : undefined;
-        this.value(entry.value, found.value, slot, fieldKeys);
-        this.addComments(entry.key, entry.value, found.key, found.value, parts[i]!.body);
-      });
+      // An anchor may not move below its aliases.
+      arranged[at] = targets[one]!;
+      targets[one] = undefined;
     });
-    const kept: number[] = [];
-    const lines = new Map<number, NewLines>();
-    let previous = -1;
-    for (const [name, { key, value }] of wanted) {
-      const index = indexes.get(name);
-      if (index !== undefined) {
-        previous = index;
-        kept.push(index);
-        continue;
-      }
-      const text = entryLines(this.news.copy(key), this.news.copy(value), column, this.seqIndent);
-      lines.set(previous, { text: (lines.get(previous)?.text ?? '') + text, isOpen: false });
-    }
-    const arranged: Arranged[] = lines.has(-1) ? [lines.get(-1)!] : [];
-    for (const index of kept.sort((a, b) => a - b)) {
-      arranged.push(index);
-      if (lines.has(index)) arranged.push(lines.get(index)!);
-    }
-    this.splices.push(...arrange(source, parts, arranged));
+    const { source, seqIndent } = this;
+    const parts = isFlow ? [] : blockParts(source, before, children);
+    this.seqIndent = siblingIndent(source, parts, children) ?? seqIndent;
+    const fields = keys instanceof ListKeys ? keys.item : (keys ?? findMergeKeys(before));
+    const changes = children.map((child, i) => this.child(child, targets[i], i, fields, parts[i]));
+    const edits = this.arrange(before, children, arranged, staying, parts, changes);
+    this.seqIndent = seqIndent;
+    return edits;
   }
 
-  /** Where a key starts, or its question mark. */
-  private keyStart(key: ResourceNode, column: number): number {
-    const { source } = this;
-    const line = source.lineStart(key.start);
-    return source.column(key.start) > column && source.text.charAt(line + column) === '?'
-      ? line + column
-      : key.start;
+  private child(
+    child: Child,
+    target: Child | undefined,
+    index: number,
+    fields: FieldKeys | undefined,
+    part: BlockPart | undefined,
+  ): Splice[] {
+    if (target === undefined) {
+      this.anchors.remove(child.value);
+      return [];
+    }
+    const name = child.key === undefined ? undefined : resolved(child.key).value;
+    this.path.push(name ?? index);
+    const keys =
+      name === undefined
+        ? fields
+        : fields !== undefined && Object.hasOwn(fields, name)
+          ? fields[name]
+          : undefined;
+    const splices = this.value(child, target.value, keys, part);
+    if (part !== undefined)
+      splices.push(...commentSplices(this.source, this.comments, child, target, part.body));
+    this.path.pop();
+    return splices;
+  }
+
+  private arrange(
+    before: ResourceNode,
+    children: readonly Child[],
+    arranged: readonly (number | Child)[],
+    staying: ReadonlySet<number>,
+    parts: readonly BlockPart[],
+    changes: readonly Splice[][],
+  ): Splice[] {
+    if (arranged.length === children.length && arranged.every((one, i) => one === i)) return changes.flat();
+    const { source, flow } = this;
+    const copy = ({ key, value }: Child): Child => ({
+      key: key && this.news.copy(key),
+      value: this.news.copy(value),
+    });
+    if (parts.length === 0) {
+      const spans = children.map(({ key, value }) => ({ start: (key ?? value).start, end: value.end }));
+      const indent = flow.itemIndent(before, spans);
+      const texts = arranged.map((one) => (typeof one === 'number' ? one : flow.render(copy(one), indent)));
+      return [flow.arrange(before, spans, texts, changes)];
+    }
+    const column = source.column(parts[0]!.body);
+    const lines = arranged.map((one): Arranged => {
+      if (typeof one !== 'number')
+        return { text: newLines(copy(one), column, this.seqIndent), isOpen: false };
+      const part = parts[one]!;
+      if (staying.has(one)) return one;
+      return movedLines(source, part, applySplices(source.text, changes[one]!, part.start, part.end));
+    });
+    return [
+      ...changes.flatMap((edits, i) => (staying.has(i) ? edits : [])),
+      ...arrangeBlock(source, parts, lines),
+    ];
+  }
+
+  private matchItems({ content }: ResourceNode, after: ResourceNode, keys: Keys): Match {
+    const mergeKeys = keys instanceof ListKeys && keys.keys[0] !== '' ? keys.keys : undefined;
+    const matches = alignItems(this.meanings, content, after.content, mergeKeys);
+    const targets = new Array<Child | undefined>(content.length);
+    const arranged = matches.map((index, i) => {
+      const value = after.content[i]!;
+      if (index === -1) return { value };
+      targets[index] = { value };
+      return index;
+    });
+    return { children: content.map((value) => ({ value })), targets, arranged };
+  }
+
+  /** Known keys keep their order. A new one follows the key before it. */
+  private matchEntries(before: ResourceNode, after: ResourceNode): Match {
+    const children = ownEntries(before);
+    const indexes = new Map(children.map(({ name }, i) => [name, i]));
+    const targets = new Array<Child | undefined>(children.length);
+    const behind: Child[][] = [[], ...children.map(() => [])];
+    let previous = 0;
+    for (const entry of this.wantedEntries(children, before, after)) {
+      const index = indexes.get(entry.name);
+      if (index === undefined) behind[previous]!.push(entry);
+      else {
+        targets[index] = entry;
+        previous = index + 1;
+      }
+    }
+    const arranged = behind.flatMap((news, i) => (targets[i - 1] === undefined ? news : [i - 1, ...news]));
+    return { children, targets, arranged };
   }
 
   /** The entries that a map of the text is to have itself: not those that its merge keys go on adding. */
-  wantedEntries(own: readonly Entry[], before: ResourceNode, after: ResourceNode): Map<string, Entry> {
-    if (isMerged(after)) {
-      return new Map((isMerged(before) ? ownEntries(after) : this.meanings.entries(after)).map(byName));
-    }
-    const wanted = new Map(ownEntries(after).map(byName));
+  private wantedEntries(own: readonly Entry[], before: ResourceNode, after: ResourceNode): Entry[] {
+    if (isMerged(after) && !isMerged(before)) return this.meanings.entries(after);
+    const wanted = ownEntries(after);
     const merge = own.find(({ key }) => isMergeKey(key));
-    if (merge === undefined) return wanted;
+    if (merge === undefined || isMerged(after)) return wanted;
+    const names = new Set(wanted.map(({ name }) => name));
     const inherited = this.inherited(merge);
-    if (inherited === undefined || [...inherited.keys()].some((name) => !wanted.has(name))) {
+    if (inherited === undefined || [...inherited.keys()].some((name) => !names.has(name))) {
       this.note(before);
       return wanted;
     }
     const ownNames = new Set(own.map(({ name }) => name));
-    const missing: string[] = [];
-    for (const [name, value] of inherited) {
-      if (ownNames.has(name)) continue;
-      if (this.meanings.equal(value, wanted.get(name)!.value)) missing.push(name);
-      else this.note(before);
-    }
-    for (const name of missing) wanted.delete(name);
-    return new Map([[merge.name, merge], ...wanted]);
+    const written = wanted.filter(({ name, value }) => {
+      const other = ownNames.has(name) ? undefined : inherited.get(name);
+      if (other === undefined) return true;
+      if (this.meanings.equal(other, value)) return false;
+      this.note(before);
+      return true;
+    });
+    return [merge, ...written];
   }
 
   /** What a merge key adds once the changes are made; undefined if its anchor is removed. */
-  private inherited({ value }: Entry): Map<string, ResourceNode> | undefined {
+  private inherited({ value }: Child): Map<string, ResourceNode> | undefined {
     const fields = new Map<string, ResourceNode>();
     for (const source of mergeSources(value)) {
       const now = this.anchors.current(source);
       if (now?.kind !== 'map') return undefined;
-      for (const entry of this.meanings.entries(now))
+      for (const entry of this.meanings.entries(now)) {
         if (!fields.has(entry.name)) fields.set(entry.name, entry.value);
+      }
     }
     return fields;
   }
-
-  private list(before: ResourceNode, after: ResourceNode, keys: Keys): void {
-    const { source } = this;
-    const items = before.content;
-    const start = source.contentStart(before);
-    const column = source.column(start);
-    let dash = start;
-    const bodies = items.map((item, i) => {
-      if (i > 0) dash = this.dashOf(item, column);
-      return dash;
-    });
-    const parts = blockParts(source, bodies, items);
-    const listKeys = keys instanceof ListKeys && keys.keys[0] !== '' ? keys : undefined;
-    const matches = alignItems(this.meanings, items, after.content, listKeys?.keys);
-    const afterOf = new Map(matches.map((index, i) => [index, i]));
-    const staying = longestIncreasing(matches);
-    const moved = new Map<number, NewLines>();
-    items.forEach((item, i) => {
-      const to = afterOf.get(i);
-      if (to === undefined || (!staying.has(to) && this.anchors.isConcerned(item))) {
-        // An anchor may not move below its aliases.
-        if (to !== undefined) matches[to] = -1;
-        this.anchors.remove(item);
-        return;
-      }
-      const part = parts[i]!;
-      const splices = this.collect(() =>
-        this.at(i, () => {
-          const slot: Slot = { from: part.body + 1, column, place: 'item' };
-          this.value(item, after.content[to]!, slot, listKeys?.item);
-          this.addComments(undefined, item, undefined, after.content[to]!, part.body);
-        }),
-      );
-      if (staying.has(to)) this.splices.push(...splices);
-      else moved.set(i, movedLines(source, part, applySplices(source.text, splices, part.start, part.end)));
-    });
-    const arranged = matches.map((index, to): Arranged => {
-      if (index === -1) {
-        return { text: itemLines(this.news.copy(after.content[to]!), column, this.seqIndent), isOpen: false };
-      }
-      return moved.get(index) ?? index;
-    });
-    this.splices.push(...arrange(source, parts, arranged));
-  }
-
-  /** The dash of an item that is not the first one: the last one in its column. */
-  private dashOf(item: ResourceNode, column: number): number {
-    const { source } = this;
-    for (let line = source.lineStart(item.start); ; line = source.lineStart(line - 1)) {
-      if (source.passBlanks(line) === line + column && source.text.charAt(line + column) === '-')
-        return line + column;
-      if (line === 0) return item.start;
-    }
-  }
-
-  /** Writes the comments that a function added to an entry or an item. */
-  private addComments(
-    key: ResourceNode | undefined,
-    value: ResourceNode,
-    newKey: ResourceNode | undefined,
-    newValue: ResourceNode,
-    body: number,
-  ): void {
-    if (this.comments.isEmpty) return;
-    const { source } = this;
-    const oldLine = key?.line || value.line;
-    const line = [newKey?.line ?? '', newValue.line].find((text) => text !== '' && text !== oldLine) ?? '';
-    const oldHead = key === undefined ? value.head : key.head;
-    const newHead = newKey === undefined ? newValue.head : newKey.head;
-    if (newHead !== '' && newHead !== oldHead && source.startsLine(body)) {
-      const indent = ' '.repeat(source.column(body));
-      const text = this.comments.take(newHead);
-      const at = source.lineStart(body);
-      if (text !== '') this.add(at, at, `${text.replace(/^/gm, indent)}\n`);
-    }
-    if (line === '' || line.includes('\n')) return;
-    const isBlock = value.content.length > 0 && (value.style & STYLE.flow) === 0;
-    if (isBlock && key === undefined) return;
-    const end = this.lineCommentPlace(key, value, isBlock);
-    const text = source.comment(end) === '' || oldLine !== '' ? this.comments.take(line) : '';
-    if (text === '') return;
-    const old = source.comment(end);
-    this.add(end, end + old.length, ` ${text}`);
-  }
-
-  private lineCommentPlace(key: ResourceNode | undefined, value: ResourceNode, isBlock: boolean): number {
-    const { source } = this;
-    if (isBlock) return source.colonEnd(key!);
-    if ((value.style & (STYLE.literal | STYLE.folded)) === 0) return value.end;
-    let at = source.contentStart(value);
-    while (/[-+|>0-9]/.test(source.text.charAt(at))) at++;
-    return at;
-  }
-}
-
-function byName(entry: Entry): [string, Entry] {
-  return [entry.name, entry];
 }

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { documentRoot, ResourceNode } from '../nodes/node.js';
+import { expandAliases } from '../nodes/expand-aliases.js';
+import { documentRoot, type ResourceNode } from '../nodes/node.js';
 import { parseDocument } from '../parse/parse.js';
 import type { ResourceDocument } from '../parse/read-resources.js';
 import type { SequenceIndent } from '../write/document-writer.js';
@@ -15,7 +16,6 @@ import { writeDocument } from '../write/write-resources.js';
 import { AddedComments } from './added-comments.js';
 import { DocumentEditor } from './edit-document.js';
 import { equalValue, Meanings } from './equal-value.js';
-import { NewNodes } from './new-nodes.js';
 import { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
@@ -114,7 +114,7 @@ function editDocument(
     reason = problem.message;
   }
   notes.push({ kind: 'rewritten', document: index, row: rowsBefore + node.row, path: '', reason });
-  return [shortened(text, rewrite(before, after))];
+  return [rewrite(before, after)];
 }
 
 /** What a block scalar may need at the end of a text without a line break: if it is new, and if it is no longer last. */
@@ -135,28 +135,21 @@ function hasValue(text: string, after: ResourceNode): boolean {
   }
 }
 
-/** Writes a document whole, below the comments and directives above its content. */
-function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNode): string {
+/** Writes a document whole, below the comments above its content. */
+function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNode): Splice {
   const source = new SourceText(text);
   const root = documentRoot(node);
   const copy = documentRoot(after).clone();
   copy.head = '';
   if (copy.content[0] !== undefined) copy.content[0].head = '';
-  const start = source.startsLine(root.start) ? source.lineStart(root.start) : root.start;
-  const line = start === root.start && !source.startsLine(start) ? '\n' : '';
-  const edited =
-    text.slice(0, start) + line + writeDocument(copy, { seqIndent }) + text.slice(source.nextLine(root.end));
-  if (hasValue(edited, after)) return edited;
-  const whole = writeDocument(after, { seqIndent });
-  if (hasValue(whole, after)) return whole;
+  const end = source.nextLine(root.end);
+  const line = source.startsLine(root.start) ? '' : '\n';
+  const content = { start: root.start, end, text: line + writeDocument(copy, { seqIndent }) };
+  if (hasValue(applySplices(text, [content]), after)) return content;
+  const whole = { start: 0, end: text.length, text: writeDocument(after, { seqIndent }) };
+  if (hasValue(whole.text, after)) return whole;
   // An alias can be above its anchor now.
-  const allComments = new AddedComments(new ResourceNode('map', '', 0, ''), after);
-  try {
-    return writeDocument(new NewNodes(allComments, false).copy(documentRoot(after)), { seqIndent });
-  } catch (problem) {
-    if (problem instanceof Uneditable) return whole;
-    throw problem;
-  }
+  return { ...whole, text: writeDocument(expandAliases(documentRoot(after)), { seqIndent }) };
 }
 
 /** A document takes the `---` line above it with it; the first one, the line below it. */
@@ -168,24 +161,6 @@ function removal(source: SourceText, { start, text: part, node }: ResourceDocume
   const above = source.headStart(root.start, 0);
   const hasText = /[^\s\ufeff]/.test(file.slice(0, above));
   return { start: above, end: hasText || end >= file.length ? end : source.nextLine(end), text: '' };
-}
-
-/** The splice that a change of a document is, without what is the same at both ends. */
-function shortened(before: string, after: string): Splice {
-  let start = 0;
-  while (start < before.length && before.charCodeAt(start) === after.charCodeAt(start)) start++;
-  let ends = 0;
-  const most = Math.min(before.length, after.length) - start;
-  while (
-    ends < most &&
-    before.charCodeAt(before.length - 1 - ends) === after.charCodeAt(after.length - 1 - ends)
-  )
-    ends++;
-  return {
-    start,
-    end: before.length - ends,
-    text: after.slice(start, after.length - ends),
-  };
 }
 
 function addition(

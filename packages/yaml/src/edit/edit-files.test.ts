@@ -27,7 +27,8 @@ function randomChange(random: Random, before: DocumentEdit['before']): ResourceN
 function edit(text: string, ...after: (ResourceNode | undefined)[]): string {
   const documents = readResources(text, '').map((before, i) => ({ before, after: after[i] }));
   const edited = editFile({ text, documents });
-  expect(edited.notes.filter(({ kind }) => kind === 'rewritten')).toEqual([]);
+  const rewritten = edited.notes.filter(({ kind }) => kind === 'rewritten');
+  expect(rewritten, text).toEqual([]);
   return edited.text;
 }
 

@@ -1,6 +1,8 @@
+import { toJson } from '../nodes/json.js';
 import { ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
+import type { Child } from './block-parts.js';
 import { scalarTag } from './equal-value.js';
 
 /** A value: what is on the line of its key or dash, and the lines below, each with its indentation. */
@@ -10,50 +12,33 @@ export interface Rendered {
   below: string;
 }
 
-/** The lines of an entry of a block map. */
-export function entryLines(
-  key: ResourceNode,
-  value: ResourceNode,
-  column: number,
-  seqIndent: SequenceIndent,
-): string {
-  const map = new ResourceNode('map', '', 0, '');
-  map.content.push(key, value);
-  return indentLines(writeDocument(map, { seqIndent }), column);
-}
-
-/** The lines of an item of a block list. */
-export function itemLines(item: ResourceNode, column: number, seqIndent: SequenceIndent): string {
-  const list = new ResourceNode('list', '', 0, '');
-  list.content.push(item);
-  return indentLines(writeDocument(list, { seqIndent }), column);
+/** The lines of an entry of a block map, or of an item of a block list. */
+export function newLines({ key, value }: Child, column: number, seqIndent: SequenceIndent): string {
+  const node = new ResourceNode(key === undefined ? 'list' : 'map', '', 0, '');
+  if (key !== undefined) node.content.push(key);
+  node.content.push(value);
+  return writeDocument(node, { seqIndent }).replace(/^(?=[^\n])/gm, ' '.repeat(column));
 }
 
 /** A value behind a key or a dash at a column. */
 export function renderValue(
-  node: ResourceNode,
+  value: ResourceNode,
   column: number,
   seqIndent: SequenceIndent,
   isItem: boolean,
 ): Rendered {
-  const lines = isItem
-    ? itemLines(node, column, seqIndent).slice(column + 1)
-    : entryLines(new ResourceNode('scalar', '', 0, 'k'), node, column, seqIndent).slice(column + 2);
+  const key = isItem ? undefined : new ResourceNode('scalar', '', 0, 'k');
+  const lines = newLines({ key, value }, column, seqIndent).slice(column + (isItem ? 1 : 2));
   const end = lines.indexOf('\n');
   return { first: lines.slice(0, end).trim(), below: lines.slice(end + 1) };
 }
 
-/** A value in a flow collection, in one line. */
-export function renderFlow(node: ResourceNode): string {
-  const list = new ResourceNode('list', '', STYLE.flow, '');
-  list.content.push(flowCopy(node));
-  return writeDocument(list).slice(1, -2);
-}
-
-export function renderFlowEntry(key: ResourceNode, value: ResourceNode): string {
-  const map = new ResourceNode('map', '', STYLE.flow, '');
-  map.content.push(flowCopy(key), flowCopy(value));
-  return writeDocument(map).slice(1, -2);
+/** An entry or an item of a flow collection, in one line. */
+export function renderFlow({ key, value }: Child): string {
+  const node = new ResourceNode(key === undefined ? 'list' : 'map', '', STYLE.flow, '');
+  if (key !== undefined) node.content.push(flowCopy(key));
+  node.content.push(flowCopy(value));
+  return writeDocument(node).slice(1, -2);
 }
 
 function flowCopy(node: ResourceNode): ResourceNode {
@@ -69,10 +54,6 @@ function flowCopy(node: ResourceNode): ResourceNode {
   };
   visit(copy);
   return copy;
-}
-
-function indentLines(text: string, column: number): string {
-  return column === 0 ? text : text.replace(/^(?=[^\n])/gm, ' '.repeat(column));
 }
 
 /** A value as JSON. `indent`: the indentation of its line, if each of its items gets a line. */
@@ -95,23 +76,11 @@ export function renderJson(node: ResourceNode, colon: string, step: string, inde
   return `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`;
 }
 
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
+
+/** Numbers that are JSON already keep their digits. */
 function jsonScalar(node: ResourceNode): string {
-  const { value } = node;
-  switch (scalarTag(node)) {
-    case '!!null':
-      return 'null';
-    case '!!bool':
-      return value.toLowerCase();
-    case '!!int':
-    case '!!float': {
-      if (/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/.test(value)) return value;
-      const plain = value.replaceAll('_', '').replace(/^\+/, '');
-      const octal = plain.replace(/^(-?)0o?(?=[0-7]+$)/i, '$10o');
-      if (/^0[xob]/i.test(octal)) return String(BigInt(octal));
-      if (/^-0[xob]/i.test(octal)) return `-${BigInt(octal.slice(1))}`;
-      return Number.isFinite(Number(plain)) ? String(Number(plain)) : JSON.stringify(value);
-    }
-    default:
-      return JSON.stringify(value);
-  }
+  const tag = scalarTag(node);
+  if ((tag === '!!int' || tag === '!!float') && JSON_NUMBER.test(node.value)) return node.value;
+  return JSON.stringify(toJson(new ResourceNode('scalar', tag, 0, node.value)));
 }

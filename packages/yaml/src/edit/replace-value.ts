@@ -1,56 +1,47 @@
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
+import type { BlockPart, Child } from './block-parts.js';
 import { literalText } from './literal-text.js';
 import { type Rendered, renderValue } from './render.js';
 import type { SourceText } from './source-text.js';
 import type { Splice } from './splices.js';
 
-/** Where a value is. */
-export interface Slot {
-  /** Behind the dash of an item; -1 for the value of a key. */
-  from: number;
-  /** The column of the key or the dash. */
-  column: number;
-  place: 'key' | 'item' | 'flow' | 'root';
-  key?: ResourceNode;
-}
-
 /**
- * Replaces a value in a block collection by one of any kind. The comment on the line of its key stays there; comments
- * inside the value go with it.
+ * Replaces a value in a block collection, or the root, by one of any kind. The comment on the line of its key stays
+ * there; comments inside the value go with it.
  */
 export function replaceValue(
   source: SourceText,
-  before: ResourceNode,
+  { key, value: before, part }: Child & { part: BlockPart | undefined },
   value: ResourceNode,
-  slot: Slot,
   seqIndent: SequenceIndent,
-): Splice[] {
-  const from = slot.key === undefined ? slot.from : source.colonEnd(slot.key);
-  const isItem = slot.place === 'item';
-  if (slot.place === 'root') {
-    return [{ start: before.start, end: before.end, text: writeDocument(value, { seqIndent }).trimEnd() }];
+): Splice {
+  const { start } = before;
+  if (part === undefined) {
+    return { start, end: before.end, text: writeDocument(value, { seqIndent }).trimEnd() };
   }
+  const isItem = key === undefined;
+  const column = source.column(part.body);
+  const from = isItem ? part.body + 1 : source.colonEnd(key);
   const rendered =
-    literalText(source, before, value, slot.column) ?? renderValue(value, slot.column, seqIndent, isItem);
+    literalText(source, before, value, column) ?? renderValue(value, column, seqIndent, isItem);
   const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
   const isLiteral = (before.style & (STYLE.literal | STYLE.folded)) !== 0;
-  const isEmpty = before.start === before.end;
+  const isEmpty = start === before.end;
   const inline = rendered.below === '';
 
   if (inline && !isBlock && !isLiteral) {
-    if (isEmpty) return [{ start: from, end: from, text: rendered.first === '' ? '' : ` ${rendered.first}` }];
-    if (rendered.first !== '') return [{ start: before.start, end: before.end, text: rendered.first }];
-    return [{ start: from, end: before.end, text: '' }];
+    if (rendered.first === '') return { start: from, end: before.end, text: '' };
+    return { start, end: before.end, text: isEmpty ? ` ${rendered.first}` : rendered.first };
   }
   const comment = keptComment(source, before, from, isBlock, isLiteral);
   let end = before.end;
   if (isBlock) {
-    end = source.tailEnd(before.end, slot.column);
+    end = source.tailEnd(before.end, column);
     if (source.lineStart(end) === end) end--;
   } else if (!isLiteral) end = source.lineEnd(before.end);
-  return [{ start: from, end, text: joined(rendered, comment, isItem, value) }];
+  return { start: from, end, text: joined(rendered, comment, isItem, value) };
 }
 
 function joined({ first, below }: Rendered, comment: string, isItem: boolean, value: ResourceNode): string {
