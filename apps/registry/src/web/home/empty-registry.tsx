@@ -10,8 +10,10 @@ export function EmptyRegistry() {
     <div class="home">
       <h1>A registry of KRM functions</h1>
       <p class="lead">
-        This registry has no functions yet. <a href={at(INSTALL)}>Install krmhub</a>, and publish your first
-        function in three steps.
+        A KRM function is a program that changes or checks Kubernetes manifests: kustomize, kpt, and krmhub
+        give it the manifests, and write what it returns. This registry keeps each release of a function as it
+        was published, and lists them in catalogs. It has no functions yet:{' '}
+        <a href={at(INSTALL)}>install krmhub</a>, and see your first one change a manifest in four steps.
       </p>
       <ol class="steps">
         <li>
@@ -32,13 +34,16 @@ export function EmptyRegistry() {
           />
         </li>
         <li>
-          <h2>Write a definition</h2>
+          <h2>Write a function</h2>
           <p>
-            <code>init</code> creates a template, and <code>lint</code> lists the lines to edit.
+            <code>init</code> creates a script and its definition, <code>lint</code> lists the lines to edit,
+            and <code>test</code> runs the example. It needs no container.
           </p>
           <CopySnippet
-            label="Write a definition"
-            code={'krmhub init example.com/AddOwner --out add-owner\nkrmhub lint add-owner'}
+            label="Write a function"
+            code={
+              'krmhub init example.com/SetOwner --runtime starlark\nkrmhub lint set-owner\nkrmhub test set-owner'
+            }
           />
         </li>
         <li>
@@ -50,7 +55,24 @@ export function EmptyRegistry() {
           </p>
           <CopySnippet
             label="Publish it"
-            code="krmhub publish add-owner/definition.yaml --release 0.1.0 --readme add-owner/README.md"
+            code="krmhub publish set-owner/definition.yaml --release 0.1.0 --readme set-owner/README.md"
+          />
+        </li>
+        <li>
+          <h2>Run it</h2>
+          <p>
+            The function changes the manifests of a folder, and only the lines that it has to.{' '}
+            <code>--dry-run</code> shows the difference. The page of the function has the commands for
+            kustomize and kpt.
+          </p>
+          <CopySnippet
+            label="Run it"
+            code={
+              <>
+                krmhub fn eval FOLDER -c <RegistryAddress />
+                {'/catalogs/default \\\n  --function example.com/v1alpha1/SetOwner --dry-run -- owner=me'}
+              </>
+            }
           />
         </li>
       </ol>

@@ -12,8 +12,9 @@ const home = async () => (await registry.request('/', { headers: { Accept: 'text
 describe('the first page', () => {
   it('of an empty registry explains how to publish', async () => {
     const page = await home();
-    expect(page).toContain('This registry has no functions yet');
+    expect(page).toContain('It has no functions yet');
     expect(page).toContain('krmhub publish');
+    expect(page).toContain('krmhub fn eval');
     expect(page).not.toContain('Newest releases');
   });
 
