@@ -7,6 +7,5 @@
 export { type CodeEntry, VALUE_CODES, YAML_CODES, type YamlCode } from './read/codes.js';
 export { exactIntegers } from './read/exact-integers.js';
 export type { ReadOptions } from './read/open-text.js';
-export { NotClean, readCleanYaml } from './read/read-clean-yaml.js';
 export { readMachineYaml } from './read/read-machine-yaml.js';
-export { readYaml, type YamlDocument } from './read/read-yaml.js';
+export { readYaml, type YamlDocument, type YamlFile } from './read/read-yaml.js';

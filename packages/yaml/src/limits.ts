@@ -16,4 +16,13 @@ export const YAML_LIMITS = {
   maxDiagnostics: 200,
 } as const;
 
+/** Limits on resources, which functions read and write. Schemas in CustomResourceDefinitions reach 40 levels. */
+export const RESOURCE_LIMITS = {
+  maxDepth: 200,
+  /** A ConfigMap has as many keys as it has files. */
+  maxMappingKeys: Number.POSITIVE_INFINITY,
+  /** Some emitters write an alias for every value that occurs twice. */
+  maxAliases: 100_000,
+} as const satisfies Partial<YamlLimits>;
+
 export type YamlLimits = { [Name in keyof typeof YAML_LIMITS]: number };

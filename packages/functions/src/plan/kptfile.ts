@@ -151,11 +151,14 @@ function offsetsIn(text: string, document: YamlDocument): Pick<KptfileSource, 'o
   };
 }
 
-/** go-yaml's words where kpt's users look for them; the words of krmhub otherwise. */
+/** go-yaml's words where kpt's users look for them. */
+const GO_YAML_REASONS: Readonly<Record<string, string>> = {
+  'a key has no colon after it': "could not find expected ':'",
+  'a key must be on one line and end with a colon': 'mapping values are not allowed in this context',
+};
+
 function syntaxReason(message: string): string {
-  return message === 'a key must be on one line and end with a colon'
-    ? "could not find expected ':'"
-    : message;
+  return GO_YAML_REASONS[message] ?? message;
 }
 
 function unreadable(folder: string, details: string): NoKptfile {

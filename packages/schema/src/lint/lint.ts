@@ -6,7 +6,7 @@
  * @module
  */
 
-import { NotClean, readCleanYaml, readYaml } from '@krmhub/yaml';
+import { readYaml } from '@krmhub/yaml';
 import type { EntryDefaults } from '../convert/complete.js';
 import { completeDraft } from '../convert/complete-draft.js';
 import { sharedImageRelease } from '../convert/image-release.js';
@@ -52,18 +52,8 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, limits = {} } = options;
   if (options.skipForeign === true && !mayBeOurs(input))
     return { diagnostics: [], documents: [], skipped: 1 };
-  const clean = readCleanYaml(input, { file, limits });
-  if (clean === undefined) return lintYaml(readYaml(input, { file, limits }), options);
-  try {
-    return lintYaml({ documents: [clean], diagnostics: [], placeholders: [] }, options);
-  } catch (error) {
-    if (!(error instanceof NotClean)) throw error;
-    return lintYaml(readYaml(input, { file, limits }), options);
-  }
-}
-
-function lintYaml(yaml: ReturnType<typeof readYaml>, options: LintOptions): LintResult {
-  const { file, ruleset = 'registry', limits = {} } = options;
+  const yaml = readYaml(input, { file, limits });
+  const { ruleset = 'registry' } = options;
   const findings = new Findings();
   const result: LintedDocument[] = [];
   const foreign: Range[] = [];

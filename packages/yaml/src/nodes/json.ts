@@ -27,7 +27,8 @@ function nodeValue(node: ResourceNode): JsonValue {
   return value;
 }
 
-function scalarValue(node: ResourceNode): JsonValue {
+/** The value of a scalar, as go-yaml 3 reads it. What JSON cannot represent stays text. */
+export function scalarValue(node: ResourceNode): JsonValue {
   const { value } = node;
   switch (node.tag) {
     case '!!null':
@@ -37,7 +38,8 @@ function scalarValue(node: ResourceNode): JsonValue {
     case '!!int':
     case '!!float': {
       const number = parseNumber(value.replaceAll('_', ''));
-      return Number.isFinite(number) ? number : value;
+      // JSON has no negative zero.
+      return Number.isFinite(number) ? number + 0 : value;
     }
     default:
       return value;

@@ -1,4 +1,5 @@
 import { YamlProblem } from './invalid.js';
+import type { ParseOptions, StrictReading } from './options.js';
 
 export const TAB = 0x09;
 export const LF = 0x0a;
@@ -25,6 +26,11 @@ export function isGap(code: number): boolean {
   return code <= SPACE || code === 0x85 || code === 0x2028 || code === 0x2029;
 }
 
+/** `,`, `[`, `]`, `{`, or `}`. */
+export function isFlowIndicator(code: number): boolean {
+  return code === 0x2c || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
+}
+
 /** Letters, digits, `_` and `-`. */
 export function isWord(code: number): boolean {
   return (
@@ -39,15 +45,18 @@ export function isWord(code: number): boolean {
 /** A position in the text that counts rows and columns. */
 export class Cursor {
   readonly text: string;
-  protected pos = 0;
+  protected readonly strict: StrictReading | undefined;
+  protected pos: number;
   /** From 0. */
   protected row = 0;
   protected column = 0;
   /** Line breaks since the last character that is not blank. */
   protected newlines = 0;
 
-  constructor(text: string) {
+  constructor(text: string, { start, strict }: ParseOptions) {
     this.text = text;
+    this.pos = start;
+    this.strict = strict;
   }
 
   protected at(offset: number): number {
@@ -70,7 +79,8 @@ export class Cursor {
   /** Passes blanks, and returns how many. */
   protected skipBlanks(): number {
     const start = this.pos;
-    while (isBlank(this.at(0))) this.skipBlank();
+    while (isBlank(this.text.charCodeAt(this.pos))) this.pos++;
+    this.column += this.pos - start;
     return this.pos - start;
   }
 
@@ -104,7 +114,16 @@ export class Cursor {
     );
   }
 
-  protected fail(reason: string, row = this.row): never {
-    throw new YamlProblem(reason, row + 1, row === this.row ? { column: this.column + 1 } : {});
+  /** The number of blanks here if nothing but a comment follows them in the line. */
+  protected blanksToEnd(): number {
+    let count = 0;
+    while (isBlank(this.at(count))) count++;
+    const code = this.at(count);
+    return code === HASH || isBreakOrEnd(code) ? count : 0;
+  }
+
+  protected fail(reason: string, row = this.row, start = this.pos, end = start + 1): never {
+    const column = row === this.row ? { column: this.column + 1 } : {};
+    throw new YamlProblem(reason, row + 1, { ...column, range: [start, end] });
   }
 }

@@ -7,16 +7,30 @@ export class YamlProblem extends Error {
   /** Undefined: where the line starts. */
   readonly column: number | undefined;
   readonly hint: string | undefined;
+  /** The offsets of what is wrong. Undefined: only the line is known. */
+  readonly range: readonly [start: number, end: number] | undefined;
+  /** The limit that was exceeded. Undefined: the syntax is invalid. */
+  readonly limit: ExceededLimit | undefined;
 
-  constructor(reason: string, row: number, { column, hint }: { column?: number; hint?: string } = {}) {
+  constructor(reason: string, row: number, { column, hint, range, limit }: ProblemDetails = {}) {
     super(reason);
     this.reason = reason;
     this.row = row;
     this.column = column;
     this.hint = hint;
+    this.range = range;
+    this.limit = limit;
   }
 }
 
+export type ExceededLimit = 'too-deep' | 'too-many-keys' | 'too-many-aliases';
+
+interface ProblemDetails {
+  column?: number;
+  hint?: string;
+  range?: readonly [start: number, end: number];
+  limit?: ExceededLimit | undefined;
+}
 /** What is read, for messages: a file, or something that has a name only. */
 export interface ReadText {
   name: string;

@@ -1,77 +1,28 @@
 import { ResourceNode, STYLE } from '../nodes/node.js';
-import { YamlProblem } from './invalid.js';
-import { resolveTag } from './resolve-tag.js';
-import { Scanner } from './scanner.js';
+import { AliasSizes } from './alias-sizes.js';
+import { CommentedTokens } from './commented-tokens.js';
+import { scalarNode, shortTag } from './resolve-tag.js';
 import { TOKEN, type Token } from './tokens.js';
 
-export const LONG_TAG = 'tag:yaml.org,2002:';
-
 /** Builds nodes from tokens, and attaches comments to them. */
-export class NodeParser {
-  private readonly scanner: Scanner;
+export class NodeParser extends CommentedTokens {
   private readonly anchors = new Map<string, ResourceNode>();
+  private readonly aliasSizes = new AliasSizes();
+  /** Open lists and maps. */
+  private depth = 0;
   protected readonly handles = new Map<string, string>();
-  // Comments of tokens that the parser has seen, for the next node.
-  protected head = '';
-  protected line = '';
-  protected foot = '';
-  /** The comment above a list item that is itself a collection. */
-  private stem = '';
-  private token: Token | undefined;
-  /** The end of the last token with a width that was taken. */
-  private lastEnd = 0;
 
-  constructor(text: string) {
-    this.scanner = new Scanner(text);
-  }
-
-  /** Assigns the comments up to the next token, and returns it. */
-  protected peek(): Token {
-    const token = this.scanner.next();
-    this.token = token;
-    if (this.scanner.hasComments()) {
-      for (
-        let comment = this.scanner.nextComment(token);
-        comment !== undefined;
-        comment = this.scanner.nextComment(token)
-      ) {
-        if (comment.head !== '') this.head = join(this.head, comment.head);
-        if (comment.foot !== '') this.foot = join(this.foot, comment.foot);
-        if (comment.line !== '') this.line = join(this.line, comment.line);
-      }
-    }
-    return token;
-  }
-
-  protected take(): void {
-    if (this.token!.type > TOKEN.blockEnd) this.lastEnd = this.token!.end;
-    this.scanner.take();
-  }
-
-  private takeComments(node: ResourceNode): void {
-    node.head = this.head;
-    node.line = this.line;
-    node.foot = this.foot;
-    this.head = '';
-    this.line = '';
-    this.foot = '';
-    this.stem = '';
+  protected startDocument(): void {
+    this.anchors.clear();
+    this.aliasSizes.clear();
+    this.handles.clear();
   }
 
   protected node(block: boolean, indentless: boolean): ResourceNode {
     let token = this.peek();
     const { row, start } = token;
-    if (token.type === TOKEN.alias) {
-      const alias = new ResourceNode('alias', '', 0, token.value);
-      alias.row = row + 1;
-      alias.start = start;
-      alias.end = token.end;
-      alias.target = this.anchors.get(token.value);
-      if (alias.target === undefined) this.fail(`unknown anchor '${token.value}' referenced`, token);
-      this.takeComments(alias);
-      this.take();
-      return alias;
-    }
+    if (token.type === TOKEN.alias) return this.alias(token);
+    const { depth } = this;
     let anchor = '';
     let tag = '';
     for (let parts = 0; parts < 2; parts++) {
@@ -121,7 +72,28 @@ export class NodeParser {
     } else this.fail('did not find expected node content', token);
     node.start = start;
     node.end = this.lastEnd;
+    this.depth = depth;
     return node;
+  }
+
+  private alias(token: Token): ResourceNode {
+    const alias = new ResourceNode('alias', '', 0, token.value);
+    alias.row = token.row + 1;
+    alias.start = token.start;
+    alias.end = token.end;
+    alias.target = this.anchors.get(token.value);
+    if (alias.target !== undefined) {
+      const { maxAliases } = this.options.limits;
+      if (this.aliasSizes.add(alias.target) > maxAliases) {
+        const reason = `the aliases of this document expand to more than ${maxAliases} values`;
+        this.fail(reason, token, 'too-many-aliases');
+      }
+    } else if (this.options.strict === undefined) {
+      this.fail(`unknown anchor '${token.value}' referenced`, token);
+    }
+    this.takeComments(alias);
+    this.take();
+    return alias;
   }
 
   /** A value that is not there: behind the last token. */
@@ -136,7 +108,10 @@ export class NodeParser {
   private tagOf(token: Token): string {
     if (token.value === '') return token.suffix;
     const prefix = this.handles.get(token.value);
-    if (prefix === undefined) this.fail('found undefined tag handle', token);
+    if (prefix === undefined) {
+      if (this.options.strict === undefined) this.fail('found undefined tag handle', token);
+      return token.value + token.suffix;
+    }
     return prefix + token.suffix;
   }
 
@@ -147,6 +122,10 @@ export class NodeParser {
     row: number,
     style: number,
   ): ResourceNode {
+    const { maxDepth } = this.options.limits;
+    if (++this.depth > maxDepth) {
+      this.fail(`more than ${maxDepth} nested lists and mappings`, this.peek(), 'too-deep');
+    }
     const tagged = tag !== '' && tag !== '!';
     const node = new ResourceNode(
       kind,
@@ -231,6 +210,7 @@ export class NodeParser {
       this.take();
       const key = isEmptyEntry(this.peek()) ? this.emptyScalar(token) : this.node(true, true);
       content.push(key);
+      this.countKeys(map, token);
       // A comment below the preceding value that is as far left as the keys.
       if (key.foot !== '' && content.length > 2) {
         content[content.length - 3]!.foot = key.foot;
@@ -250,6 +230,12 @@ export class NodeParser {
       content[content.length - 2]!.foot = map.foot;
       map.foot = '';
     }
+  }
+
+  private countKeys({ content }: ResourceNode, token: Token): void {
+    const { maxMappingKeys } = this.options.limits;
+    if (content.length <= maxMappingKeys * 2) return;
+    this.fail(`a mapping has more than ${maxMappingKeys} keys`, token, 'too-many-keys');
   }
 
   private endCollection(node: ResourceNode): void {
@@ -277,6 +263,7 @@ export class NodeParser {
 
   /** A map of one key in a list, without braces. */
   private flowPair(start: Token): ResourceNode {
+    const { depth } = this;
     const map = this.collection('map', '', '', start.row, STYLE.flow);
     this.take();
     let token = this.peek();
@@ -304,6 +291,7 @@ export class NodeParser {
     moveFoot(key, value);
     map.start = start.start;
     map.end = this.lastEnd;
+    this.depth = depth;
     this.peek();
     return map;
   }
@@ -339,14 +327,10 @@ export class NodeParser {
       }
       value ??= this.emptyScalar(token);
       content.push(key, value);
+      this.countKeys(map, token);
       moveFoot(key, value);
     }
     this.endCollection(map);
-  }
-
-  protected fail(reason: string, token: Token): never {
-    const column = token.start - this.scanner.text.lastIndexOf('\n', token.start - 1);
-    throw new YamlProblem(reason, token.row + 1, { column });
   }
 }
 
@@ -362,23 +346,4 @@ function moveFoot(key: ResourceNode, value: ResourceNode): void {
   if (key.foot !== '' || value.foot === '') return;
   key.foot = value.foot;
   value.foot = '';
-}
-
-function scalarNode(token: Token, tag: string, row: number): ResourceNode {
-  const { value, style } = token;
-  let node: ResourceNode;
-  if (tag !== '' && tag !== '!') {
-    node = new ResourceNode('scalar', shortTag(tag), style | STYLE.tagged, value);
-  } else if (style !== 0) node = new ResourceNode('scalar', '!!str', style, value);
-  else node = new ResourceNode('scalar', value === '<<' ? '!!merge' : resolveTag(value), 0, value);
-  node.row = row + 1;
-  return node;
-}
-
-function shortTag(tag: string): string {
-  return tag.startsWith(LONG_TAG) ? `!!${tag.slice(LONG_TAG.length)}` : tag;
-}
-
-function join(before: string, text: string): string {
-  return before === '' ? text : `${before}\n${text}`;
 }

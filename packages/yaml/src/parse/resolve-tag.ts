@@ -1,3 +1,8 @@
+import { ResourceNode, STYLE } from '../nodes/node.js';
+import type { Token } from './tokens.js';
+
+export const LONG_TAG = 'tag:yaml.org,2002:';
+
 const WORDS: ReadonlyMap<string, string> = new Map([
   ...['true', 'True', 'TRUE', 'false', 'False', 'FALSE'].map((word) => [word, '!!bool'] as const),
   ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, '!!null'] as const),
@@ -53,6 +58,7 @@ function isInteger(plain: string): boolean {
   if (found === null) return /^0(?:b[-+][01]+|o[-+][0-7]+)$/.test(plain);
   if (plain.length < 16) return true;
   const [, sign, , decimal, hexadecimal, octal, binary] = found;
+  if (decimal !== undefined && decimal.length > 20) return false;
   const digits = decimal ?? (hexadecimal ? `0x${hexadecimal}` : octal ? `0o${octal}` : `0b${binary}`);
   const value = BigInt(digits);
   if (sign === '-') return value <= 2n ** 63n;
@@ -83,4 +89,20 @@ function isTime(text: string): boolean {
     zoneHour! <= 24 &&
     zoneMinute! < 60
   );
+}
+
+/** The node of a scalar, with its own tag or the one that go-yaml finds for it. */
+export function scalarNode(token: Token, tag: string, row: number): ResourceNode {
+  const { value, style } = token;
+  let node: ResourceNode;
+  if (tag !== '' && tag !== '!') {
+    node = new ResourceNode('scalar', shortTag(tag), style | STYLE.tagged, value);
+  } else if (style !== 0) node = new ResourceNode('scalar', '!!str', style, value);
+  else node = new ResourceNode('scalar', value === '<<' ? '!!merge' : resolveTag(value), 0, value);
+  node.row = row + 1;
+  return node;
+}
+
+export function shortTag(tag: string): string {
+  return tag.startsWith(LONG_TAG) ? `!!${tag.slice(LONG_TAG.length)}` : tag;
 }

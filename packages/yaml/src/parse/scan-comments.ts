@@ -1,4 +1,4 @@
-import { HASH, isBlank, isBreak, isBreakOrEnd } from './cursor.js';
+import { HASH, isBlank, isBreak, isBreakOrEnd, isGap } from './cursor.js';
 import { ScalarScanner } from './scan-scalars.js';
 import { type Comment, TOKEN, type Token } from './tokens.js';
 
@@ -23,13 +23,21 @@ export abstract class CommentScanner extends ScalarScanner {
     while (peek < MAX_PEEK && isBlank(this.at(peek))) peek++;
     if (peek === MAX_PEEK || this.at(peek) !== HASH) return;
     while (peek-- > 0) this.skipBlank();
+    if (this.strict !== undefined) {
+      this.comment();
+      return;
+    }
     const start = this.position();
     this.newlines = 0;
-    this.addComment(token, start, 0, 0, 'line', this.restOfLine());
+    this.addComment(token, start, 0, 0, 'line', this.comment());
   }
 
   /** Reads comments and empty lines up to the next token. `scan` is where the search for the token started. */
   protected scanComments(scan: number, scanRow: number): void {
+    if (this.strict !== undefined) {
+      this.comment();
+      return;
+    }
     let token = this.tokens[this.tokens.length - 1]!;
     if (token.type === TOKEN.flowEntry && this.tokens.length > 1)
       token = this.tokens[this.tokens.length - 2]!;
@@ -91,7 +99,7 @@ export abstract class CommentScanner extends ScalarScanner {
         else this.skipBlank();
       }
       this.newlines = 0;
-      text += this.restOfLine();
+      text += this.comment();
       peek = 0;
       column = 0;
       row = this.row;
@@ -115,6 +123,16 @@ export abstract class CommentScanner extends ScalarScanner {
       this.comments.length = 0;
       this.commentHead = 0;
     }
+    return comment;
+  }
+
+  private comment(): string {
+    const { pos, strict } = this;
+    if (strict !== undefined && pos > 0 && !isGap(this.text.charCodeAt(pos - 1))) {
+      this.fail('a comment needs a space before its #');
+    }
+    const comment = this.restOfLine();
+    strict?.comment(pos, this.pos);
     return comment;
   }
 

@@ -1,5 +1,18 @@
 import { STYLE } from '../nodes/node.js';
-import { Cursor, END, isBlank, isBreak, isBreakOrEnd, isGap, isWord, LF, SPACE, TAB } from './cursor.js';
+import {
+  END,
+  HASH,
+  isBlank,
+  isBreak,
+  isBreakOrEnd,
+  isFlowIndicator,
+  isGap,
+  isWord,
+  LF,
+  SPACE,
+  TAB,
+} from './cursor.js';
+import { ending, PropertyScanner } from './scan-properties.js';
 import { TOKEN, Token } from './tokens.js';
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -15,24 +28,32 @@ const ESCAPES: Readonly<Record<string, string>> = {
   e: '\x1b',
   ' ': ' ',
   '"': '"',
-  "'": "'",
   '\\': '\\',
   N: '\x85',
   _: '\xa0',
   L: '\u2028',
   P: '\u2029',
 };
+const GO_ESCAPES = new Map(Object.entries({ ...ESCAPES, "'": "'" }));
+/** Those of YAML 1.2, and so of JSON. */
+const STRICT_ESCAPES = new Map(Object.entries({ ...ESCAPES, '/': '/' }));
 const HEX_ESCAPES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
+/** One for characters that are part of a plain scalar wherever they are. */
+const WORD = Uint8Array.from({ length: 128 }, (_, code) => (isWord(code) ? 1 : 0));
 
-/** Scans scalars, anchors and tags. */
-export abstract class ScalarScanner extends Cursor {
+/** Scans scalars. */
+export abstract class ScalarScanner extends PropertyScanner {
   /** The column of the current block collection, or -1. */
   protected indent = -1;
-  protected flowLevel = 0;
   protected simpleKeyAllowed = true;
+  /** The start of the line after a plain scalar, if the scanner is already there. */
+  protected lineAfterPlain = -1;
 
   /** Reports a comment behind the indicator of a block scalar. */
   protected abstract scanLineComment(token: number): void;
+
+  /** What is said of brackets or braces that are not closed here. */
+  protected abstract unclosed(): string;
 
   protected scanPlain(): Token {
     const { text } = this;
@@ -45,13 +66,14 @@ export abstract class ScalarScanner extends Cursor {
     let leadingBreak = '';
     let breaks = '';
     let end = start;
+    let lineStart = start;
     for (;;) {
       if (this.atDocumentMark() || this.at(0) === 0x23) break;
       const from = this.pos;
-      let to = from;
-      while (to < text.length && !this.endsPlain(text, to)) to++;
+      const to = this.endOfPlain(from);
       if (to > from) {
         if (leadingBreak !== '') {
+          if (this.flowLevel > 0) this.checkIndent(lineStart, this.unclosed());
           value += folded(leadingBreak, breaks);
           leadingBreak = '';
           breaks = '';
@@ -65,29 +87,89 @@ export abstract class ScalarScanner extends Cursor {
       if (!isBlank(code) && !isBreak(code)) break;
       for (let next = code; isBlank(next) || isBreak(next); next = this.at(0)) {
         if (isBlank(next)) {
-          if (leadingBreak === '') blanks += next === TAB ? '\t' : ' ';
-          else if (next === TAB && this.column < indent) {
+          if (leadingBreak === '') {
+            const blanksFrom = this.pos;
+            this.skipBlanks();
+            blanks = text.slice(blanksFrom, this.pos);
+            continue;
+          }
+          if (next === TAB && this.column < indent && !this.skipEmptyLine()) {
             this.fail('found a tab character that violates indentation', startRow);
           }
           this.skipBlank();
         } else if (leadingBreak === '') {
           blanks = '';
           leadingBreak = this.skipBreak();
-        } else breaks += this.skipBreak();
+          lineStart = this.pos;
+        } else {
+          breaks += this.skipBreak();
+          lineStart = this.pos;
+        }
       }
       if (this.flowLevel === 0 && this.column < indent) break;
     }
-    if (leadingBreak !== '') this.simpleKeyAllowed = true;
+    if (leadingBreak !== '') {
+      this.simpleKeyAllowed = true;
+      this.lineAfterPlain = lineStart;
+    }
     return ending(end, new Token(TOKEN.scalar, start, startRow, value));
+  }
+
+  /** Where the text of this line ends that is part of the scalar. */
+  private endOfPlain(from: number): number {
+    const { text } = this;
+    let end = from;
+    for (let at = from; ; ) {
+      while (at < text.length && (WORD[text.charCodeAt(at)] === 1 || !this.endsPlain(text, at))) at++;
+      if (at > end) end = at;
+      const word = at;
+      while (isBlank(text.charCodeAt(at))) at++;
+      // A hash after blanks starts a comment.
+      if (at === word || text.charCodeAt(at) === HASH || at >= text.length || this.endsPlain(text, at))
+        return end;
+    }
+  }
+
+  /** Skips blanks of a line without content, which YAML 1.2 allows to be tabs. */
+  private skipEmptyLine(): boolean {
+    if (this.strict === undefined || this.blanksToEnd() === 0) return false;
+    // The caller passes the last one.
+    for (let count = this.blanksToEnd(); count > 1; count--) this.skipBlank();
+    return true;
+  }
+
+  /**
+   * YAML 1.2: what continues in another line has more spaces before it than the block around it. Only the last bracket
+   * may have as many.
+   */
+  protected checkIndent(lineStart: number, problem: string): void {
+    const { text, indent } = this;
+    if (this.strict === undefined || indent < 0 || this.at(0) === END) return;
+    let spaces = 0;
+    while (text.charCodeAt(lineStart + spaces) === SPACE) spaces++;
+    if (spaces > indent) return;
+    const code = text.charCodeAt(lineStart + spaces);
+    if (spaces === indent && this.flowLevel === 1 && (code === 0x5d || code === 0x7d)) return;
+    this.fail(
+      code === TAB ? 'found a tab character that violates indentation' : problem,
+      this.row,
+      lineStart,
+    );
   }
 
   private endsPlain(text: string, index: number): boolean {
     const code = text.charCodeAt(index);
     if (isGap(code)) return true;
-    if (code === 0x3a) return index + 1 >= text.length || isGap(text.charCodeAt(index + 1));
-    if (this.flowLevel === 0) return false;
-    // , ? [ ] { }
-    return code === 0x2c || code === 0x3f || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
+    if (code === 0x3a) {
+      const next = index + 1 < text.length ? text.charCodeAt(index + 1) : END;
+      if (isGap(next)) return true;
+      if (this.flowLevel > 0 && this.strict !== undefined && isFlowIndicator(next)) {
+        // The colon is part of the text for go-yaml, and ends it in YAML 1.2.
+        this.fail('a space is missing after the colon', this.row, index);
+      }
+      return false;
+    }
+    return this.flowLevel > 0 && (isFlowIndicator(code) || (code === 0x3f && this.strict === undefined));
   }
 
   protected scanQuoted(quote: number): Token {
@@ -100,7 +182,7 @@ export abstract class ScalarScanner extends Cursor {
       if (this.atDocumentMark()) this.fail('found unexpected document indicator', startRow);
       if (this.at(0) === END) this.fail('found unexpected end of stream', startRow);
       let escapedBreak = false;
-      for (let code = this.at(0); !isGap(code); code = this.at(0)) {
+      for (let code = this.at(0); !isBreakOrEnd(code); code = this.at(0)) {
         if (code === quote) {
           if (!single || this.at(1) !== quote) break;
           value += "'";
@@ -114,12 +196,9 @@ export abstract class ScalarScanner extends Cursor {
           }
           value += this.scanEscape(startRow);
         } else {
-          let length = 1;
-          for (let next = this.at(length); !isGap(next) && next !== quote && next !== 0x5c; ) {
-            next = this.at(++length);
-          }
-          value += this.text.slice(this.pos, this.pos + length);
-          this.skip(length);
+          const end = this.endOfQuoted(quote);
+          value += this.textBefore(end);
+          this.skip(end - this.pos);
         }
       }
       if (this.at(0) === quote) break;
@@ -130,30 +209,48 @@ export abstract class ScalarScanner extends Cursor {
     return ending(this.pos, new Token(TOKEN.scalar, start, startRow, value, style));
   }
 
-  /** Blanks and line breaks inside quotes, folded. */
+  /** The next quote, backslash, line break, or end. */
+  private endOfQuoted(quote: number): number {
+    const { text } = this;
+    for (let end = this.pos + 1; end < text.length; end++) {
+      const code = text.charCodeAt(end);
+      if (code === quote || code === 0x5c || isBreak(code)) return end;
+    }
+    return text.length;
+  }
+
+  /** The text up to there, without the blanks before a line break. */
+  private textBefore(end: number): string {
+    let to = end;
+    if (isBreak(this.text.charCodeAt(end)))
+      while (to > this.pos && isBlank(this.text.charCodeAt(to - 1))) to--;
+    return this.text.slice(this.pos, to);
+  }
+
+  /** Line breaks inside quotes and the blanks around them, folded. */
   private scanGap(afterBreak: boolean): string {
-    let blanks = '';
     let leadingBreak = '';
     let breaks = '';
     let broken = afterBreak;
+    let lineStart = this.pos;
     for (let code = this.at(0); isBlank(code) || isBreak(code); code = this.at(0)) {
       if (isBlank(code)) {
-        if (!broken) blanks += code === TAB ? '\t' : ' ';
-        this.skipBlank();
-      } else if (broken) breaks += this.skipBreak();
-      else {
-        blanks = '';
-        leadingBreak = this.skipBreak();
-        broken = true;
+        this.skipBlanks();
+        continue;
       }
+      if (broken) breaks += this.skipBreak();
+      else leadingBreak = this.skipBreak();
+      lineStart = this.pos;
+      broken = true;
     }
-    if (!broken) return blanks;
+    this.checkIndent(lineStart, 'a quoted string is not closed');
     return leadingBreak === '' ? breaks : folded(leadingBreak, breaks);
   }
 
   private scanEscape(startRow: number): string {
     const name = this.text.charAt(this.pos + 1);
-    const simple = Object.hasOwn(ESCAPES, name) ? ESCAPES[name] : undefined;
+    const escapes = this.strict === undefined ? GO_ESCAPES : STRICT_ESCAPES;
+    const simple = escapes.get(name);
     if (simple !== undefined) {
       this.skip(2);
       return simple;
@@ -165,7 +262,9 @@ export abstract class ScalarScanner extends Cursor {
       this.fail('did not find expected hexdecimal number', startRow);
     }
     const code = Number.parseInt(digits, 16);
-    if ((code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff) {
+    // JSON writes a character that UTF-16 has two units for as two escapes.
+    const isUnit = code >= 0xd800 && code <= 0xdfff;
+    if (code > 0x10ffff || (isUnit && (this.strict === undefined || length > 4))) {
       this.fail('found invalid Unicode character escape code', startRow);
     }
     this.skip(2 + length);
@@ -232,79 +331,22 @@ export abstract class ScalarScanner extends Cursor {
       while ((indent === 0 || this.column < indent) && this.at(0) === SPACE) this.skipBlank();
       widest = Math.max(widest, this.column);
       if ((indent === 0 || this.column < indent) && this.at(0) === TAB) {
+        // The first tab behind the indentation is text in YAML 1.2.
+        if (this.strict !== undefined && indent === 0 && this.column > this.indent) break;
         this.fail('found a tab character where an indentation space is expected', startRow);
       }
       if (!isBreak(this.at(0))) break;
       breaks += this.skipBreak();
     }
+    const isContent = this.column > this.indent && this.at(0) !== END;
+    if (this.strict !== undefined && indent === 0 && isContent && this.column < widest) {
+      this.fail('the indentation does not match the surrounding lines');
+    }
     return { breaks, indent: indent === 0 ? Math.max(widest, this.indent + 1, 1) : indent };
   }
-
-  protected scanAnchor(type: number): Token {
-    const start = this.pos;
-    let length = 1;
-    while (isWord(this.at(length))) length++;
-    const name = this.text.slice(start + 1, start + length);
-    const next = this.at(length);
-    if (name === '' || !(isGap(next) || '?:,]}%@`'.includes(String.fromCharCode(next)))) {
-      this.fail('did not find expected alphabetic or numeric character');
-    }
-    this.skip(length);
-    return ending(this.pos, new Token(type, start, this.row, name));
-  }
-
-  protected scanTag(): Token {
-    const { text, pos } = this;
-    let handle = '';
-    let suffix: string;
-    let end: number;
-    if (this.at(1) === 0x3c) {
-      end = endOfUri(text, pos + 2);
-      suffix = decodeUri(text.slice(pos + 2, end), () => this.fail('found an invalid escape in a tag'));
-      if (suffix === '') this.fail('did not find expected tag URI');
-      if (text.charCodeAt(end) !== 0x3e) this.fail("did not find the expected '>'");
-      end++;
-    } else {
-      handle = /^!(?:[0-9A-Za-z_-]*!)?/.exec(text.slice(pos, pos + 256))![0];
-      end = endOfUri(text, pos + handle.length);
-      suffix = decodeUri(text.slice(pos + handle.length, end), () =>
-        this.fail('found an invalid escape in a tag'),
-      );
-      if (suffix === '') {
-        if (handle !== '!') this.fail('did not find expected tag URI');
-        suffix = handle;
-        handle = '';
-      }
-    }
-    if (!isGap(end < text.length ? text.charCodeAt(end) : END)) {
-      this.fail('did not find expected whitespace or line break');
-    }
-    this.skip(end - pos);
-    return ending(end, new Token(TOKEN.tag, pos, this.row, handle, 0, suffix));
-  }
-}
-
-function ending(end: number, token: Token): Token {
-  token.end = end;
-  return token;
 }
 
 function folded(leadingBreak: string, breaks: string): string {
   if (leadingBreak.charCodeAt(0) !== LF) return leadingBreak + breaks;
   return breaks === '' ? ' ' : breaks;
-}
-
-function endOfUri(text: string, start: number): number {
-  const uri = /[-0-9A-Za-z_;/?:@&=+$,.!~*'()[\]%]*/y;
-  uri.lastIndex = start;
-  uri.test(text);
-  return uri.lastIndex;
-}
-
-function decodeUri(uri: string, fail: () => never): string {
-  try {
-    return uri.includes('%') ? decodeURIComponent(uri) : uri;
-  } catch {
-    return fail();
-  }
 }

@@ -1,5 +1,6 @@
-import { END, isBlank, isBreak, isGap, SPACE, TAB } from './cursor.js';
-import { MAX_DEPTH, newKey, TokenQueue } from './token-queue.js';
+import { STYLE } from '../nodes/node.js';
+import { END, isBlank, isBreak, isFlowIndicator, isGap, SPACE, TAB } from './cursor.js';
+import { newKey, TokenQueue } from './token-queue.js';
 import { TOKEN, Token } from './tokens.js';
 
 /**
@@ -22,6 +23,7 @@ export class Scanner extends TokenQueue {
       return;
     }
     if (this.atDocumentMark()) {
+      if (this.flowLevel > 0 && this.strict !== undefined) this.fail(this.unclosed());
       this.closeBlocks();
       const type = code === 0x2d ? TOKEN.documentStart : TOKEN.documentEnd;
       this.insertToken(new Token(type, this.pos, this.row));
@@ -56,20 +58,24 @@ export class Scanner extends TokenQueue {
         this.fetchIndicator(TOKEN.flowEntry);
         return;
       case 0x2d: // -
+        if (inFlow && this.strict !== undefined && isFlowIndicator(this.at(1))) this.failAtBlockInFlow();
         if (!isGap(this.at(1))) break;
         this.fetchBlockEntry();
         return;
       case 0x3f: // ?
-        if (!inFlow && !isGap(this.at(1))) break;
+        if (!this.isIndicator()) break;
         this.fetchKey();
         return;
       case 0x3a: // :
-        if (!inFlow && !isGap(this.at(1))) break;
+        if (!this.isIndicator() && !this.isAfterJson()) break;
         this.fetchValue();
         return;
       case 0x7c: // |
       case 0x3e: // >
         if (inFlow) break;
+        if (this.strict !== undefined && this.column <= this.indent) {
+          this.fail('the indentation does not match the surrounding lines');
+        }
         this.removeSimpleKey();
         this.simpleKeyAllowed = true;
         this.insertToken(this.scanBlock(code === 0x7c));
@@ -79,6 +85,25 @@ export class Scanner extends TokenQueue {
     this.saveSimpleKey();
     this.simpleKeyAllowed = false;
     this.insertToken(this.scanInline(code));
+  }
+
+  /** Whether `?` or `:` is not the start of a scalar. */
+  private isIndicator(): boolean {
+    const next = this.at(1);
+    if (isGap(next)) return true;
+    return this.flowLevel > 0 && (this.strict === undefined || isFlowIndicator(next));
+  }
+
+  /** In brackets and braces, no space is needed behind the colon of a key that ends with a quote or a bracket. */
+  private isAfterJson(): boolean {
+    if (this.flowLevel === 0) return false;
+    const { type, style } = this.tokens[this.tokens.length - 1]!;
+    if (type === TOKEN.scalar) return (style & (STYLE.singleQuoted | STYLE.doubleQuoted)) !== 0;
+    return type === TOKEN.flowSequenceEnd || type === TOKEN.flowMappingEnd;
+  }
+
+  private failAtBlockInFlow(): never {
+    this.fail('an indented list or mapping cannot be inside [] or {}');
   }
 
   private scanInline(code: number): Token {
@@ -102,8 +127,10 @@ export class Scanner extends TokenQueue {
       case 0x2d: // -
         return !isBlank(this.at(1));
       case 0x3f: // ?
-      case 0x3a: // :
+        // In brackets and braces, go-yaml reads it as an indicator.
         return this.flowLevel === 0;
+      case 0x3a: // :
+        return this.flowLevel === 0 || this.strict !== undefined;
       case SPACE:
       case TAB:
       case 0x7c: // |
@@ -120,6 +147,8 @@ export class Scanner extends TokenQueue {
   private scanToToken(): void {
     const scan = this.pos;
     const scanRow = this.row;
+    let lineStart = this.lineAfterPlain;
+    this.lineAfterPlain = -1;
     for (;;) {
       let code = this.at(0);
       if (code === 0xfeff && this.column === 0 && this.pos === 0) {
@@ -130,15 +159,33 @@ export class Scanner extends TokenQueue {
         this.skipBlank();
         code = this.at(0);
       }
+      if (code === TAB && this.strict !== undefined) {
+        const isEmpty = this.blanksToEnd() > 0;
+        if (isEmpty || this.column > this.indent) {
+          this.skipBlanks();
+          // A tab separates, but what starts behind it has no column.
+          if (!isEmpty) this.simpleKeyAllowed = false;
+          code = this.at(0);
+        }
+      }
       if (this.comments.length > this.commentHead) this.moveItemComment(code);
       if (code === 0x23) {
         this.scanComments(scan, scanRow);
         code = this.at(0);
       }
-      if (!isBreak(code)) return;
+      if (!isBreak(code)) break;
       this.skipBreak();
+      lineStart = this.pos;
       if (this.flowLevel === 0) this.simpleKeyAllowed = true;
     }
+    if (lineStart !== -1 && this.flowLevel > 0) {
+      this.checkIndent(lineStart, this.unclosed());
+    }
+  }
+
+  protected unclosed(): string {
+    const { inBraces } = this.simpleKeys[this.simpleKeys.length - 1]!;
+    return `did not find expected ',' or '${inBraces ? '}' : ']'}'`;
   }
 
   /** A comment beside the first dash of a list is above the content that follows. */
@@ -179,7 +226,8 @@ export class Scanner extends TokenQueue {
       /^%TAG[ \t]+(!(?:[0-9A-Za-z_-]*!)?)[ \t]+([-0-9A-Za-z_;/?:@&=+$,.!~*'()[\]]+)[ \t]*(?:#.*)?$/.exec(
         line,
       );
-    if (version !== null) this.insertToken(new Token(TOKEN.versionDirective, pos, row, version[1]!));
+    if (this.strict !== undefined) this.strict.directive(pos, this.pos);
+    else if (version !== null) this.insertToken(new Token(TOKEN.versionDirective, pos, row, version[1]!));
     else if (tag !== null) this.insertToken(new Token(TOKEN.tagDirective, pos, row, tag[1]!, 0, tag[2]!));
     else this.fail('found an invalid directive', row);
     this.newlines = 0;
@@ -193,11 +241,8 @@ export class Scanner extends TokenQueue {
 
   private fetchFlowStart(type: number): void {
     this.saveSimpleKey();
-    this.simpleKeys.push(newKey());
+    this.simpleKeys.push(newKey(type === TOKEN.flowMappingStart));
     this.flowLevel++;
-    if (this.flowLevel + this.indents.length > MAX_DEPTH) {
-      this.fail(`more than ${MAX_DEPTH} nested lists and mappings`);
-    }
     this.simpleKeyAllowed = true;
     this.fetchIndicator(type);
   }
@@ -241,7 +286,10 @@ export class Scanner extends TokenQueue {
       this.simpleKeyAllowed = false;
     } else {
       if (this.flowLevel === 0) {
-        if (!this.simpleKeyAllowed) this.fail('mapping values are not allowed in this context');
+        if (!this.simpleKeyAllowed) {
+          const { start } = this.tokens[this.tokens.length - 1]!;
+          this.fail('mapping values are not allowed in this context', this.row, start, this.pos + 1);
+        }
         this.rollIndent(this.column, -1, TOKEN.blockMappingStart, this.pos, this.row);
       }
       this.simpleKeyAllowed = this.flowLevel === 0;

@@ -1,8 +1,7 @@
+import type { ParseOptions } from './options.js';
 import { CommentScanner } from './scan-comments.js';
 import { TOKEN, Token } from './tokens.js';
 
-/** Deeper documents are refused: nothing a person or a tool writes is as deep. */
-export const MAX_DEPTH = 200;
 /** A key without `?` has at most so many characters (YAML 1.2, section 7.4.2). */
 const MAX_SIMPLE_KEY = 1024;
 /** Parsed tokens are dropped once there are so many. */
@@ -11,6 +10,8 @@ const COMPACT_AT = 4096;
 /** A token that turns out to be a key if a colon follows. */
 interface SimpleKey {
   possible: boolean;
+  /** Whether it is in braces, where a key of YAML 1.2 may have several lines. */
+  readonly inBraces: boolean;
   required: boolean;
   /** The number of the token, counted from the start of the text. */
   token: number;
@@ -27,9 +28,9 @@ export abstract class TokenQueue extends CommentScanner {
   private taken = 0;
   protected ended = false;
 
-  constructor(text: string) {
-    super(text);
-    this.tokens.push(new Token(TOKEN.streamStart, 0, 0));
+  constructor(text: string, options: ParseOptions) {
+    super(text, options);
+    this.tokens.push(new Token(TOKEN.streamStart, this.pos, 0));
   }
 
   /** The next token, with at least two behind it. */
@@ -60,10 +61,15 @@ export abstract class TokenQueue extends CommentScanner {
 
   protected isValidKey(key: SimpleKey): boolean {
     if (!key.possible) return false;
-    if (key.row >= this.row && key.pos + MAX_SIMPLE_KEY >= this.pos) return true;
-    if (key.required) this.fail("could not find expected ':'", key.row);
+    const isOnLine = key.row >= this.row || (key.inBraces && this.strict !== undefined);
+    if (isOnLine && key.pos + MAX_SIMPLE_KEY >= this.pos) return true;
+    if (key.required) this.failWithoutColon(key);
     key.possible = false;
     return false;
+  }
+
+  private failWithoutColon(key: SimpleKey): never {
+    this.fail("could not find expected ':'", key.row, key.pos);
   }
 
   protected saveSimpleKey(): void {
@@ -80,7 +86,7 @@ export abstract class TokenQueue extends CommentScanner {
 
   protected removeSimpleKey(): void {
     const key = this.simpleKeys[this.simpleKeys.length - 1]!;
-    if (key.possible && key.required) this.fail("could not find expected ':'", key.row);
+    if (key.possible && key.required) this.failWithoutColon(key);
     key.possible = false;
   }
 
@@ -101,7 +107,6 @@ export abstract class TokenQueue extends CommentScanner {
     if (this.flowLevel > 0 || this.indent >= column) return;
     this.indents.push(this.indent);
     this.indent = column;
-    if (this.indents.length > MAX_DEPTH) this.fail(`more than ${MAX_DEPTH} nested lists and mappings`);
     this.insertToken(new Token(type, pos, row), number);
   }
 
@@ -127,6 +132,6 @@ export abstract class TokenQueue extends CommentScanner {
   }
 }
 
-export function newKey(): SimpleKey {
-  return { possible: false, required: false, token: 0, pos: 0, row: 0, column: 0 };
+export function newKey(inBraces = false): SimpleKey {
+  return { possible: false, inBraces, required: false, token: 0, pos: 0, row: 0, column: 0 };
 }

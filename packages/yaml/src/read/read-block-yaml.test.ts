@@ -1,13 +1,16 @@
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { readYaml } from '../index.js';
 import { YAML_LIMITS } from '../limits.js';
 import { mutateText } from '../testing/mutate-text.js';
 import { Random } from '../testing/random.js';
+import { openText } from './open-text.js';
 import { locateInBlockYaml, readBlockYaml } from './read-block-yaml.js';
+import { parseText } from './read-yaml.js';
 import { findForbiddenCharacter, SourceText } from './source.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
+/** Reads the text as text of any other style. */
+const parse = (text: string) => parseText(openText(bytes(text), { file: 'f.yaml' }, 'maxSourceBytes'));
 const block = (text: string) => readBlockYaml(text, YAML_LIMITS);
 
 const TEXT = `# A comment: "first"
@@ -66,8 +69,8 @@ end: |  # of the text
 `;
 
 describe('block style', () => {
-  it('is read as readYaml reads it', () => {
-    const { documents, diagnostics } = readYaml(bytes(TEXT), { file: 'f.yaml' });
+  it('is read as any other style', () => {
+    const { documents, diagnostics } = parse(TEXT);
     expect(diagnostics).toEqual([]);
     expect(documents.map(({ value }) => value)).toEqual([block(TEXT)]);
   });
@@ -222,7 +225,7 @@ it('reads lines in any order as both parsers do, with the same positions, or not
     const value = block(text);
     if (value === undefined) continue;
     accepted += 1;
-    const { documents, diagnostics } = readYaml(bytes(text), { file: 'f.yaml' });
+    const { documents, diagnostics } = parse(text);
     expect([text, diagnostics]).toEqual([text, []]);
     expect([text, documents.map((document) => document.value)]).toEqual([text, [value]]);
     expect([text, load(text)]).toEqual([text, value]);
@@ -297,7 +300,7 @@ const PIECES = [
   ],
 ];
 
-it('never accepts what readYaml refuses or reads differently', () => {
+it('never accepts what the parser refuses or reads differently', () => {
   const random = new Random(20_240);
   let accepted = 0;
   for (let at = 0; at < 4_000; at++) {
@@ -307,7 +310,7 @@ it('never accepts what readYaml refuses or reads differently', () => {
     // Such text is refused before.
     if (value === undefined || findForbiddenCharacter(text) !== undefined) continue;
     accepted += 1;
-    const { documents, diagnostics } = readYaml(bytes(text), { file: 'f.yaml' });
+    const { documents, diagnostics } = parse(text);
     expect([text, diagnostics]).toEqual([text, []]);
     expect([text, documents.map((document) => document.value)]).toEqual([text, [value]]);
   }

@@ -1,31 +1,23 @@
-import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { Diagnostic } from '../diagnostic.js';
 import type { JsonValue } from '../json-value.js';
 import type { YamlLimits } from '../limits.js';
-import { EventChecker } from './events.js';
 import { openText, type ReadOptions } from './open-text.js';
-import { readBlockYaml } from './read-block-yaml.js';
+import { readText } from './read-yaml.js';
 import type { Reporter } from './reporter.js';
 import { isInexactInteger } from './scalars.js';
-import type { SourceText } from './source.js';
 
 /**
- * Reads a generated file, such as a catalog: several times faster than readYaml, and plain block style even faster
- * (`readBlockYaml`), but without positions. It rejects the same documents, but stops at the first syntax error, and does
- * not detect duplicate keys in JSON. Never throws. If there are errors, there are no documents.
+ * Reads a generated file, such as a catalog, of up to `maxCatalogBytes`. As readYaml does, but it does not detect
+ * duplicate keys in JSON. Never throws. If there are errors, there are no documents.
  */
 export function readMachineYaml(
   input: Uint8Array,
   options: ReadOptions,
 ): { documents: JsonValue[]; diagnostics: Diagnostic[] } {
-  const { limits, reporter, source } = openText(input, options, 'maxCatalogBytes');
-  if (source === undefined) return { documents: [], diagnostics: reporter.finish() };
-  const documents = source.text.startsWith('{')
-    ? (readJson(source.text, limits, reporter) ?? readEvents(source, limits, reporter))
-    : readEvents(source, limits, reporter);
-  if (documents.length === 0 && !reporter.hasErrors) {
-    reporter.report('yaml/empty', 'the file contains no document', 0);
-  }
+  const opened = openText(input, options, 'maxCatalogBytes');
+  const { limits, reporter, source } = opened;
+  const json = source?.text.startsWith('{') ? readJson(source.text, limits, reporter) : undefined;
+  const documents = json ?? readText(opened).documents.map(({ value }) => value);
   return { documents: reporter.hasErrors ? [] : documents, diagnostics: reporter.finish() };
 }
 
@@ -78,51 +70,4 @@ function checkNumber(value: number, reporter: Reporter): void {
   else if (isInexactInteger(value)) {
     reporter.report('yaml/integer-precision', `the integer ${value} is too large to represent exactly`);
   }
-}
-
-function readEvents(source: SourceText, limits: YamlLimits, reporter: Reporter): JsonValue[] {
-  try {
-    const block = readBlockYaml(source.text, limits);
-    if (block !== undefined) return [block];
-    // The library also counts the document as a level.
-    const events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
-    const { empty } = new EventChecker(source.text, limits, reporter).check(events);
-    if (reporter.hasErrors) return [];
-    // Safe: the core schema creates only JSON values, and everything else was rejected.
-    const documents = constructFromEvents(events, { source: source.text }) as JsonValue[];
-    return documents.filter((_, index) => !empty.has(index));
-  } catch (error) {
-    reportException(error, source, limits, reporter);
-    return [];
-  }
-}
-
-function reportException(error: unknown, source: SourceText, limits: YamlLimits, reporter: Reporter): void {
-  if (!(error instanceof YAMLException)) {
-    if (!(error instanceof Error)) throw error;
-    // An exception of the library for hostile text must not crash the process.
-    reporter.report('yaml/syntax', 'the text is not valid YAML');
-    return;
-  }
-  const { reason, mark } = error;
-  const at = mark?.position;
-  if (reason.includes('maxDepth')) {
-    reporter.report('yaml/too-deep', `more than ${limits.maxDepth} nested lists and mappings`, at);
-  } else if (reason.includes('duplicated mapping key')) {
-    const key = /^[^\n:]{1,40}/.exec(source.text.slice(at ?? 0))?.[0] ?? '';
-    reporter.report('yaml/duplicate-key', `the key ${key} is already in this mapping`, at);
-  } else if (reason.includes('alias')) {
-    reporter.report('yaml/alias', 'an alias has no anchor before it', at);
-  } else if (reason.includes('directive')) {
-    reporter.report('yaml/directive', 'directives (%) are not allowed', at);
-  } else reporter.report('yaml/syntax', describeEventError(reason), at);
-}
-
-function describeEventError(reason: string): string {
-  if (reason.includes('end of the stream'))
-    return 'the text ends inside a bracket, a brace, or a quoted string';
-  if (reason.includes('tab')) return 'a tab is used for indentation; YAML allows only spaces';
-  if (reason.includes('indentation')) return 'the indentation does not match the surrounding lines';
-  if (reason.includes('escape')) return 'this escape does not exist in double-quoted strings';
-  return 'unexpected token';
 }

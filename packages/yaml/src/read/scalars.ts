@@ -23,7 +23,8 @@ const TIMESTAMP =
 const INTEGER = /^(?:[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
-const NULL_OR_BOOLEAN = /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE)$/;
+const NULL = /^(?:~|null|Null|NULL)$/;
+const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
 
 export interface ScalarProblem {
   code: YamlCode;
@@ -65,8 +66,28 @@ export function isPlainNonString(source: string): boolean {
   if (source === '') return true;
   if (!SUSPICIOUS_START.test(source)) return false;
   return (
-    INTEGER.test(source) || FLOAT.test(source) || NOT_FINITE.test(source) || NULL_OR_BOOLEAN.test(source)
+    INTEGER.test(source) ||
+    FLOAT.test(source) ||
+    NOT_FINITE.test(source) ||
+    NULL.test(source) ||
+    BOOLEAN.test(source)
   );
+}
+
+/** Reports whether the text of a scalar has the type of a tag of the core schema, such as `!!int`. */
+export function hasType(text: string, tag: string): boolean {
+  switch (tag) {
+    case '!!str':
+      return true;
+    case '!!int':
+      return INTEGER.test(text);
+    case '!!float':
+      return (FLOAT.test(text) && !INTEGER.test(text)) || NOT_FINITE.test(text);
+    case '!!bool':
+      return BOOLEAN.test(text);
+    default:
+      return tag === '!!null' && (text === '' || NULL.test(text));
+  }
 }
 
 /**

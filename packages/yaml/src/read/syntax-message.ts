@@ -1,41 +1,104 @@
-const BY_CODE: Record<string, string> = {
-  ALIAS_PROPS: 'an alias may have neither an anchor nor a tag',
-  BAD_ALIAS: 'an anchor or alias has no name',
-  BAD_DQ_ESCAPE: 'this escape does not exist in double-quoted strings',
-  BAD_INDENT: 'the indentation does not match the surrounding lines',
-  BAD_PROP_ORDER: 'an anchor or tag is before an indicator instead of after it',
-  BAD_SCALAR_START: 'unquoted text may not begin with this character',
-  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here; text with a colon or dash requires quotes',
-  BLOCK_IN_FLOW: 'an indented list or mapping cannot be inside [] or {}',
-  KEY_OVER_1024_CHARS: 'a key has more than 1024 characters',
-  MULTILINE_IMPLICIT_KEY: 'a key must be on one line and end with a colon',
-  MULTIPLE_ANCHORS: 'a value can have only one anchor',
-  MULTIPLE_TAGS: 'a value can have only one tag',
-  RESOURCE_EXHAUSTION: 'the text is too complex to parse',
-  TAB_AS_INDENT: 'a tab is used for indentation; YAML allows only spaces',
+import type { YamlProblem } from '../parse/invalid.js';
+import type { Offsets } from './locate.js';
+
+const TAB = 'a tab is used for indentation; YAML allows only spaces';
+const NESTED = 'a mapping or list cannot begin here; text with a colon or dash requires quotes';
+const ESCAPE = 'this escape does not exist in double-quoted strings';
+const QUOTE = 'a quoted string is not closed';
+const BLOCK_HEADER = 'only an indentation digit, + or - may follow | or >';
+const PROPERTY = 'a tag or anchor needs a space after it';
+const NO_COLON = 'a key has no colon after it';
+const LONG_KEY = 'a key has more than 1024 characters';
+const INDENTATION = 'the indentation does not match the surrounding lines';
+const ON_MARKER = 'a list or mapping cannot begin on the line of ---';
+const LINES_OF_KEY = 'a key must be on one line and end with a colon';
+
+/** What go-yaml says of what it cannot scan, in plainer words. */
+const BY_REASON: Readonly<Record<string, string>> = {
+  'found a tab character that violates indentation': TAB,
+  'found a tab character where an indentation space is expected': TAB,
+  'mapping keys are not allowed in this context': NESTED,
+  'did not find expected alphabetic or numeric character': 'an anchor or alias has no name',
+  'found unknown escape character': ESCAPE,
+  'did not find expected hexdecimal number': ESCAPE,
+  'found invalid Unicode character escape code': ESCAPE,
+  'found unexpected end of stream': QUOTE,
+  'found unexpected document indicator': QUOTE,
+  'did not find expected comment or line break': BLOCK_HEADER,
+  'found an indentation indicator equal to 0': BLOCK_HEADER,
+  'did not find expected whitespace or line break': PROPERTY,
+  "did not find expected '-' indicator": 'a list item has no dash',
 };
+/** Other reasons of go-yaml explain nothing to those who do not know its states. */
+const UNEXPLAINED = /^(?:did not find|found)/;
 
-/** Parts of library messages for codes with several problems, specific ones first. */
-const BY_MESSAGE: readonly [part: string, message: string][] = [
-  ['Missing closing', 'a quoted string is not closed'],
-  ['end with a }', 'a mapping in braces is not closed with }'],
-  ['end with a ]', 'a list in brackets is not closed with ]'],
-  ['or : between', 'a comma or colon is missing'],
-  ['Missing , between', 'a comma is missing between two items'],
-  ['Missing space after :', 'a space is missing after the colon'],
-  ['followed by map values', 'a key has no colon after it'],
-  ['Sequence item without', 'a list item has no dash'],
-  ['Comments must be separated', 'a comment needs a space before its #'],
-  ['Tags and anchors must be separated', 'a tag or anchor needs a space after it'],
-  ['on same line with directives-end', 'a list or mapping cannot begin on the line of ---'],
-  ['Unexpected ,', 'extra comma'],
-  ['Unexpected empty item', 'extra comma'],
-  ['Block scalar header', 'only an indentation digit, + or - may follow | or >'],
-  ['on same line with key', 'a list cannot begin on the line of its key'],
-];
+/** Parsers search for the colon of a key in this many characters. */
+const MAX_KEY_LENGTH = 1_024;
 
-/** Returns a plain message for an error of the YAML library. */
-export function describeSyntaxError(code: string, message: string): string {
-  for (const [part, text] of BY_MESSAGE) if (message.includes(part)) return text;
-  return BY_CODE[code] ?? 'unexpected token';
+/** The code, the message, and the offsets of a syntax error in the text. */
+export function describeSyntaxError(
+  { reason, range = [0, 1] }: YamlProblem,
+  text: string,
+): { code: 'yaml/syntax' | 'yaml/non-string-key'; message: string; offsets: Offsets } {
+  const [start, end] = range;
+  const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
+  const isFirst = /^ *$/.test(before);
+  const character = text[start];
+  const at = (message: string, offsets = range) => ({ code: 'yaml/syntax', message, offsets }) as const;
+  const emptyKey = {
+    code: 'yaml/non-string-key',
+    message: 'an empty key is not a string',
+    offsets: range,
+  } as const;
+  switch (reason) {
+    case 'found character that cannot start any token':
+      return at(character === '\t' ? TAB : 'unquoted text may not begin with this character');
+    case "could not find expected ':'": {
+      const line = text.slice(start, start + MAX_KEY_LENGTH + 1).split('\n', 1)[0]!;
+      return at(line.length > MAX_KEY_LENGTH ? LONG_KEY : NO_COLON, [start, start + line.length]);
+    }
+    case 'mapping values are not allowed in this context':
+      if (end - start > MAX_KEY_LENGTH) return at(LONG_KEY);
+      if (before.startsWith('---')) return at(ON_MARKER);
+      if (before.endsWith('\t')) return at(TAB);
+      return at(text.slice(start, end).includes('\n') && !/: +$/.test(before) ? LINES_OF_KEY : NESTED);
+    case 'block sequence entries are not allowed in this context':
+      if (before.startsWith('---')) return at(ON_MARKER);
+      if (before.endsWith('\t')) return at(TAB);
+      return at(/: +$/.test(before) ? 'a list cannot begin on the line of its key' : NESTED);
+    case 'did not find expected key':
+      if (character === ':') return emptyKey;
+      if (isFirst) return at(INDENTATION, [start - before.length, start]);
+      return at(unexpected(character));
+    case "did not find expected ',' or ']'":
+    case "did not find expected ',' or '}'": {
+      const isList = reason.endsWith("']'");
+      const isOpen = character === undefined || isFirst || character === (isList ? '}' : ']');
+      if (!isOpen) return at('a comma is missing between two items');
+      return at(
+        isList ? 'a list in brackets is not closed with ]' : 'a mapping in braces is not closed with }',
+      );
+    }
+    case 'did not find expected node content':
+      if (character === ':') return emptyKey;
+      if (character === undefined) return at('the text ends inside a bracket, a brace, or a quoted string');
+      return at(unexpected(character));
+    default:
+      return at(BY_REASON[reason] ?? (UNEXPLAINED.test(reason) ? 'unexpected token' : reason));
+  }
+}
+
+function unexpected(character: string | undefined): string {
+  switch (character) {
+    case ',':
+      return 'extra comma';
+    case '*':
+      return 'an alias may have neither an anchor nor a tag';
+    case '&':
+      return 'a value can have only one anchor';
+    case '!':
+      return 'a value can have only one tag';
+    default:
+      return 'unexpected token';
+  }
 }

@@ -1,120 +1,101 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
-import type { Path, PathSegment, Range } from '../diagnostic.js';
+import type { PathSegment } from '../diagnostic.js';
 import type { JsonObject, JsonValue } from '../json-value.js';
-import type { YamlLimits } from '../limits.js';
+import { scalarValue } from '../nodes/json.js';
+import { type ResourceNode, STYLE } from '../nodes/node.js';
+import { LONG_TAG } from '../parse/resolve-tag.js';
+import { valueOffsets } from './locate.js';
 import type { Reporter } from './reporter.js';
-import { checkPlainScalar, isPlainNonString, shorten } from './scalars.js';
-import type { SourceText } from './source.js';
+import { checkPlainScalar, hasType, isPlainNonString, shorten } from './scalars.js';
 
-const CORE_TAG = /^tag:yaml\.org,2002:(?:map|seq|str|int|float|bool|null)$/;
-/** The non-specific tag, which makes a scalar a string. */
-const NON_SPECIFIC_TAG = '!';
+/** Tags of the YAML core schema. */
+const CORE_TAG = /^!!(?:map|seq|str|int|float|bool|null)$/;
 
-/**
- * Converts composed YAML nodes to JSON, and reports everything that krmhub rejects. The depth of the nodes is already
- * limited.
- */
+/** Converts the nodes of a document to JSON, and reports everything that krmhub rejects. */
 export class TreeReader {
+  /** Whether a key is no scalar, so that the value has fewer keys than the text. */
+  lacksKeys = false;
   private readonly path: PathSegment[] = [];
-  /** Null while the anchored node is being read. */
-  private readonly anchors = new Map<string, Node | null>();
+  /** Anchored nodes around the current one. */
+  private readonly open = new Set<ResourceNode>();
   private aliasDepth = 0;
-  private aliasedNodes = 0;
+  private readonly text: string;
   private readonly reporter: Reporter;
-  private readonly limits: YamlLimits;
 
-  constructor(reporter: Reporter, limits: YamlLimits) {
+  constructor(text: string, reporter: Reporter) {
+    this.text = text;
     this.reporter = reporter;
-    this.limits = limits;
   }
 
-  read(node: Node | null): JsonValue {
-    if (node === null) return null;
-    if (this.aliasDepth > 0 && ++this.aliasedNodes > this.limits.maxAliases) {
-      if (this.aliasedNodes === this.limits.maxAliases + 1) {
-        const message = `the aliases of this document expand to more than ${this.limits.maxAliases} values`;
-        this.report('yaml/too-many-aliases', message, node);
-      }
-      return null;
-    }
-    if (isAlias(node)) return this.readAlias(node.source, node);
+  read(node: ResourceNode): JsonValue {
+    if (node.kind === 'alias') return this.readAlias(node);
     // The anchored nodes of an alias were checked at their definition.
-    const first = this.aliasDepth === 0;
-    if (first) this.checkTag(node);
-    const anchor = first && 'anchor' in node ? node.anchor : undefined;
-    if (anchor !== undefined) this.anchors.set(anchor, null);
-    const value = this.readContent(node, first);
-    if (anchor !== undefined) this.anchors.set(anchor, node);
+    const check = this.aliasDepth === 0;
+    if (check && (node.style & STYLE.tagged) !== 0) this.checkTag(node, matchesTag(node));
+    if (node.kind === 'scalar') return this.readScalar(node, check);
+    if (node.anchor !== '') this.open.add(node);
+    const value = node.kind === 'map' ? this.readMap(node, check) : this.readItems(node);
+    this.open.delete(node);
     return value;
   }
 
-  private readContent(node: Node, check: boolean): JsonValue {
-    if (isScalar(node)) return this.readScalar(node, check);
-    if (isMap(node)) return this.readMap(node, check);
-    return isSeq(node) ? this.readItems(node.items) : null;
-  }
-
-  private readAlias(name: string, node: Node): JsonValue {
-    const anchored = this.anchors.get(name);
-    if (anchored === undefined) {
-      this.report(
-        'yaml/alias',
-        `the alias *${shorten(name)} has no anchor &${shorten(name)} before it`,
-        node,
-      );
+  private readAlias(node: ResourceNode): JsonValue {
+    const name = shorten(node.value);
+    const { target } = node;
+    if (target === undefined) {
+      this.report('yaml/alias', `the alias *${name} has no anchor &${name} before it`, node);
       return null;
     }
-    if (anchored === null) {
-      this.report('yaml/alias', `the alias *${shorten(name)} is inside its own anchor`, node);
+    if (this.open.has(target)) {
+      this.report('yaml/alias', `the alias *${name} is inside its own anchor`, node);
       return null;
     }
     this.aliasDepth++;
-    const value = this.read(anchored);
+    const value = this.read(target);
     this.aliasDepth--;
     return value;
   }
 
-  private readScalar(node: Scalar, check: boolean): JsonValue {
-    if (check && node.type === 'PLAIN' && node.tag === undefined) this.checkPlain(node);
-    const { value } = node;
-    if (typeof value === 'number') {
-      if (value === 0) return 0; // JSON has no negative zero.
-      return Number.isFinite(value) ? value : null;
+  private readScalar(node: ResourceNode, check: boolean): JsonValue {
+    if (check && node.style === 0) {
+      if (this.text[node.start] === '!') this.checkUntyped(node);
+      else this.checkPlain(node);
     }
-    if (typeof value === 'string' || typeof value === 'boolean') return value;
-    return null;
+    return scalarValue(node);
   }
 
-  private readItems(items: readonly unknown[]): JsonValue[] {
-    return items.map((item, index) => {
+  private readItems({ content }: ResourceNode): JsonValue[] {
+    return content.map((item, index) => {
       this.path.push(index);
-      const value = this.read(item as Node | null);
+      const value = this.read(item);
       this.path.pop();
       return value;
     });
   }
 
-  private readMap(map: YAMLMap, check: boolean): JsonObject {
+  private readMap({ content }: ResourceNode, check: boolean): JsonObject {
     const object: JsonObject = {};
-    const nodes = check ? new Map<string, Node>() : undefined;
-    for (const pair of map.items as Pair<Node, Node | null>[]) {
-      const { key } = pair;
-      // With the option stringKeys of the composer, collections and aliases as keys are syntax errors.
-      if (!isScalar(key) || typeof key.value !== 'string') continue;
+    const seen = check ? new Map<string, ResourceNode>() : undefined;
+    for (let i = 0; i + 1 < content.length; i += 2) {
+      const key = content[i]!;
+      if (key.kind !== 'scalar') {
+        const [start] = valueOffsets(key, this.text);
+        this.reporter.report('yaml/non-string-key', 'the key is not a string', start, start + 1, this.path);
+        this.lacksKeys = true;
+        continue;
+      }
       const name = key.value;
       this.path.push(name);
-      if (nodes === undefined || this.checkKey(key, name, nodes)) object[name] = this.read(pair.value);
+      if (seen === undefined || this.checkKey(key, name, seen)) object[name] = this.read(content[i + 1]!);
       this.path.pop();
     }
     return object;
   }
 
   /** Reports whether the key is allowed in the object. */
-  private checkKey(key: Scalar, name: string, seen: Map<string, Node>): boolean {
-    if (key.anchor !== undefined) this.anchors.set(key.anchor, key);
+  private checkKey(key: ResourceNode, name: string, seen: Map<string, ResourceNode>): boolean {
     const earlier = seen.get(name);
     if (earlier !== undefined) {
-      const { line, column } = this.reporter.position(earlier.range?.[0] ?? 0);
+      const { line, column } = this.reporter.position(valueOffsets(earlier, this.text)[0]);
       this.report(
         'yaml/duplicate-key',
         `duplicate key "${shorten(name)}", first used at ${line}:${column}`,
@@ -127,8 +108,8 @@ export class TreeReader {
       this.report('yaml/prototype-key', 'the key __proto__ is not allowed', key);
       return false;
     }
-    if (key.type !== 'PLAIN' || key.tag !== undefined) {
-      this.checkTag(key);
+    if (key.style !== 0) {
+      if ((key.style & STYLE.tagged) !== 0) this.checkTag(key, key.tag === '!!str');
       return true;
     }
     if (name === '<<') {
@@ -142,66 +123,34 @@ export class TreeReader {
     return true;
   }
 
-  private checkPlain(node: Scalar): void {
-    const problem = checkPlainScalar(node.source ?? '');
+  private checkPlain(node: ResourceNode): void {
+    const problem = checkPlainScalar(node.value);
     if (problem !== undefined) this.report(problem.code, problem.message, node);
   }
 
-  private checkTag(node: Node): void {
-    const { tag } = node as { tag?: string };
-    if (tag === undefined || tag === NON_SPECIFIC_TAG) return;
-    if (!CORE_TAG.test(tag)) {
-      this.report('yaml/tag', `the tag ${shorten(tag)} is not one of the YAML core schema`, node);
-      return;
-    }
-    if (!isScalar(node)) return;
-    const kind = tag.slice('tag:yaml.org,2002:'.length);
-    if (!hasTaggedType(kind, node.value)) {
-      this.report('yaml/tag', `the value does not match its tag !!${kind}`, node);
-    } else if (kind === 'int' || kind === 'float') this.checkPlain(node);
+  /** The tag `!` makes every scalar a string, but not in Go. */
+  private checkUntyped(node: ResourceNode): void {
+    if (node.tag === '!!str' || node.tag === '!!timestamp') return;
+    const message = `"${shorten(node.value)}" after ! is a string, and not to Go parsers`;
+    this.report('yaml/ambiguous-scalar', message, node);
   }
 
-  private report(code: Parameters<Reporter['report']>[0], message: string, node: Node): void {
-    const [start, end] = node.range ?? [0, 0];
+  private checkTag(node: ResourceNode, matches: boolean): void {
+    const { tag } = node;
+    if (!CORE_TAG.test(tag)) {
+      const long = tag.startsWith('!!') ? `${LONG_TAG}${tag.slice(2)}` : tag;
+      this.report('yaml/tag', `the tag ${shorten(long)} is not one of the YAML core schema`, node);
+    } else if (!matches) {
+      this.report('yaml/tag', `the value does not match its tag ${tag}`, node);
+    } else if (tag === '!!int' || tag === '!!float') this.checkPlain(node);
+  }
+
+  private report(code: Parameters<Reporter['report']>[0], message: string, node: ResourceNode): void {
+    const [start, end] = valueOffsets(node, this.text);
     this.reporter.report(code, message, start, end, this.path);
   }
 }
 
-function hasTaggedType(kind: string, value: unknown): boolean {
-  if (kind === 'str') return typeof value === 'string';
-  if (kind === 'int' || kind === 'float') return typeof value === 'number';
-  if (kind === 'bool') return typeof value === 'boolean';
-  return kind === 'null' && value === null;
-}
-
-/** Returns the range of the node at `path`, or of the nearest enclosing node. */
-export function locateNode(
-  root: Node | null,
-  source: SourceText,
-  path: Path,
-  target: 'key' | 'value',
-): Range | undefined {
-  let node: Node | null = root;
-  let key: Node | undefined;
-  let last: Node | undefined = root ?? undefined;
-  let complete = true;
-  for (const segment of path) {
-    key = undefined;
-    if (typeof segment === 'number' && isSeq(node)) {
-      node = (node.items[segment] as Node | null | undefined) ?? null;
-    } else if (typeof segment === 'string' && isMap(node)) {
-      const pair = (node.items as Pair<Node, Node | null>[]).find(
-        (item) => isScalar(item.key) && item.key.value === segment,
-      );
-      key = pair?.key;
-      node = pair?.value ?? null;
-    } else node = null;
-    last = node ?? key ?? last;
-    if (node === null) {
-      complete = key !== undefined && segment === path.at(-1);
-      break;
-    }
-  }
-  const range = (complete && target === 'key' && key !== undefined ? key : last)?.range;
-  return range === undefined || range === null ? undefined : source.range(range[0], range[1]);
+function matchesTag({ kind, tag, value }: ResourceNode): boolean {
+  return kind === 'scalar' ? hasType(value, tag) : tag === (kind === 'map' ? '!!map' : '!!seq');
 }
