@@ -101,29 +101,29 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
     what: 'krmhub resolve with a cache',
     run: () => ['krmhub', ['resolve', 'example.com/v1', 'Upper', '-c', at('catalog.json')]],
     libraries: ['canonicalize', 'commander', 'fastest-levenshtein'],
-    files: 13,
-    kilobytes: 243,
+    files: 9,
+    kilobytes: 235,
   },
   {
     what: 'a plugin of kustomize',
     run: () => ['plugin', [plugin(), at('app/upper.yaml')], 'apiVersion: v1\nkind: ConfigMap\n'],
-    libraries: ['canonicalize', 'fastest-levenshtein', 'js-yaml'],
-    files: 10,
-    kilobytes: 418,
+    libraries: ['canonicalize', 'fastest-levenshtein'],
+    files: 9,
+    kilobytes: 395,
   },
   {
     what: 'krmhub fn render',
     run: () => ['krmhub', ['fn', 'render', at('package'), '--allow-package-exec']],
-    libraries: ['commander', 'js-yaml'],
+    libraries: ['commander'],
     files: 10,
-    kilobytes: 690,
+    kilobytes: 500,
   },
   {
     what: 'krmhub fn run with a script',
     run: () => ['krmhub', ['fn', 'run', at('scripts')]],
-    libraries: ['commander', 'js-yaml', 'yaml'],
-    files: 18,
-    kilobytes: 935,
+    libraries: ['commander'],
+    files: 15,
+    kilobytes: 735,
   },
   {
     what: 'krmhub build',
@@ -132,9 +132,9 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
       writeFileSync(at('app/kustomization.yaml'), 'catalogs: [../catalog.json]\n');
       return ['krmhub', ['build', at('app'), '--kustomize', at('bin/kustomize')]];
     },
-    libraries: ['canonicalize', 'commander', 'fastest-levenshtein', 'js-yaml', 'yaml'],
-    files: 14,
-    kilobytes: 795,
+    libraries: ['canonicalize', 'commander', 'fastest-levenshtein'],
+    files: 12,
+    kilobytes: 590,
   },
 ];
 
