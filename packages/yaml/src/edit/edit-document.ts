@@ -14,6 +14,7 @@ import {
   siblingIndent,
 } from './block-parts.js';
 import {
+  collectionTag,
   type Entry,
   isMerged,
   isMergeKey,
@@ -104,7 +105,8 @@ export class DocumentEditor {
       return this.replace({ key, value: before }, value, part);
     }
     anchors.change(before, after);
-    if (before.kind === after.kind && before.content.length > 0 && after.content.length > 0) {
+    const isChanged = before.kind === after.kind && collectionTag(before) === collectionTag(after);
+    if (isChanged && before.content.length > 0 && after.content.length > 0) {
       const isFlow = (before.style & STYLE.flow) !== 0;
       if (!isFlow || this.flow.isEnclosed(before)) return this.collection(before, after, keys, isFlow);
     } else if (before.kind === 'scalar' && meanings.equal(before, after)) return [];

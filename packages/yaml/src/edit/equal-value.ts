@@ -157,7 +157,8 @@ export function resolved(node: ResourceNode): ResourceNode {
   return node.kind === 'alias' ? node.target! : node;
 }
 
-function collectionTag({ tag }: ResourceNode): string {
+/** The tag of a map or list, unless it is the usual one. */
+export function collectionTag({ tag }: ResourceNode): string {
   return tag === '!!map' || tag === '!!seq' ? '' : tag;
 }
 

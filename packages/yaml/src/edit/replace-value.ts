@@ -7,6 +7,9 @@ import { type Rendered, renderValue } from './render.js';
 import type { SourceText } from './source-text.js';
 import type { Splice } from './splices.js';
 
+const ASTRAL = /[\u{10000}-\u{10ffff}]/u;
+const ESCAPED_ASTRAL = /(?<!\\)((?:\\\\)*)\\U([0-9A-F]{8})/g;
+
 /**
  * Replaces a value in a block collection, or the root, by one of any kind. The comment on the line of its key stays
  * there; comments inside the value go with it.
@@ -26,6 +29,12 @@ export function replaceValue(
   const from = isItem ? part.body + 1 : source.colonEnd(key);
   const rendered =
     literalText(source, before, value, column) ?? renderValue(value, column, seqIndent, isItem);
+  // kyaml escapes such characters; a value that has them as they are goes on so.
+  if (ASTRAL.test(source.text.slice(start, before.end))) {
+    rendered.first = rendered.first.replace(ESCAPED_ASTRAL, (_, slashes: string, code: string) => {
+      return slashes + String.fromCodePoint(Number.parseInt(code, 16));
+    });
+  }
   const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
   const isLiteral = (before.style & (STYLE.literal | STYLE.folded)) !== 0;
   const isEmpty = start === before.end;
