@@ -30,7 +30,7 @@ export function registerConvert(program: Command, io: Io): void {
     .option('--usage <url>', 'Usage document of functions without one.')
     .option('--example <url>', 'Example of functions without examples (repeatable).', collect)
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
-    .option('--overwrite', 'Replace existing files that differ.')
+    .option('--overwrite', 'Replace existing files that differ. Comments and order of definitions stay.')
     .addHelpText(
       'after',
       `
