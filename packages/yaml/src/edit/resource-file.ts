@@ -29,13 +29,14 @@ export class ResourceFile {
     this.#edits[index]!.after = root;
   }
 
-  /** Gives a field of a map another name. Its place stays, and so do its comments, which a new field would not get. */
+  /** Gives a field of a map another name, in its place. The new field has its comments. */
   rename(index: number, path: readonly (string | number)[], name: string, to: string): void {
-    const edit = this.#edits[index]!;
-    edit.shown ??= expandAliases(documentRoot(edit.before.node).clone());
-    for (const node of entryIn(fieldAt(edit.shown, path), name)) node.head = node.line = '';
-    const [key] = entryIn(edit.after && fieldAt(edit.after, path), name);
-    if (key !== undefined) key.value = to;
+    const { before, after } = this.#edits[index]!;
+    const [key] = entryIn(after && fieldAt(after, path), name);
+    if (key === undefined) return;
+    key.value = to;
+    // Comments that only moved would be removed with the old field.
+    for (const node of entryIn(fieldAt(before.node, path), name)) node.head = node.line = '';
   }
 
   /** Adds a document below the others. */

@@ -32,6 +32,7 @@ class Expander {
     if (node.kind === 'alias') return this.#alias(node);
     const copy = node.copy();
     copy.anchor = '';
+    if (this.#aliases > 0) copy.head = copy.line = copy.foot = '';
     if (node.content.length === 0) return copy;
     if (++this.#levels > MAX_LEVELS) {
       throw new YamlError(`the aliases expand to more than ${MAX_LEVELS} levels`);
@@ -43,12 +44,12 @@ class Expander {
     return copy;
   }
 
-  /** The comments beside the alias stay, and those of its anchor are not repeated. */
+  /** The comments beside the alias stay; those of what it refers to are not repeated. */
   #alias({ target, value, head, line, foot }: ResourceNode): ResourceNode {
     if (this.#open.has(target!)) throw new YamlError(`the alias *${value} is inside its own anchor`);
     this.#aliases++;
     const copy = this.expand(target!);
     this.#aliases--;
-    return Object.assign(copy, { head, line, foot });
+    return this.#aliases > 0 ? copy : Object.assign(copy, { head, line, foot });
   }
 }
