@@ -75,7 +75,7 @@ describe('krmhub kpt exec', () => {
     const bad = await exec([script('fail("no owner")\n')]);
     expect([bad.exitCode, bad.out()]).toEqual([
       1,
-      `${INPUT}results:\n- message: "fail: no owner"\n  severity: error\n`,
+      `${INPUT}results:\n- message: 'fail: no owner'\n  severity: error\n`,
     ]);
     expect(bad.err()).toContain('fn.star:1:5: in <toplevel>');
   });
