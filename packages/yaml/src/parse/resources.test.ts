@@ -111,6 +111,13 @@ describe('a comment in a flow collection', () => {
   });
 });
 
+it('writes no comment into a block scalar', () => {
+  const text = 'a: &x # of a\n- | # of the item\n  line\n';
+  const written = roundTrip(text);
+  expect(written).toBe('a: &x\n- | # of a # of the item\n  line\n');
+  expect(toJson(one(written))).toEqual(toJson(one(text)));
+});
+
 describe('a text that kpt misreads or cannot read', () => {
   it.each([
     ['a placeholder', 'a: 1\nb: {{c}}\n', '2:4: a key is a map or a list, expected a string'],

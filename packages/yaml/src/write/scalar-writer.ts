@@ -166,7 +166,11 @@ export class ScalarWriter extends Output {
     this.writeIndicator(indicator, true, false, false);
     this.writeIndicator(blockHints(value), false, false, false);
     if (this.line === '') this.putBreak();
-    else this.processLine();
+    else {
+      // go-yaml writes the second line of such a comment into the text.
+      this.line = this.line.replaceAll('\n', ' ');
+      this.processLine();
+    }
     this.whitespace = true;
   }
 }
