@@ -40,7 +40,7 @@ const CAMPAIGN = [
 const FULL_SIZE = [
   'apps/registry/src/publish/takedown/takedown-serving.test.ts',
   'packages/schema/src/lint/hostile.test.ts',
-  'packages/yaml/src/edit/{edit-files,edit-random,real-files}.test.ts',
+  'packages/yaml/src/edit/{edit-files,edit-random,hostile-edits,real-files}.test.ts',
   'packages/yaml/src/read/hostile.test.ts',
   'test/authorization/operations.test.ts',
 ];
