@@ -47,4 +47,4 @@ export {
 } from './parse/read-resources.js';
 export type { SequenceIndent } from './write/document-writer.js';
 export { writeGoYaml } from './write/write-go-yaml.js';
-export { writeDocument, writeDocuments, writeResourceList } from './write/write-resources.js';
+export { writeDocument, writeResourceList } from './write/write-resources.js';

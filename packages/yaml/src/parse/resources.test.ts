@@ -14,12 +14,14 @@ import {
   syncOrder,
   toJson,
   writeDocument,
-  writeDocuments,
   writeResourceList,
 } from '../resources.js';
 
 function roundTrip(text: string): string {
-  return writeDocuments(readResources(text, 'test.yaml'));
+  const texts = readResources(text, 'test.yaml').map(({ node, seqIndent }) =>
+    writeDocument(node, { seqIndent }),
+  );
+  return texts.join('---\n');
 }
 
 function one(text: string) {

@@ -15,25 +15,18 @@ export type SequenceIndent = 'compact' | 'wide';
 /** UTF-8 bytes of a key that needs no `?`. */
 const MAX_SIMPLE_KEY = 128;
 
-/** Writes documents with the bytes that kyaml writes: go-yaml 3, two columns, long lines not folded. */
+/** Writes a document with the bytes that kyaml writes: go-yaml 3, two columns, long lines not folded. */
 export class DocumentWriter extends ScalarWriter {
   private compact = true;
-  private isFirst = true;
   private inMapping = false;
   /** A comment beside a key whose value starts in the next line. */
   private keyLine = '';
 
-  /** Returns the document, with `---` before it unless it is the first one. */
+  /** Returns the document. */
   write(node: ResourceNode, seqIndent: SequenceIndent): string {
     const document = node.kind === 'document' ? node : undefined;
     this.compact = seqIndent === 'compact';
     if (document !== undefined && document.head !== '') this.head = document.head;
-    if (!this.isFirst) {
-      this.writeIndent();
-      this.writeIndicator('---', true, false, false);
-      this.writeIndent();
-    }
-    this.isFirst = false;
     if (this.head !== '') {
       this.processHead();
       this.putBreak();
@@ -49,7 +42,7 @@ export class DocumentWriter extends ScalarWriter {
     if (document !== undefined && document.foot !== '') this.foot = document.foot;
     this.processDocumentFoot();
     this.writeIndent();
-    return this.takeText();
+    return this.text;
   }
 
   /** Takes over the comments of a node that comes next. */

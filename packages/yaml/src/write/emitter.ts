@@ -5,7 +5,7 @@ export const INDENT = 2;
 
 /** The output of a writer, with the state that go-yaml 3 keeps to place comments and line breaks. */
 export class Output {
-  private text = '';
+  protected text = '';
   protected column = 0;
   /** Whether the last character was white space, or an indicator that needs none behind it. */
   protected whitespace = true;
@@ -19,12 +19,6 @@ export class Output {
   protected line = '';
   protected foot = '';
   protected tail = '';
-
-  protected takeText(): string {
-    const { text } = this;
-    this.text = '';
-    return text;
-  }
 
   protected put(text: string): void {
     this.text += text;

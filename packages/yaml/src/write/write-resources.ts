@@ -9,16 +9,6 @@ export function writeDocument(
   return new DocumentWriter().write(node, seqIndent);
 }
 
-/** Writes the documents of a file, with `---` between them. */
-export function writeDocuments(
-  documents: Iterable<{ node: ResourceNode; seqIndent: SequenceIndent }>,
-): string {
-  const writer = new DocumentWriter();
-  const parts: string[] = [];
-  for (const { node, seqIndent } of documents) parts.push(writer.write(node, seqIndent));
-  return parts.join('');
-}
-
 /** Writes the input of a function. */
 export function writeResourceList(list: {
   apiVersion: string;
