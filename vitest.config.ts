@@ -43,6 +43,7 @@ const FULL_SIZE = [
   'packages/yaml/src/edit/{edit-files,edit-random,hostile-edits,real-files}.test.ts',
   'packages/yaml/src/read/hostile.test.ts',
   'test/authorization/operations.test.ts',
+  'test/yaml-agreement.test.ts',
 ];
 
 /** Much of the time is waiting: for other processes, and for disks. */

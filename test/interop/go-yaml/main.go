@@ -55,7 +55,7 @@ func readAll(text string) (result read) {
 			return read{Error: err.Error()}
 		}
 		root := node.Content[0]
-		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Tag == "!!null" && root.Anchor == "" {
+		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 && root.Anchor == "" {
 			continue
 		}
 		result.Documents = append(result.Documents, toJSON(&node))
