@@ -2,8 +2,12 @@ import { field, scalarText } from '../nodes/fields.js';
 import type { ResourceNode } from '../nodes/node.js';
 import { type Meanings, ownEntries, resolved } from './equal-value.js';
 
-/** An item is compared field by field with so many before and behind its place. */
-const NEAR = 8;
+/** Items that are compared with each other, field by field; of more, those in the same place. */
+const MAX_COMPARED = 1_024;
+/** Levels below an item that are compared. */
+const MAX_LEVELS = 4;
+/** What two items have at least in common if one is a version of the other. */
+const MIN_LIKENESS = 0.3;
 
 /**
  * Finds for each item after a change the item before it, or -1: equal ones first, then those with the same key, then
@@ -78,26 +82,13 @@ export function alignItems(
   }
 
   function matchByPlace(): void {
-    let from = middle.start;
-    for (let i = middle.start; i < middle.after; ) {
-      if (found[i] !== -1) {
-        from = found[i]! + 1;
-        i++;
-        continue;
-      }
-      const gapAfter: number[] = [];
-      for (; i < middle.after && found[i] === -1; i++) gapAfter.push(i);
-      const gapBefore: number[] = [];
-      while (from < middle.before && !used[from]) gapBefore.push(from++);
-      gapAfter.forEach((to, k) => {
-        const near = [gapBefore[k], ...gapBefore.slice(Math.max(0, k - NEAR), k + NEAR)];
-        const match = near.find(
-          (one) => one !== undefined && !used[one] && isSimilar(before[one]!, after[to]!),
-        );
-        if (match !== undefined) pair(match, to);
-      });
-      const olds = gapBefore.filter((one) => !used[one]);
-      const news = gapAfter.filter((one) => found[one] === -1);
+    for (const { olds, news } of gaps()) {
+      const pairs = alignSimilar(olds.length, news.length, (old, item) =>
+        likeness(before[olds[old]!]!, after[news[item]!]!),
+      );
+      for (const [old, item] of pairs) pair(olds[old]!, news[item]!);
+    }
+    for (const { olds, news } of gaps()) {
       if (olds.length !== news.length) continue;
       news.forEach((to, k) => {
         if (canReplace(resolved(before[olds[k]!]!), resolved(after[to]!))) pair(olds[k]!, to);
@@ -105,26 +96,50 @@ export function alignItems(
     }
   }
 
-  /** Whether two lists or maps have at least half of their content in common. */
-  function isSimilar(old: ResourceNode, item: ResourceNode): boolean {
+  /** The items that are not matched yet, between those that are. */
+  function gaps(): { olds: number[]; news: number[] }[] {
+    const all: { olds: number[]; news: number[] }[] = [];
+    let from = middle.start;
+    for (let i = middle.start; i < middle.after; ) {
+      if (found[i] !== -1) {
+        from = found[i]! + 1;
+        i++;
+        continue;
+      }
+      const gap = { olds: [] as number[], news: [] as number[] };
+      for (; i < middle.after && found[i] === -1; i++) gap.news.push(i);
+      while (from < middle.before && !used[from]) gap.olds.push(from++);
+      if (gap.olds.length > 0) all.push(gap);
+    }
+    return all;
+  }
+
+  /** How much two items have in common, from 0 to 1; 0 for those that are no versions of one. */
+  function likeness(old: ResourceNode, item: ResourceNode): number {
     const from = resolved(old);
     const to = resolved(item);
-    if (from.kind !== to.kind || from.kind === 'scalar') return false;
+    if (from.kind !== to.kind || from.kind === 'scalar') return 0;
+    const common = inCommon(from, to, MAX_LEVELS);
+    return common >= (isKeyed(from) || isKeyed(to) ? 0.5 : MIN_LIKENESS) ? common : 0;
+  }
+
+  function inCommon(old: ResourceNode, item: ResourceNode, levels: number): number {
+    const from = resolved(old);
+    const to = resolved(item);
+    if (meanings.equal(from, to)) return 1;
+    if (from.kind !== to.kind || from.kind === 'scalar' || levels === 0) return 0;
+    const most = Math.max(from.content.length, to.content.length);
     if (from.kind === 'list') {
       const known = new Set(from.content.map((one) => meanings.meaning(one)));
-      return to.content.some((one) => one.content.length > 0 || known.has(meanings.meaning(one)));
+      return to.content.filter((one) => known.has(meanings.meaning(one))).length / most;
     }
-    const keyed = isKeyed(from) || isKeyed(to);
     const values = new Map(ownEntries(from).map(({ name, value }) => [name, value]));
-    const entries = ownEntries(to);
-    const same = entries.filter(({ name, value }) => {
+    let sum = 0;
+    for (const { name, value } of ownEntries(to)) {
       const other = values.get(name);
-      if (other === undefined) return false;
-      return (
-        meanings.equal(other, value) || (!keyed && other.kind === value.kind && value.content.length > 0)
-      );
-    });
-    return same.length > 0 && same.length * 2 >= Math.max(values.size, entries.length);
+      if (other !== undefined) sum += inCommon(other, value, levels - 1);
+    }
+    return (2 * sum) / most;
   }
 
   /** Whether an item in the same place is another version of one before it. */
@@ -135,6 +150,39 @@ export function alignItems(
   function isKeyed(item: ResourceNode): boolean {
     return identity(item, keys) !== undefined;
   }
+}
+
+/** The pairs, in the order of both, that have most in common together. */
+function alignSimilar(
+  olds: number,
+  news: number,
+  likeness: (old: number, item: number) => number,
+): [old: number, item: number][] {
+  if (olds * news > MAX_COMPARED) {
+    const places = Array.from({ length: Math.min(olds, news) }, (_, at): [number, number] => [at, at]);
+    return places.filter(([old, item]) => likeness(old, item) > 0);
+  }
+  const best = Array.from({ length: olds + 1 }, () => new Array<number>(news + 1).fill(0));
+  const scores = Array.from({ length: olds }, (_, old) =>
+    Array.from({ length: news }, (_unused, item) => likeness(old, item)),
+  );
+  for (let old = olds - 1; old >= 0; old--) {
+    for (let item = news - 1; item >= 0; item--) {
+      best[old]![item] = Math.max(
+        best[old + 1]![item]!,
+        best[old]![item + 1]!,
+        scores[old]![item]! + best[old + 1]![item + 1]!,
+      );
+    }
+  }
+  const pairs: [number, number][] = [];
+  for (let old = 0, item = 0; old < olds && item < news; ) {
+    const score = scores[old]![item]!;
+    if (score > 0 && best[old]![item] === score + best[old + 1]![item + 1]!) pairs.push([old++, item++]);
+    else if (best[old]![item] === best[old + 1]![item]) old++;
+    else item++;
+  }
+  return pairs;
 }
 
 /** The values of the keys by which items are matched. */
