@@ -44,6 +44,8 @@ export {
   readResourceList,
   readResources,
   readTrees,
+  splitDocuments,
+  type TextPart,
 } from './parse/read-resources.js';
 export type { SequenceIndent } from './write/document-writer.js';
 export { writeGoYaml } from './write/write-go-yaml.js';

@@ -4,6 +4,7 @@ import {
   editFile,
   type ResourceDocument,
   readResources,
+  splitDocuments,
 } from '@krmhub/schema/resource-yaml';
 import { withBookkeeping } from '../resource-list/annotations-place.js';
 import { passThrough } from '../resource-list/pass-through.js';
@@ -11,6 +12,7 @@ import type { Resource } from '../resource-list/resource.js';
 import { writeFileText } from '../resource-list/write-file.js';
 import type { PackageFile } from './package-file.js';
 import type { Package } from './read-package.js';
+import { replaceLines } from './replace-lines.js';
 
 /** A file that gets resources, and what was said about their documents. */
 export interface FileText {
@@ -86,10 +88,32 @@ class FilesEditor {
   }
 
   #edit({ path, text }: PackageFile, after: ReadonlyMap<number, Resource>): FileText {
+    const replaced = this.#replaceLines(path, text, after);
+    if (replaced !== undefined) return { text: replaced, notes: [] };
     const documents = this.#documents(path).map((before) =>
       this.#change(before, path, after.get(before.index)),
     );
     return editFile({ text, documents });
+  }
+
+  /** Most functions change values of single lines in files that kyaml would write as they are. */
+  #replaceLines(path: string, text: string, after: ReadonlyMap<number, Resource>): string | undefined {
+    const before = this.#before.get(path)!;
+    if (text.includes('\r') || after.size !== before.length) return undefined;
+    const parts = splitDocuments(text, { name: path, isFile: true });
+    // One without content is no resource.
+    if (parts.length !== before.length) return undefined;
+    let edited = '';
+    let end = 0;
+    for (const [at, part] of parts.entries()) {
+      const [old, resource] = [before[at]!, after.get(at)!];
+      const [from, to] = [old.body.compactText(), resource.body.compactText()];
+      const own = isUntouched(resource) ? part.text : replaceLines(part.text, from, to);
+      if (own === undefined) return undefined;
+      edited += text.slice(end, part.start) + own;
+      end = part.start + part.text.length;
+    }
+    return edited + text.slice(end);
   }
 
   /** Returns the text of a document on its own, with a line end. */

@@ -78,13 +78,15 @@ function parse(text: string, from: ReadText, rowsBefore: number): ResourceNode |
   }
 }
 
-interface TextPart {
+/** The text of one document. */
+export interface TextPart {
   text: string;
   start: number;
   rowsBefore: number;
 }
 
-function splitDocuments(input: string, from: ReadText): TextPart[] {
+/** Returns the text of each document of a file, also of those without content. Throws `invalid-document`. */
+export function splitDocuments(input: string, from: ReadText): TextPart[] {
   const text = input.includes('\r') ? input.replaceAll('\r\n', '\n') : input;
   if (!text.includes('\n---')) return [{ text, start: 0, rowsBefore: 0 }];
   const parts: TextPart[] = [];
