@@ -40,7 +40,6 @@ const STARTS = [
       'apps/cli/dist/fn/print-error.js',
       'apps/cli/dist/fn/render-package.js',
       'packages/functions/dist/plan/edit-status.js',
-      'packages/functions/dist/plan/kptfile.js',
       'packages/consume/dist/trust/default-catalogs.js',
     ],
   },

@@ -26,7 +26,7 @@ export async function withStatus(
     return change === undefined ? changes.filter((one) => one !== planned) : [...changes];
   }
   const text = change?.after ?? before;
-  const after = await editStatus(text, {
+  const after = editStatus(text, {
     steps: progress.ran,
     ...defined({
       failure:
