@@ -1,9 +1,37 @@
-import { documentRoot, editFile, readResources, ResourceNode, writeDocument } from '@krmhub/schema/resource-yaml';
+import {
+  documentRoot,
+  editFile,
+  ResourceNode,
+  readResources,
+  writeDocument,
+} from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { replaceLines } from './replace-lines.js';
 
-const VALUES = ['a', 'b1', '1', '-20', '0', '007', '0x10', '16', 'true', 'True', 'null', 'v1.2', 'x/y:z', '1.50', '~', '2001-01-01', 'a b', 'é', '&x', '*x', '#c'];
+const VALUES = [
+  'a',
+  'b1',
+  '1',
+  '-20',
+  '0',
+  '007',
+  '0x10',
+  '16',
+  'true',
+  'True',
+  'null',
+  'v1.2',
+  'x/y:z',
+  '1.50',
+  '~',
+  '2001-01-01',
+  'a b',
+  'é',
+  '&x',
+  '*x',
+  '#c',
+];
 
 /** Returns a document as kyaml writes it, with lists of either indentation. */
 function randomText(random: Random): string {
@@ -16,8 +44,16 @@ function randomText(random: Random): string {
   for (let at = 0; at < 1 + random.below(3); at++) {
     const wide = random.chance(0.5) ? '  ' : '';
     lines.push(`f${at}: ${value()}${comment()}`);
-    lines.push(`m${at}:`, `  a: ${value()}`, `  b:`, `  ${wide}- ${value()}`, `  ${wide}- c: ${value()}${comment()}`, `  ${wide}  d: ${value()}`);
-    if (random.chance(0.4)) lines.push(`t${at}: |`, `  a: ${random.pick(VALUES)}`, `    b: ${random.pick(VALUES)}`);
+    lines.push(
+      `m${at}:`,
+      `  a: ${value()}`,
+      `  b:`,
+      `  ${wide}- ${value()}`,
+      `  ${wide}- c: ${value()}${comment()}`,
+      `  ${wide}  d: ${value()}`,
+    );
+    if (random.chance(0.4))
+      lines.push(`t${at}: |`, `  a: ${random.pick(VALUES)}`, `    b: ${random.pick(VALUES)}`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -27,7 +63,9 @@ function change(node: ResourceNode, random: Random): void {
     const child = node.content[at]!;
     if (child.kind === 'scalar' && (child.style & ~6) === 0 && random.chance(0.12)) {
       const value = random.pick(['b2', '3', '17', 'v2', '-1', '1.5', 'false', 'c d']);
-      node.content[at] = Object.assign(new ResourceNode('scalar', '', child.style, value), { line: child.line });
+      node.content[at] = Object.assign(new ResourceNode('scalar', '', child.style, value), {
+        line: child.line,
+      });
     } else change(child, random);
   }
 }

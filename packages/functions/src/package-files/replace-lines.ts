@@ -16,7 +16,8 @@ export function replaceLines(text: string, before: string, after: string): strin
     const [end, oldEnd, newEnd] = [lineEnd(text, at), lineEnd(before, from), lineEnd(after, to)];
     const content = passSpaces(before, from);
     const start = passSpaces(text, at);
-    if (end - start !== oldEnd - content || !text.startsWith(before.slice(content, oldEnd), start)) return undefined;
+    if (end - start !== oldEnd - content || !text.startsWith(before.slice(content, oldEnd), start))
+      return undefined;
     if (newEnd - to !== oldEnd - from || !after.startsWith(before.slice(from, oldEnd), to)) {
       const wanted = after.slice(to, newEnd);
       if (!isReplaced(before.slice(from, oldEnd), wanted)) return undefined;
@@ -27,7 +28,9 @@ export function replaceLines(text: string, before: string, after: string): strin
     from = oldEnd + 1;
     to = newEnd + 1;
   }
-  return at === text.length && from === before.length && to === after.length ? result + text.slice(kept) : undefined;
+  return at === text.length && from === before.length && to === after.length
+    ? result + text.slice(kept)
+    : undefined;
 }
 
 /** The offset of the line break. */
@@ -45,7 +48,8 @@ function passSpaces(text: string, at: number): number {
 /** Reports whether one line is another one with another value. */
 function isReplaced(before: string, after: string): boolean {
   const [found, changed] = [LINE.exec(before), LINE.exec(after)];
-  if (found === null || changed === null || [1, 2, 4].some((part) => found[part] !== changed[part])) return false;
+  if (found === null || changed === null || [1, 2, 4].some((part) => found[part] !== changed[part]))
+    return false;
   return found[2] !== '' || (isDistinct(found[3]!) && isDistinct(changed[3]!));
 }
 
