@@ -28,33 +28,29 @@ export class Meanings {
 
   equal(before: ResourceNode, after: ResourceNode): boolean {
     const { kind } = before;
-    if (kind !== after.kind || kind === 'alias' || kind === 'document') {
-      return this.meaning(before) === this.meaning(after);
-    }
-    if (kind === 'scalar') {
+    if (kind === after.kind && kind === 'scalar') {
       if (before.value === after.value && before.tag === after.tag) return true;
       return scalarMeaning(before) === scalarMeaning(after);
     }
+    const isPlain = kind === 'list' || (kind === 'map' && !isMerged(before) && !isMerged(after));
+    if (kind !== after.kind || !isPlain) return this.meaning(before) === this.meaning(after);
     const a = before.content;
     const b = after.content;
-    const step = kind === 'map' ? 2 : 1;
-    if (collectionTag(before) !== collectionTag(after)) return false;
-    if (a.length !== b.length) {
-      return (
-        kind === 'map' &&
-        (isMerged(before) || isMerged(after)) &&
-        this.meaning(before) === this.meaning(after)
-      );
-    }
-    for (let i = 0; i < a.length; i += step) {
-      if (step === 2 && (a[i]!.value !== b[i]!.value || a[i]!.kind !== 'scalar' || b[i]!.kind !== 'scalar')) {
-        return this.meaning(before) === this.meaning(after);
+    if (a.length !== b.length || collectionTag(before) !== collectionTag(after)) return false;
+    return kind === 'list' ? a.every((item, i) => this.equal(item, b[i]!)) : this.equalEntries(a, b);
+  }
+
+  private equalEntries(a: readonly ResourceNode[], b: readonly ResourceNode[]): boolean {
+    let values: Map<string, ResourceNode> | undefined;
+    for (let i = 0; i + 1 < a.length; i += 2) {
+      const name = resolved(a[i]!).value;
+      let value: ResourceNode | undefined = b[i + 1]!;
+      // Most programs keep the order, or sort the keys.
+      if (resolved(b[i]!).value !== name) {
+        values ??= new Map(ownEntries({ content: b }).map((entry) => [entry.name, entry.value]));
+        value = values.get(name);
       }
-      const value = i + step - 1;
-      if (this.equal(a[value]!, b[value]!)) continue;
-      return (
-        step === 2 && (isMerged(before) || isMerged(after)) && this.meaning(before) === this.meaning(after)
-      );
+      if (value === undefined || !this.equal(a[i + 1]!, value)) return false;
     }
     return true;
   }
@@ -126,7 +122,7 @@ export class Meanings {
   }
 }
 
-export function ownEntries({ content }: ResourceNode): Entry[] {
+export function ownEntries({ content }: { content: readonly ResourceNode[] }): Entry[] {
   const entries: Entry[] = [];
   for (let i = 0; i + 1 < content.length; i += 2) {
     entries.push({ name: resolved(content[i]!).value, key: content[i]!, value: content[i + 1]! });
