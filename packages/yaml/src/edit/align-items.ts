@@ -45,39 +45,19 @@ export function alignItems(
   matchByPlace();
   return found;
 
-  /** Each takes the next one that is free behind the one before it, else the first that is free. */
+  /** Each takes the first one with its key that is free. */
   function matchBy(keyOf: (item: ResourceNode) => unknown): void {
     const places = new Map<unknown, number[]>();
-    for (let i = middle.start; i < middle.before; i++) {
+    for (let i = middle.before - 1; i >= middle.start; i--) {
       if (used[i]) continue;
       const key = keyOf(before[i]!);
-      if (key === undefined) continue;
       const list = places.get(key);
-      if (list === undefined) places.set(key, [i]);
-      else list.push(i);
+      if (list !== undefined) list.push(i);
+      else if (key !== undefined) places.set(key, [i]);
     }
-    const next = new Map<unknown, number>();
-    const free = new Map<unknown, number>();
-    let last = middle.start - 1;
     for (let i = middle.start; i < middle.after; i++) {
-      if (found[i] !== -1) {
-        last = found[i]!;
-        continue;
-      }
-      const key = keyOf(after[i]!);
-      const list = key === undefined ? undefined : places.get(key);
-      if (list === undefined) continue;
-      let at = next.get(key) ?? 0;
-      while (at < list.length && (used[list[at]!] || list[at]! < last)) at++;
-      next.set(key, at);
-      if (at === list.length) {
-        at = free.get(key) ?? 0;
-        while (at < list.length && used[list[at]!]) at++;
-        free.set(key, at);
-        if (at === list.length) continue;
-      }
-      pair(list[at]!, i);
-      last = list[at]!;
+      const match = found[i] === -1 ? places.get(keyOf(after[i]!))?.pop() : undefined;
+      if (match !== undefined) pair(match, i);
     }
   }
 

@@ -67,19 +67,24 @@ export class DocumentEditor {
     { after, meanings, comments }: { after: ResourceNode; meanings: Meanings; comments: AddedComments },
   ) {
     this.root = documentRoot(node);
-    this.after = documentRoot(after);
+    this.after = after;
     this.source = new SourceText(text);
     this.meanings = meanings;
     this.seqIndent = seqIndent;
     this.anchors = new Anchors(this.root, meanings);
     this.comments = comments;
-    this.news = new NewNodes(comments, (this.after.style & STYLE.flow) !== 0);
+    this.news = new NewNodes(comments, (documentRoot(after).style & STYLE.flow) !== 0);
     this.flow = new FlowText(this.source);
   }
 
   /** Returns the splices of the text. Throws Uneditable. */
   edit(): Splice[] {
-    return this.value({ value: this.root }, this.after, findMergeKeys(this.root), undefined);
+    const { root, after, source } = this;
+    const head = after.kind === 'document' ? this.comments.take(after.head) : '';
+    const splices = this.value({ value: root }, documentRoot(after), findMergeKeys(root), undefined);
+    if (head === '' || !source.startsLine(root.start)) return splices;
+    const start = source.headStart(root.start, 0);
+    return [{ start, end: start, text: `${head}\n\n` }, ...splices];
   }
 
   private note(node: ResourceNode): void {

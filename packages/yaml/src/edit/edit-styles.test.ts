@@ -195,6 +195,10 @@ describe('a comment of a function', () => {
     ],
   ])('%s', (_, text, output, expected) => expect(written(text, output)).toBe(expected));
 
+  it('is written above the document', () => {
+    expect(written('# head\na: 1\n', '# license\n\n# head\na: 1\n')).toBe('# license\n\n# head\na: 1\n');
+  });
+
   it('is not written if the function was shown it', () => {
     expect(written('a: 1\nb: 2\n', 'a: 1 # s\nb: 3\n', 'a: 1 # s\nb: 2\n')).toBe('a: 1\nb: 3\n');
   });
