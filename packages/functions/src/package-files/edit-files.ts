@@ -184,7 +184,7 @@ function append(text: string, pieces: readonly FileText[]): string {
   let all = text;
   for (const piece of pieces) {
     if (all !== '' && !all.endsWith('\n')) all += newline;
-    if (all.trim() !== '') all += `---${newline}`;
+    if (all.trim() !== '' && !/(?:^|\n)---[ \t]*\r?\n$/.test(all)) all += `---${newline}`;
     all += newline === '\n' ? piece.text : piece.text.replaceAll('\n', newline);
   }
   return all;

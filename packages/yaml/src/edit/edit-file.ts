@@ -7,6 +7,7 @@
  * @module
  */
 
+import { YamlError } from '../error.js';
 import { expandAliases } from '../nodes/expand-aliases.js';
 import { documentRoot, type ResourceNode } from '../nodes/node.js';
 import { parseDocument } from '../parse/parse.js';
@@ -58,16 +59,14 @@ export interface EditedFile {
   notes: EditNote[];
 }
 
-/** Returns the text of a file with its documents changed. Text that is not concerned keeps its bytes. */
+/**
+ * Returns the text of a file with its documents changed. Text that is not concerned keeps its bytes. Throws YamlError
+ * for a value that YAML cannot have.
+ */
 export function editFile({ text, documents, added = [] }: FileEdit): EditedFile {
   const normalized = text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
   const notes: EditNote[] = [];
-  const splices: Splice[] = [];
-  const removed = documents.filter(({ after }) => after === undefined);
-  if (removed.length > 0) {
-    const source = new SourceText(normalized);
-    splices.push(...removed.map(({ before }) => removal(source, before)));
-  }
+  const splices = removals(normalized, documents);
   for (const edit of documents) {
     if (edit.after !== undefined && edit.after !== edit.before.node) {
       for (const splice of editDocument(edit.before, edit.after, () => edit.shown, notes)) {
@@ -149,18 +148,44 @@ function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNod
   const whole = { start: 0, end: text.length, text: writeDocument(after, { seqIndent }) };
   if (hasValue(whole.text, after)) return whole;
   // An alias can be above its anchor now.
-  return { ...whole, text: writeDocument(expandAliases(documentRoot(after)), { seqIndent }) };
+  const expanded = { ...whole, text: writeDocument(expandAliases(documentRoot(after)), { seqIndent }) };
+  if (hasValue(expanded.text, after)) return expanded;
+  throw new YamlError('a changed document cannot be written: it would be read with another value', {
+    hint: 'A key `<<` and more than 200 nested lists and maps cannot be written.',
+  });
 }
 
-/** A document takes the `---` line above it with it; the first one, the line below it. */
-function removal(source: SourceText, { start, text: part, node }: ResourceDocument): Splice {
-  const end = start + part.length;
-  const { text: file } = source;
-  if (start > 0) return { start: source.lineStart(start - 1), end, text: '' };
-  const root = documentRoot(node);
-  const above = source.headStart(root.start, 0);
-  const hasText = /[^\s\ufeff]/.test(file.slice(0, above));
-  return { start: above, end: hasText || end >= file.length ? end : source.nextLine(end), text: '' };
+/**
+ * A document that is removed takes the `---` line above it with it. With nothing above it, it takes the line below it:
+ * unless that has a comment, which is about the next document.
+ */
+function removals(text: string, documents: readonly DocumentEdit[]): Splice[] {
+  if (documents.every(({ after }) => after !== undefined)) return [];
+  const source = new SourceText(text);
+  const splices: Splice[] = [];
+  // What is above this offset is removed, but for a mark.
+  let start = 0;
+  for (const { before, after } of documents) {
+    if (after !== undefined) continue;
+    const end = before.start + before.text.length;
+    if (before.start > start) {
+      splices.push({ start: source.lineStart(before.start - 1), end, text: '' });
+      continue;
+    }
+    const head = before.start + headOf(before);
+    const isAlone = ONLY_MARK.test(text.slice(start, head));
+    const next = source.nextLine(end);
+    start = isAlone && /^---[ \t]*\n?$/.test(text.slice(end, next)) ? next : end;
+    splices.push({ start: head, end: start, text: '' });
+  }
+  return splices;
+}
+
+const ONLY_MARK = /^[\s\ufeff]*(?:---[ \t]*\n)?\s*$/;
+
+/** Where the comments above the content of a document start. */
+function headOf({ text, node }: ResourceDocument): number {
+  return new SourceText(text).headStart(documentRoot(node).start, 0);
 }
 
 function addition(
