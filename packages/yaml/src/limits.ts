@@ -25,4 +25,7 @@ export const RESOURCE_LIMITS = {
   maxAliases: 100_000,
 } as const satisfies Partial<YamlLimits>;
 
+/** Levels of a value with those of its aliases. A document without aliases has at most 200. */
+export const MAX_LEVELS = 1000;
+
 export type YamlLimits = { [Name in keyof typeof YAML_LIMITS]: number };

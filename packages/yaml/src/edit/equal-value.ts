@@ -1,3 +1,4 @@
+import { MAX_LEVELS } from '../limits.js';
 import { documentRoot, type ResourceNode, TEXT_STYLES } from '../nodes/node.js';
 import { resolveTag } from '../parse/resolve-tag.js';
 import { Uneditable } from './uneditable.js';
@@ -9,8 +10,6 @@ export interface Entry {
   value: ResourceNode;
 }
 
-/** Levels, with those of aliases. */
-const MAX_LEVELS = 1000;
 /** Entries that merge keys may add up to. */
 const MAX_MERGED = 1_000_000;
 

@@ -1,14 +1,11 @@
 import { YamlError } from '../error.js';
+import { MAX_LEVELS } from '../limits.js';
 import type { ResourceNode } from './node.js';
-
-/** Nodes that the aliases of one value may expand to. */
-const MAX_ALIASED = 100_000;
-/** Levels, with those of aliases. A document without aliases has at most 200. */
-const MAX_LEVELS = 1000;
 
 /**
  * Returns a copy with what each alias refers to, and without anchors; the node itself if it has no aliases. Throws
- * `invalid-document` if an alias is inside its own anchor, or if the aliases expand to more than 100,000 nodes.
+ * `invalid-document` if an alias is inside its own anchor, or if the aliases expand to more than 1,000 levels. The parser
+ * limits the number of values.
  */
 export function expandAliases(node: ResourceNode): ResourceNode {
   return hasAlias(node) ? new Expander().expand(node) : node;
@@ -22,13 +19,9 @@ class Expander {
   /** Anchored collections around the current node. */
   readonly #open = new Set<ResourceNode>();
   #aliases = 0;
-  #aliased = 0;
   #levels = 0;
 
   expand(node: ResourceNode): ResourceNode {
-    if (this.#aliases > 0 && ++this.#aliased > MAX_ALIASED) {
-      throw new YamlError(`the aliases expand to more than ${MAX_ALIASED} values`);
-    }
     if (node.kind === 'alias') return this.#alias(node);
     const copy = node.copy();
     copy.anchor = '';

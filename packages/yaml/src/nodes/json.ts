@@ -4,7 +4,7 @@ import { documentRoot, ResourceNode } from './node.js';
 
 /**
  * The JSON value of a node, with its aliases replaced. Numbers that JSON cannot represent and times become text. Throws
- * `invalid-document` if an alias is inside its own anchor, or if the aliases expand to more than 100,000 nodes.
+ * `invalid-document` as `expandAliases` does.
  */
 export function toJson(node: ResourceNode): JsonValue {
   return nodeValue(expandAliases(documentRoot(node)));
