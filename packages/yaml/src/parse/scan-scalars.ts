@@ -34,9 +34,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
   L: '\u2028',
   P: '\u2029',
 };
-const GO_ESCAPES = new Map(Object.entries({ ...ESCAPES, "'": "'" }));
+const GO_ESCAPES = byCode({ ...ESCAPES, "'": "'" });
 /** Those of YAML 1.2, and so of JSON. */
-const STRICT_ESCAPES = new Map(Object.entries({ ...ESCAPES, '/': '/' }));
+const STRICT_ESCAPES = byCode({ ...ESCAPES, '/': '/' });
 const HEX_ESCAPES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 /** One for characters that are part of a plain scalar wherever they are. */
 const WORD = Uint8Array.from({ length: 128 }, (_, code) => (isWord(code) ? 1 : 0));
@@ -120,7 +120,12 @@ export abstract class ScalarScanner extends PropertyScanner {
     const { text } = this;
     let end = from;
     for (let at = from; ; ) {
-      while (at < text.length && (WORD[text.charCodeAt(at)] === 1 || !this.endsPlain(text, at))) at++;
+      for (;;) {
+        if (WORD[text.charCodeAt(at)] === 1) at++;
+        else if (text.charCodeAt(at) === SPACE && WORD[text.charCodeAt(at + 1)] === 1 && at > from) at += 2;
+        else if (at < text.length && !this.endsPlain(text, at)) at++;
+        else break;
+      }
       if (at > end) end = at;
       const word = at;
       while (isBlank(text.charCodeAt(at))) at++;
@@ -140,21 +145,16 @@ export abstract class ScalarScanner extends PropertyScanner {
 
   /**
    * YAML 1.2: what continues in another line has more spaces before it than the block around it. Only the last bracket
-   * may have as many.
+   * may have as many: `least` is the number of spaces.
    */
-  protected checkIndent(lineStart: number, problem: string): void {
-    const { text, indent } = this;
-    if (this.strict === undefined || indent < 0 || this.at(0) === END) return;
+  protected checkIndent(lineStart: number, problem: string, least = this.indent + 1): void {
+    const { text } = this;
+    if (this.strict === undefined || this.at(0) === END) return;
     let spaces = 0;
-    while (text.charCodeAt(lineStart + spaces) === SPACE) spaces++;
-    if (spaces > indent) return;
-    const code = text.charCodeAt(lineStart + spaces);
-    if (spaces === indent && this.flowLevel === 1 && (code === 0x5d || code === 0x7d)) return;
-    this.fail(
-      code === TAB ? 'found a tab character that violates indentation' : problem,
-      this.row,
-      lineStart,
-    );
+    while (spaces < least && text.charCodeAt(lineStart + spaces) === SPACE) spaces++;
+    if (spaces >= least) return;
+    const isTab = text.charCodeAt(lineStart + spaces) === TAB;
+    this.fail(isTab ? 'found a tab character that violates indentation' : problem, this.row, lineStart);
   }
 
   private endsPlain(text: string, index: number): boolean {
@@ -248,13 +248,13 @@ export abstract class ScalarScanner extends PropertyScanner {
   }
 
   private scanEscape(startRow: number): string {
-    const name = this.text.charAt(this.pos + 1);
     const escapes = this.strict === undefined ? GO_ESCAPES : STRICT_ESCAPES;
-    const simple = escapes.get(name);
+    const simple = escapes[this.at(1)];
     if (simple !== undefined) {
       this.skip(2);
       return simple;
     }
+    const name = this.text.charAt(this.pos + 1);
     const length = Object.hasOwn(HEX_ESCAPES, name) ? HEX_ESCAPES[name]! : 0;
     if (length === 0) this.fail('found unknown escape character', startRow);
     const digits = this.text.slice(this.pos + 2, this.pos + 2 + length);
@@ -349,4 +349,11 @@ export abstract class ScalarScanner extends PropertyScanner {
 function folded(leadingBreak: string, breaks: string): string {
   if (leadingBreak.charCodeAt(0) !== LF) return leadingBreak + breaks;
   return breaks === '' ? ' ' : breaks;
+}
+
+/** The texts by the codes of their escapes. */
+function byCode(escapes: Readonly<Record<string, string>>): readonly (string | undefined)[] {
+  const texts = new Array<string | undefined>(128).fill(undefined);
+  for (const [name, text] of Object.entries(escapes)) texts[name.charCodeAt(0)] = text;
+  return texts;
 }

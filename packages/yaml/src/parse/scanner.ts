@@ -179,7 +179,9 @@ export class Scanner extends TokenQueue {
       if (this.flowLevel === 0) this.simpleKeyAllowed = true;
     }
     if (lineStart !== -1 && this.flowLevel > 0) {
-      this.checkIndent(lineStart, this.unclosed());
+      const code = this.at(0);
+      const isLast = this.flowLevel === 1 && (code === 0x5d || code === 0x7d);
+      this.checkIndent(lineStart, this.unclosed(), isLast ? this.indent : undefined);
     }
   }
 

@@ -67,6 +67,13 @@ function lastValue(node: ResourceNode): ResourceNode {
   return last;
 }
 
+/** Whether a scalar has the tag `!`, which nodes do not keep. */
+export function hasBareTag(node: ResourceNode, text: string): boolean {
+  const first = text[node.start];
+  if (first !== '!' && first !== '&') return false;
+  return /(?:^|\s)!(?:\s|$)/.test(text.slice(node.start, contentStart(node, text)));
+}
+
 const PROPERTIES = /(?:[&!][^\s]*(?:\s+(?:#[^\n]*\n\s*)*|$))*/y;
 
 function contentStart(node: ResourceNode, text: string): number {

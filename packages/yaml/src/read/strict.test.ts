@@ -55,6 +55,8 @@ describe('what go-yaml reads', () => {
     ['a tag of another type', 'a: !!map [b]\n', '1:10 the value does not match its tag !!map'],
     ['a key with a type', '!!int 1: b\n', '1:7 the value does not match its tag !!int'],
     ['a number that a tag makes text', 'a: ! 12\n', '1:6 "12" after ! is a string, and not to Go parsers'],
+    ['the same with an anchor', 'a: &b ! 1\n', '1:9 "1" after ! is a string, and not to Go parsers'],
+    ['a bracket in quotes without indentation', 'a: {b: "c\n}"}\n', `2:1 ${OPEN_QUOTE}`],
   ])('is refused: %s', (_, text, problem) => {
     expect(read(text)).toBe(problem);
     expect(readMachineYaml(bytes(text), { file: 'f' }).documents).toEqual([]);

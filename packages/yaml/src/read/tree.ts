@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json-value.js';
 import { scalarValue } from '../nodes/json.js';
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import { LONG_TAG } from '../parse/resolve-tag.js';
-import { valueOffsets } from './locate.js';
+import { hasBareTag, valueOffsets } from './locate.js';
 import type { Reporter } from './reporter.js';
 import { checkPlainScalar, hasType, isPlainNonString, shorten } from './scalars.js';
 
@@ -57,7 +57,7 @@ export class TreeReader {
 
   private readScalar(node: ResourceNode, check: boolean): JsonValue {
     if (check && node.style === 0) {
-      if (this.text[node.start] === '!') this.checkUntyped(node);
+      if (hasBareTag(node, this.text)) this.checkUntyped(node);
       else this.checkPlain(node);
     }
     return scalarValue(node);
