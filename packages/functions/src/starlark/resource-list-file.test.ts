@@ -142,6 +142,16 @@ describe('a ResourceList', () => {
     expect(change((items) => set(at(items, 0, 'own'), 'c', 4), text)).toBe(`${text}    c: 4\n`);
   });
 
+  it('quotes new text that other readers take for something else, and leaves the old', () => {
+    const text = `${HEAD}items:\n- kind: A\n  a: yes\n  no: 'no'\n  b: x\n`;
+    const quoted = change((items) => {
+      for (const [key, value] of Object.entries({ a: 'yes', b: 'on', c: '1:30', '<<': 'y', n: 1 })) {
+        set(at(items, 0), key, value);
+      }
+    }, text);
+    expect(quoted).toBe(text.replace('b: x', 'b: "on"\n  c: "1:30"\n  "<<": "y"\n  "n": 1'));
+  });
+
   it('has the results of the script', () => {
     const text = change((_, list) =>
       list.set('results', new List([dict({ message: 'm', severity: 'info' })])),

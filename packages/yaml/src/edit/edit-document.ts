@@ -1,6 +1,7 @@
 import { type FieldKeys, findMergeKeys, ListKeys } from '../nodes/merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
+import { doubleQuoted } from '../write/write-scalars.js';
 import { type AddedComments, commentSplices } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
 import { Anchors } from './anchors.js';
@@ -169,6 +170,10 @@ export class DocumentEditor {
           ? fields[name]
           : undefined;
     const splices = this.value(child, target.value, keys, part);
+    const { key } = child;
+    if (key !== undefined && key.anchor === '' && this.meanings.getsQuotes(key, target.key!)) {
+      splices.push({ start: key.start, end: key.end, text: doubleQuoted(key.value) });
+    }
     if (part !== undefined)
       splices.push(...commentSplices(this.source, this.comments, child, target, part.body));
     this.path.pop();

@@ -9,7 +9,7 @@
 
 import { YamlError } from '../error.js';
 import { expandAliases } from '../nodes/expand-aliases.js';
-import { documentRoot, type ResourceNode } from '../nodes/node.js';
+import { documentRoot, type ResourceNode, STYLE } from '../nodes/node.js';
 import { parseDocument } from '../parse/parse.js';
 import type { ResourceDocument } from '../parse/read-resources.js';
 import type { SequenceIndent } from '../write/document-writer.js';
@@ -93,7 +93,7 @@ function editDocument(
   const { node, text, index, rowsBefore } = before;
   let reason: string;
   try {
-    const meanings = new Meanings();
+    const meanings = new Meanings({ findsQuotes: (documentRoot(after).style & STYLE.flow) === 0 });
     let comments = new AddedComments(node, after);
     if (!comments.isEmpty) comments = new AddedComments(shown() ?? node, after);
     if (comments.isEmpty && meanings.equal(documentRoot(node), documentRoot(after))) return [];

@@ -25,7 +25,7 @@ describe('a scalar that changes', () => {
     ['double quotes', 'a: "5"\n', '6', 'a: "6"\n'],
     ['no quotes', 'a: x # c\n', 'y z', 'a: y z # c\n'],
     ['the form of a plain scalar', 'a:\t1\t# c\n', 2, 'a:\t2\t# c\n'],
-    ['a place below the key', 'a:\n  x # c\n', 'y', 'a:\n  y # c\n'],
+    ['a place below the key', 'a:\n  x # c\n', 'z', 'a:\n  z # c\n'],
     ['an anchor', 'a: &x 1 # c\n', 2, 'a: &x 2 # c\n'],
     [
       'the indentation of a block',
@@ -64,7 +64,7 @@ describe('a flow collection', () => {
   it.each([
     ['in one line', 'a: [x, y]\n', ['x', 'y', 'a, b'], "a: [x, y, 'a, b']\n"],
     ['with blanks at its ends', 'a: [ x ]\n', ['x', 1], 'a: [ x, 1 ]\n'],
-    ['with a comma at its end', 'a: {x: 1, }\n', { x: 1, y: 2 }, 'a: {x: 1, y: 2, }\n'],
+    ['with a comma at its end', 'a: {x: 1, }\n', { x: 1, z: 2 }, 'a: {x: 1, z: 2, }\n'],
     [
       'with a line for each item',
       'a: [\n  x, # x\n  y\n]\n',
@@ -114,8 +114,8 @@ describe('what is new', () => {
     [
       'a list is indented as its siblings',
       'x:\n- 1\ny:\n  w: []\n  k:\n    - 1\n',
-      { y: { w: [1], k: [1], n: [2] } },
-      'x:\n- 1\ny:\n  w:\n    - 1\n  k:\n    - 1\n  n:\n    - 2\n',
+      { y: { w: [1], k: [1], m: [2] } },
+      'x:\n- 1\ny:\n  w:\n    - 1\n  k:\n    - 1\n  m:\n    - 2\n',
     ],
     [
       'a key is in quotes if it has to be',
@@ -126,8 +126,8 @@ describe('what is new', () => {
     [
       'the comment below a field stays there',
       'a:\n  b: 1\n  # below b\nc: 2\n',
-      { a: { b: 1, n: 1 } },
-      'a:\n  b: 1\n  # below b\n\n  n: 1\nc: 2\n',
+      { a: { b: 1, k: 1 } },
+      'a:\n  b: 1\n  # below b\n\n  k: 1\nc: 2\n',
     ],
     ['the last line has no line break', 'a: 1', { b: 2 }, 'a: 1\nb: 2'],
     ['a block without a line break at its end keeps its value', 'a: |\n  x', { b: 2 }, 'a: |-\n  x\nb: 2'],

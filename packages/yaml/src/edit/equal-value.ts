@@ -1,5 +1,6 @@
 import { MAX_LEVELS } from '../limits.js';
-import { documentRoot, type ResourceNode, TEXT_STYLES } from '../nodes/node.js';
+import { isAmbiguous } from '../nodes/ambiguous-text.js';
+import { documentRoot, type ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
 import { resolveTag } from '../parse/resolve-tag.js';
 import { Uneditable } from './uneditable.js';
 
@@ -22,12 +23,19 @@ export function equalValue(before: ResourceNode, after: ResourceNode): boolean {
 export class Meanings {
   private readonly numbers = new Map<string, number>();
   private readonly known = new Map<ResourceNode, number>();
+  private readonly findsQuotes: boolean;
   private levels = 0;
   private merged = 0;
+
+  /** `findsQuotes`: whether text that gets the quotes it needs is another value than before. */
+  constructor({ findsQuotes = false } = {}) {
+    this.findsQuotes = findsQuotes;
+  }
 
   equal(before: ResourceNode, after: ResourceNode): boolean {
     const { kind } = before;
     if (kind === after.kind && kind === 'scalar') {
+      if (this.getsQuotes(before, after)) return false;
       if (before.value === after.value && before.tag === after.tag) return true;
       return scalarMeaning(before) === scalarMeaning(after);
     }
@@ -39,17 +47,27 @@ export class Meanings {
     return kind === 'list' ? a.every((item, i) => this.equal(item, b[i]!)) : this.equalEntries(a, b);
   }
 
+  /**
+   * Whether text without quotes, which readers of YAML 1.1 take for something else, gets quotes. Without a place in a
+   * text, a node was made by code, and its quotes say nothing.
+   */
+  getsQuotes(before: ResourceNode, after: ResourceNode): boolean {
+    if (!this.findsQuotes || (after.style & TEXT_STYLES) === 0 || after.start === -1) return false;
+    if ((before.style & (TEXT_STYLES | STYLE.tagged)) !== 0 || before.value !== after.value) return false;
+    return before.tag === '!!str' && isAmbiguous(before.value);
+  }
+
   private equalEntries(a: readonly ResourceNode[], b: readonly ResourceNode[]): boolean {
-    let values: Map<string, ResourceNode> | undefined;
+    let entries: Map<string, Entry> | undefined;
     for (let i = 0; i + 1 < a.length; i += 2) {
       const name = resolved(a[i]!).value;
-      let value: ResourceNode | undefined = b[i + 1]!;
+      let [key, value] = [b[i], b[i + 1]];
       // Most programs keep the order, or sort the keys.
       if (resolved(b[i]!).value !== name) {
-        values ??= new Map(ownEntries({ content: b }).map((entry) => [entry.name, entry.value]));
-        value = values.get(name);
+        entries ??= new Map(ownEntries({ content: b }).map((entry) => [entry.name, entry]));
+        ({ key, value } = entries.get(name) ?? { key, value: undefined });
       }
-      if (value === undefined || !this.equal(a[i + 1]!, value)) return false;
+      if (value === undefined || this.getsQuotes(a[i]!, key!) || !this.equal(a[i + 1]!, value)) return false;
     }
     return true;
   }

@@ -83,7 +83,7 @@ it('keeps aliases of aliases', () => {
   expect(edited).toEqual({ text: text.replace('z: 1', 'z: 2'), notes: [] });
   const [before] = readResources(text, '');
   const after = before!.node.clone();
-  after.content[0]!.content[1]!.content[0]!.value = 'y';
+  after.content[0]!.content[1]!.content[0]!.value = 'z';
   const changed = editFile({ text, documents: [{ before: before!, after }] });
-  expect(changed.text).toBe(text.replace('[x, x]', '[y, x]'));
+  expect(changed.text).toBe(text.replace('[x, x]', '[z, x]'));
 });

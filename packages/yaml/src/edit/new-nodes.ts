@@ -1,3 +1,4 @@
+import { isAmbiguous } from '../nodes/ambiguous-text.js';
 import { ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
 import { resolveTag } from '../parse/resolve-tag.js';
 import type { AddedComments } from './added-comments.js';
@@ -11,8 +12,6 @@ const MAX_NODES = 1_000_000;
 const OPEN = /^\n+$|\n\n$/;
 
 const QUOTES = STYLE.singleQuoted | STYLE.doubleQuoted;
-/** Words of YAML 1.1, numbers in base 60 and such: many programs do not read them as text. */
-const AMBIGUOUS = /^(?:y|n|yes|no|on|off|[-+]?[0-9][0-9_:.,]*|[-+]?0o?[0-7]+|=|<<)$/i;
 
 /** Prepares nodes of the new tree for the text: without anchors and aliases, and with comments only where they are new. */
 export class NewNodes {
@@ -34,7 +33,8 @@ export class NewNodes {
     copy.line = this.comments.take(given.line);
     if (this.isJson) copy.style &= ~STYLE.flow;
     if (node.kind === 'scalar') {
-      if (this.isJson && !AMBIGUOUS.test(node.value)) copy.style &= ~STYLE.doubleQuoted;
+      if (this.isJson) copy.style &= ~STYLE.doubleQuoted;
+      if (isBare(copy) && isAmbiguous(node.value)) setStyle(copy, STYLE.doubleQuoted);
       if (OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
     }
     const isFlow = inFlow || (copy.style & STYLE.flow) !== 0;
@@ -59,13 +59,17 @@ export class NewNodes {
     const { value } = copy;
     const style = before.style & TEXT_STYLES;
     if (style === 0) {
-      const isPlain =
-        resolveTag(value) === '!!str' && !(AMBIGUOUS.test(value) && (copy.style & QUOTES) !== 0);
-      if (isPlain && !value.includes('\n')) setStyle(copy, 0);
+      if (!isAmbiguous(value) && !value.includes('\n')) setStyle(copy, 0);
     } else if ((style & QUOTES) !== 0) setStyle(copy, value.includes('\n') ? STYLE.doubleQuoted : style);
     else if (isOpen || !OPEN.test(value)) setStyle(copy, style);
     return copy;
   }
+}
+
+/** Whether it is text without quotes or a tag. */
+function isBare({ tag, style, value }: ResourceNode): boolean {
+  if ((style & (TEXT_STYLES | STYLE.tagged)) !== 0) return false;
+  return tag === '!!str' || (tag === '' && value !== '<<' && resolveTag(value) === '!!str');
 }
 
 function setStyle(node: ResourceNode, style: number): void {

@@ -1,8 +1,9 @@
+import { isAmbiguous } from './ambiguous-text.js';
 import { documentRoot, ResourceNode, STYLE } from './node.js';
 
 /** A scalar for text; it is quoted where readers would take it for something else. */
 export function textNode(text: string, style = 0): ResourceNode {
-  return new ResourceNode('scalar', '!!str', style, text);
+  return new ResourceNode('scalar', '!!str', style || (isAmbiguous(text) ? STYLE.doubleQuoted : 0), text);
 }
 
 /** Whether there is no value: no node, or null. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../json-value.js';
 import { expandAliases } from './expand-aliases.js';
+import { textNode } from './fields.js';
 import { documentRoot, ResourceNode } from './node.js';
 
 /**
@@ -59,7 +60,7 @@ export function fromJson(value: JsonValue): ResourceNode {
   if (value === null) return new ResourceNode('scalar', '!!null', 0, 'null');
   switch (typeof value) {
     case 'string':
-      return new ResourceNode('scalar', '!!str', 0, value);
+      return textNode(value);
     case 'boolean':
       return new ResourceNode('scalar', '!!bool', 0, String(value));
     case 'number':
@@ -74,7 +75,7 @@ export function fromJson(value: JsonValue): ResourceNode {
   if (Array.isArray(value)) for (const item of value) node.content.push(fromJson(item));
   else {
     for (const [key, item] of Object.entries(value)) {
-      node.content.push(new ResourceNode('scalar', '!!str', 0, key), fromJson(item));
+      node.content.push(textNode(key), fromJson(item));
     }
   }
   return node;

@@ -233,8 +233,19 @@ describe('JSON', () => {
   });
 
   it('is written with quotes where they are needed', () => {
-    expect(writeDocument(fromJson({ a: 'x', b: '1', c: 1, d: null, e: ['true'], f: 'x\ny', g: '' }))).toBe(
-      'a: x\nb: "1"\nc: 1\nd: null\ne:\n- "true"\nf: |-\n  x\n  y\ng: ""\n',
+    const value = {
+      a: 'x',
+      b: '1',
+      c: 1,
+      d: null,
+      e: ['true'],
+      f: 'x\ny',
+      g: '',
+      h: 'yes',
+      i: { no: '1:30' },
+    };
+    expect(writeDocument(fromJson(value))).toBe(
+      'a: x\nb: "1"\nc: 1\nd: null\ne:\n- "true"\nf: |-\n  x\n  y\ng: ""\nh: "yes"\ni:\n  "no": "1:30"\n',
     );
   });
 
