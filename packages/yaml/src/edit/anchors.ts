@@ -10,10 +10,13 @@ export class Anchors {
   private readonly aliased = new Set<ResourceNode>();
   /** Nodes with an anchor in them. */
   private readonly anchored = new Set<ResourceNode>();
+  /** How often an anchor, or an alias of it, has a name. */
+  private readonly names = new Map<string, number>();
 
   constructor(document: ResourceNode, meanings: Meanings) {
     this.meanings = meanings;
     this.find(document);
+    countNames(document, this.names);
   }
 
   private find(node: ResourceNode): void {
@@ -26,9 +29,11 @@ export class Anchors {
     }
   }
 
-  /** Whether an anchor or an alias is in a value. */
+  /** Whether anchors and aliases in a value have to do with others outside of it, so that it cannot move. */
   isConcerned(node: ResourceNode): boolean {
-    return this.aliased.has(node) || this.anchored.has(node);
+    if (!this.aliased.has(node) && !this.anchored.has(node)) return false;
+    const names = countNames(node, new Map());
+    return [...names].some(([name, count]) => count !== this.names.get(name));
   }
 
   /** Whether aliases in a value may have got another meaning. */
@@ -64,4 +69,11 @@ export class Anchors {
     this.changed.set(alias.target!, after);
     return 'moved';
   }
+}
+
+function countNames(node: ResourceNode, counts: Map<string, number>): Map<string, number> {
+  const name = node.kind === 'alias' ? node.value : node.anchor;
+  if (name !== '') counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const child of node.content) countNames(child, counts);
+  return counts;
 }

@@ -115,7 +115,9 @@ export class DocumentEditor {
     if (isChanged && before.content.length > 0 && after.content.length > 0) {
       const isFlow = (before.style & STYLE.flow) !== 0;
       if (!isFlow || this.flow.isEnclosed(before)) return this.collection(before, after, keys, isFlow);
-    } else if (before.kind === 'scalar' && meanings.equal(before, after)) return [];
+    }
+    // Only comments around it are new.
+    if (!anchors.mayChange(before) && meanings.equal(before, after)) return [];
     anchors.removeBelow(before);
     const value = this.news.styled(before, after, this.source.isOpen(before));
     value.anchor = before.anchor;
@@ -161,6 +163,8 @@ export class DocumentEditor {
       this.anchors.remove(child.value);
       return [];
     }
+    // A merge key that stays means what its anchors mean now.
+    if (target === child) return [];
     const name = child.key === undefined ? undefined : resolved(child.key).value;
     this.path.push(name ?? index);
     const keys =

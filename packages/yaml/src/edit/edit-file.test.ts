@@ -147,6 +147,41 @@ describe('anchors', () => {
       'a: &x\n  p: 1\n  q: 1\nb:\n  q: 1\n  r: 1\n',
       1,
     ],
+    [
+      'a merge of a changed map stays',
+      'a: &x {p: 1}\nb: *x\nc:\n  <<: *x\n  r: 1\n',
+      { a: { p: 1, n: 2 }, b: { p: 1, n: 2 }, c: { p: 1, n: 2, r: 1 } },
+      'a: &x {p: 1, n: 2}\nb: *x\nc:\n  <<: *x\n  r: 1\n',
+      0,
+    ],
+    [
+      'a merge of a changed map stays, and its field before is overridden',
+      'a: &x {p: 1}\nc:\n  <<: *x # c\n  r: 1\n',
+      { a: { p: 2 }, c: { p: 1, r: 1 } },
+      'a: &x {p: 2}\nc:\n  <<: *x # c\n  p: 1\n  r: 1\n',
+      1,
+    ],
+    [
+      'a merge of several maps stays if one of them changes',
+      'a: &x {p: 1}\nb: &y {q: 1}\nc: {<<: [*x, *y], r: 1}\n',
+      { a: { p: 1 }, b: { q: 2, n: 1 }, c: { p: 1, q: 2, n: 1, r: 2 } },
+      'a: &x {p: 1}\nb: &y {q: 2, n: 1}\nc: {<<: [*x, *y], r: 2}\n',
+      0,
+    ],
+    [
+      'an item that moves keeps its anchor',
+      'a:\n# 1\n- p:   &x 1 # p\n  q: *x\n- 2\n- 3\nb: &y 1\nc: *y\n',
+      { a: [2, 3, { p: 1, q: 1 }], b: 1, c: 1 },
+      'a:\n- 2\n- 3\n# 1\n- p:   &x 1 # p\n  q: *x\nb: &y 1\nc: *y\n',
+      0,
+    ],
+    [
+      'an anchor does not move between another one of its name and the alias of that',
+      'a:\n- &x 1\n- 2\n- &x 3\nb: *x\n',
+      { a: [2, 3, 1], b: 3 },
+      'a:\n- 2\n- &x 3\n- 1\nb: *x\n',
+      0,
+    ],
   ])('%s', (_, text, value, expected, notes) => {
     const edited = editValues(text, () => value as never);
     expect(edited.text).toBe(expected);
