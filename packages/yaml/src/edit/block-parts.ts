@@ -121,7 +121,7 @@ export function arrangeBlock(
     const indent = ' '.repeat(source.passBlanks(line) - line);
     const heads = source.text.slice(start, source.lineStart(body));
     if (heads !== '') {
-      splices.push({ start: line, end: line, text: heads.replace(/^[ \t]+/gm, indent) });
+      splices.push({ start: line, end: line, text: heads.replace(/^[ \t]*(?=#)/gm, indent) });
     }
     splices.push({ start: first.body, end: body, text: '' });
     handled = firstStay;

@@ -83,6 +83,16 @@ describe('a flow collection', () => {
     ['that becomes empty', 'a: {b: x,} # c\n', {}, 'a: {} # c\n'],
     ['that was empty', 'a: [] # c\nb: 1\n', ['1'], 'a: # c\n- "1"\nb: 1\n'],
     ['of another tag', 'a: !x {b: 1} # c\n', { b: 1 }, 'a: # c\n  b: 1\n'],
+    [
+      'whose last item ends with a comment now',
+      'a: {x: 1, # one\n  y: 2}\n',
+      { x: 1 },
+      'a: {x: 1 # one\n  }\n',
+    ],
+    ['that gets a line', 'a:\n    [1 # one\n    ]\n', [1, 2], 'a:\n    [1, # one\n     2\n    ]\n'],
+    ['with items in two lines', 'a: [1, 2,\n  3]\n', [1, 2, 3, 4], 'a: [1, 2,\n  3, 4]\n'],
+    ['with a comment behind its bracket', 'a: [ # a\n  1]\n', [0], 'a: [ # a\n  0]\n'],
+    ['with comments above a comma', 'a: [1 # one\n  # more\n  , 2]\n', [2], 'a: [2]\n'],
   ])('%s', (_, text, value, expected) => expect(set(text, { a: value })).toBe(expected));
 
   const OLD = ['', '1', '"q"', '[]', '{}', '[1]', '{x: 1}', '*x'];
@@ -129,6 +139,18 @@ describe('what is new', () => {
       { a: { b: 1, k: 1 } },
       'a:\n  b: 1\n  # below b\n\n  k: 1\nc: 2\n',
     ],
+    [
+      'the blank line below the comment below a field stays',
+      'a:\n  b: 1\n  # below b\n\nc: 2\n',
+      { a: { b: 1, n: 'l1\nl2\n\n' } },
+      'a:\n  b: 1\n  # below b\n\n  n: "l1\\nl2\\n\\n"\n\nc: 2\n',
+    ],
+    [
+      'a comment above a field stays there, if another one is further left',
+      'a:\n  b: 1\n  # c\n# about c\n  c: 1\n',
+      { a: { b: 1, n: 1, c: 1 } },
+      'a:\n  b: 1\n  n: 1\n  # c\n# about c\n  c: 1\n',
+    ],
     ['the last line has no line break', 'a: 1', { b: 2 }, 'a: 1\nb: 2'],
     ['a block without a line break at its end keeps its value', 'a: |\n  x', { b: 2 }, 'a: |-\n  x\nb: 2'],
     ['the end of the document stays', '--- # c\na: 1\n...\n', { b: 2 }, '--- # c\na: 1\nb: 2\n...\n'],
@@ -147,6 +169,15 @@ describe('what is removed', () => {
     [
       'leaves the next field behind the dash',
       'a:\n- b: 1\n  # about c\n  c: 2\n',
+      { a: [{ c: 2 }] },
+      'a:\n# about c\n- c: 2\n',
+    ],
+    ['takes its comment with it, if it was the last one', 'a: 1 # a\n', {}, '{}\n'],
+    ['takes the comments of all items with it', '- 1 # 1\n  # one\n', [], '[]\n'],
+    ['takes a comment that is further left', 'a:\n# b\n  b: 1\n  c: 1\n', { a: { c: 1 } }, 'a:\n  c: 1\n'],
+    [
+      'leaves the next field and its comment that is further left behind the dash',
+      'a:\n- b: 1\n# about c\n  c: 2\n',
       { a: [{ c: 2 }] },
       'a:\n# about c\n- c: 2\n',
     ],

@@ -79,7 +79,9 @@ export class FlowText {
     changes: readonly Splice[][],
   ): Splice {
     const { text } = this.source;
-    const open = this.source.contentStart(node) + 1;
+    const bracket = this.source.contentStart(node) + 1;
+    // A comment behind the bracket is about the collection.
+    const open = bracket + this.source.comment(bracket).length;
     const close = node.end - 1;
     const parts: FlowPart[] = [];
     let at = open;
@@ -91,24 +93,32 @@ export class FlowText {
       parts.push({ lead, start, end, trail: behind.trail });
       at = end + behind.length;
     }
+    const leads = parts.map(({ lead }) => lead);
     const closing = text.slice(at, close);
-    const [first, ...others] = parts.map(({ lead }) => lead);
+    const [first, ...others] = leads;
     const isAlone = others.length === 0 && !/[\n#]/.test(first!);
     const firstLead = withoutComments(first!);
     const otherLead = isAlone
       ? this.colon.slice(1)
       : withoutComments(others.find((lead) => !lead.includes('#')) ?? first!);
+    const broken = leads.find((lead) => lead.includes('\n'));
+    const newLine =
+      broken === undefined ? `\n${' '.repeat(this.source.column(bracket))}` : withoutComments(broken);
     let result = '';
+    let isComment = false;
     arranged.forEach((one, i) => {
       const part = typeof one === 'number' ? parts[one]! : undefined;
       const isLast = i + 1 === arranged.length;
-      result += part?.lead.includes('#') ? part.lead : i === 0 ? firstLead : otherLead;
+      const isInside = i > 0 && one !== 0;
+      const isOwn = part !== undefined && (isInside || part.lead.includes('#'));
+      const lead = isOwn ? part.lead : i === 0 ? firstLead : otherLead;
+      result += isComment && !lead.includes('\n') ? newLine : lead;
       result += part === undefined ? one : applySplices(text, changes[one as number]!, part.start, part.end);
       if (!isLast || lastComma) result += ',';
-      if (part === undefined || part.trail === '') return;
-      result += part.trail;
-      if (!isLast && !otherLead.includes('\n')) result += '\n';
+      result += part?.trail ?? '';
+      isComment = part !== undefined && part.trail !== '';
     });
+    if (isComment && !closing.includes('\n')) result += newLine;
     return { start: open, end: close, text: result + closing };
   }
 }
@@ -116,8 +126,11 @@ export class FlowText {
 /** The comma behind an item, and the comment on its line. */
 function splitBehind(gap: string): { comma: boolean; trail: string; length: number } {
   const found = /^((?:\s+|#[^\n]*)*)(,?)([^\S\n]*#[^\n]*)?/.exec(gap)!;
-  const before = /^[^\S\n]*#[^\n]*/.exec(found[1]!)?.[0] ?? '';
-  if (found[2] === '') return { comma: false, trail: before, length: before.length };
+  if (found[2] === '') {
+    const trail = /^[^\S\n]*#[^\n]*/.exec(gap)?.[0] ?? '';
+    return { comma: false, trail, length: trail.length };
+  }
+  const before = found[1]!.includes('#') ? found[1]!.trimEnd() : '';
   return { comma: true, trail: before + (found[3] ?? ''), length: found[0].length };
 }
 

@@ -22,7 +22,10 @@ export function replaceValue(
 ): Splice {
   const { start } = before;
   if (part === undefined) {
-    return { start, end: before.end, text: writeDocument(value, { seqIndent }).trimEnd() };
+    // The comments of its last field or item go with that.
+    const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
+    const end = isBlock ? tailEnd(source, before, source.column(start)) : before.end;
+    return { start, end, text: writeDocument(value, { seqIndent }).trimEnd() };
   }
   const isItem = key === undefined;
   const column = source.column(part.body);
@@ -46,11 +49,15 @@ export function replaceValue(
   }
   const comment = keptComment(source, before, from, isBlock, isLiteral);
   let end = before.end;
-  if (isBlock) {
-    end = source.tailEnd(before.end, column);
-    if (source.lineStart(end) === end) end--;
-  } else if (!isLiteral) end = source.lineEnd(before.end);
+  if (isBlock) end = tailEnd(source, before, column);
+  else if (!isLiteral) end = source.lineEnd(before.end);
   return { start: from, end, text: joined(rendered, comment, isItem, value) };
+}
+
+/** The end of the last line of a block collection at a column, with its comments. */
+function tailEnd(source: SourceText, { end }: ResourceNode, column: number): number {
+  const tail = source.tailEnd(end, column);
+  return source.lineStart(tail) === tail ? tail - 1 : tail;
 }
 
 function joined({ first, below }: Rendered, comment: string, isItem: boolean, value: ResourceNode): string {

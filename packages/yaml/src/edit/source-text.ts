@@ -85,13 +85,12 @@ export class SourceText {
     return start > at && this.text.charCodeAt(start) === HASH ? this.text.slice(at, this.lineEnd(at)) : '';
   }
 
-  /** Where the comments start that are directly above the line of an offset, as far left as it, and below `limit`. */
+  /** Where the comments start that are directly above the line of an offset, and below `limit`. */
   headStart(at: number, limit: number): number {
-    const column = this.column(at);
     let start = this.lineStart(at);
     while (start > limit) {
       const line = this.lineStart(start - 1);
-      if (line < limit || this.commentColumn(line) !== column) break;
+      if (line < limit || this.commentColumn(line) === -1) break;
       start = line;
     }
     return start;
@@ -112,8 +111,10 @@ export class SourceText {
   footEnd(at: number, column: number): number {
     let end = at;
     while (end < this.text.length && this.commentColumn(end) === column) end = this.nextLine(end);
-    const content = this.passBlanks(end);
-    return end < this.text.length && content - end >= column && content !== this.lineEnd(end) ? at : end;
+    let next = end;
+    while (next < this.text.length && this.commentColumn(next) !== -1) next = this.nextLine(next);
+    const content = this.passBlanks(next);
+    return next < this.text.length && content - next >= column && content !== this.lineEnd(next) ? at : end;
   }
 
   /** The column of a comment that is alone in its line, or -1. */
