@@ -8,4 +8,4 @@ export { type CodeEntry, VALUE_CODES, YAML_CODES, type YamlCode } from './read/c
 export { exactIntegers } from './read/exact-integers.js';
 export type { ReadOptions } from './read/open-text.js';
 export { readMachineYaml } from './read/read-machine-yaml.js';
-export { readYaml, type YamlDocument, type YamlFile } from './read/read-yaml.js';
+export { readYaml, type YamlDocument } from './read/read-yaml.js';

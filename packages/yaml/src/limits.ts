@@ -2,11 +2,11 @@
 export const YAML_LIMITS = {
   /** Size of one catalog file. 10,000 functions of 2 KB require 20 MB. */
   maxCatalogBytes: 67_108_864,
-  /** Size of one file that is parsed with source positions. That parser requires about 50 times as much memory. */
+  /** Size of one file that is parsed with source positions. Its nodes require up to 50 times as much memory. */
   maxSourceBytes: 4_194_304,
-  /** Levels of nested collections. In deeper flow collections, the parser would crash V8. */
+  /** Levels of nested collections. Parser, readers, and writers are recursive. */
   maxDepth: 64,
-  /** Keys of one mapping. The check for duplicates is quadratic. */
+  /** Keys of one mapping. */
   maxMappingKeys: 2_000,
   /** Nodes in one document that aliases expand to. */
   maxAliases: 100,

@@ -27,7 +27,7 @@ export interface YamlDocument {
   locate(path: Path, target?: Target): Range | undefined;
 }
 
-export interface YamlFile {
+interface YamlFile {
   documents: YamlDocument[];
   diagnostics: Diagnostic[];
   /** The `# CHANGE:` comments. */
