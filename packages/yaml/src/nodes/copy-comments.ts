@@ -58,10 +58,10 @@ function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: boo
   copyBelow(from, to, keys, asKyaml);
 }
 
-/** The writer leaves the comment on the line of a field only here, and else writes it on a line below. */
+/** The writer leaves the comment on the line of a field only here: of a collection, it writes others on a line below. */
 function keepOnLine(key: ResourceNode, value: ResourceNode): void {
   const [place, other] = isBlock(value) ? [key, value] : [value, key];
-  if (other.line === '' || value.kind === 'scalar') return;
+  if (other.line === '' || (value.kind === 'scalar' && place.line === '')) return;
   if (place.line === '') place.line = other.line;
   other.line = '';
 }
