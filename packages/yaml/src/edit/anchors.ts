@@ -10,13 +10,12 @@ export class Anchors {
   private readonly aliased = new Set<ResourceNode>();
   /** Nodes with an anchor in them. */
   private readonly anchored = new Set<ResourceNode>();
-  /** How often an anchor, or an alias of it, has a name. */
-  private readonly names = new Map<string, number>();
+  /** How often collections with items that move have a name of an anchor in them. */
+  private readonly names = new Map<ResourceNode, Map<string, number>>();
 
   constructor(document: ResourceNode, meanings: Meanings) {
     this.meanings = meanings;
     this.find(document);
-    countNames(document, this.names);
   }
 
   private find(node: ResourceNode): void {
@@ -29,11 +28,12 @@ export class Anchors {
     }
   }
 
-  /** Whether anchors and aliases in a value have to do with others outside of it, so that it cannot move. */
-  isConcerned(node: ResourceNode): boolean {
-    if (!this.aliased.has(node) && !this.anchored.has(node)) return false;
-    const names = countNames(node, new Map());
-    return [...names].some(([name, count]) => count !== this.names.get(name));
+  /** Whether anchors and aliases in an item have to do with those in others of its list, so that it cannot move. */
+  isBound(item: ResourceNode, list: ResourceNode): boolean {
+    if (!this.aliased.has(item) && !this.anchored.has(item)) return false;
+    const all = this.names.get(list) ?? countNames(list, new Map());
+    this.names.set(list, all);
+    return [...countNames(item, new Map())].some(([name, count]) => count !== all.get(name));
   }
 
   /** Whether aliases in a value may have got another meaning. */

@@ -136,7 +136,7 @@ export class DocumentEditor {
       before.kind === 'map' ? this.matchEntries(before, after) : this.matchItems(before, after, keys);
     const staying = longestIncreasing(arranged.filter((one) => typeof one === 'number'));
     arranged.forEach((one, at) => {
-      if (typeof one !== 'number' || staying.has(one) || !this.anchors.isConcerned(children[one]!.value))
+      if (typeof one !== 'number' || staying.has(one) || !this.anchors.isBound(children[one]!.value, before))
         return;
       // An anchor may not move below its aliases.
       arranged[at] = targets[one]!;

@@ -150,8 +150,8 @@ describe('anchors', () => {
     [
       'a merge of a changed map stays',
       'a: &x {p: 1}\nb: *x\nc:\n  <<: *x\n  r: 1\n',
-      { a: { p: 1, n: 2 }, b: { p: 1, n: 2 }, c: { p: 1, n: 2, r: 1 } },
-      'a: &x {p: 1, n: 2}\nb: *x\nc:\n  <<: *x\n  r: 1\n',
+      { a: { p: 1, s: 2 }, b: { p: 1, s: 2 }, c: { p: 1, s: 2, r: 1 } },
+      'a: &x {p: 1, s: 2}\nb: *x\nc:\n  <<: *x\n  r: 1\n',
       0,
     ],
     [
@@ -164,8 +164,8 @@ describe('anchors', () => {
     [
       'a merge of several maps stays if one of them changes',
       'a: &x {p: 1}\nb: &y {q: 1}\nc: {<<: [*x, *y], r: 1}\n',
-      { a: { p: 1 }, b: { q: 2, n: 1 }, c: { p: 1, q: 2, n: 1, r: 2 } },
-      'a: &x {p: 1}\nb: &y {q: 2, n: 1}\nc: {<<: [*x, *y], r: 2}\n',
+      { a: { p: 1 }, b: { q: 2, s: 1 }, c: { p: 1, q: 2, s: 1, r: 2 } },
+      'a: &x {p: 1}\nb: &y {q: 2, s: 1}\nc: {<<: [*x, *y], r: 2}\n',
       0,
     ],
     [
@@ -173,6 +173,27 @@ describe('anchors', () => {
       'a:\n# 1\n- p:   &x 1 # p\n  q: *x\n- 2\n- 3\nb: &y 1\nc: *y\n',
       { a: [2, 3, { p: 1, q: 1 }], b: 1, c: 1 },
       'a:\n- 2\n- 3\n# 1\n- p:   &x 1 # p\n  q: *x\nb: &y 1\nc: *y\n',
+      0,
+    ],
+    [
+      'an item that moves keeps its anchor, which an alias below the list uses',
+      'a:\n- p: &x {k: 1} # p\n- 2\n- 3\nc: *x\n',
+      { a: [2, 3, { p: { k: 1 } }], c: { k: 1 } },
+      'a:\n- 2\n- 3\n- p: &x {k: 1} # p\nc: *x\n',
+      0,
+    ],
+    [
+      'an alias that moves within a list stays one',
+      'x: &x 1\na:\n- p: *x # p\n- 2\n- 3\n',
+      { x: 1, a: [2, 3, { p: 1 }] },
+      'x: &x 1\na:\n- 2\n- 3\n- p: *x # p\n',
+      0,
+    ],
+    [
+      'an anchor does not move below its aliases',
+      'a:\n- &x 1\n- 2\n- *x\nb: *x\n',
+      { a: [2, 1, 1], b: 1 },
+      'a:\n- 2\n- &x 1\n- *x\nb: *x\n',
       0,
     ],
     [

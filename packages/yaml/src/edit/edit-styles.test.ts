@@ -92,6 +92,12 @@ describe('a flow collection', () => {
     ['that gets a line', 'a:\n    [1 # one\n    ]\n', [1, 2], 'a:\n    [1, # one\n     2\n    ]\n'],
     ['with items in two lines', 'a: [1, 2,\n  3]\n', [1, 2, 3, 4], 'a: [1, 2,\n  3, 4]\n'],
     ['with a comment behind its bracket', 'a: [ # a\n  1]\n', [0], 'a: [ # a\n  0]\n'],
+    [
+      'with a comment above its last item',
+      'a: [1, # one\n  # two\n  2]\n',
+      [2, 1],
+      'a: [\n  # two\n  2,\n  1 # one\n  ]\n',
+    ],
     ['with comments above a comma', 'a: [1 # one\n  # more\n  , 2]\n', [2], 'a: [2]\n'],
   ])('%s', (_, text, value, expected) => expect(set(text, { a: value })).toBe(expected));
 
@@ -142,14 +148,14 @@ describe('what is new', () => {
     [
       'the blank line below the comment below a field stays',
       'a:\n  b: 1\n  # below b\n\nc: 2\n',
-      { a: { b: 1, n: 'l1\nl2\n\n' } },
-      'a:\n  b: 1\n  # below b\n\n  n: "l1\\nl2\\n\\n"\n\nc: 2\n',
+      { a: { b: 1, s: 'l1\nl2\n\n' } },
+      'a:\n  b: 1\n  # below b\n\n  s: "l1\\nl2\\n\\n"\n\nc: 2\n',
     ],
     [
       'a comment above a field stays there, if another one is further left',
       'a:\n  b: 1\n  # c\n# about c\n  c: 1\n',
-      { a: { b: 1, n: 1, c: 1 } },
-      'a:\n  b: 1\n  n: 1\n  # c\n# about c\n  c: 1\n',
+      { a: { b: 1, s: 1, c: 1 } },
+      'a:\n  b: 1\n  s: 1\n  # c\n# about c\n  c: 1\n',
     ],
     ['the last line has no line break', 'a: 1', { b: 2 }, 'a: 1\nb: 2'],
     ['a block without a line break at its end keeps its value', 'a: |\n  x', { b: 2 }, 'a: |-\n  x\nb: 2'],

@@ -100,7 +100,7 @@ export class FlowText {
     const firstLead = withoutComments(first!);
     const otherLead = isAlone
       ? this.colon.slice(1)
-      : withoutComments(others.find((lead) => !lead.includes('#')) ?? first!);
+      : withoutComments(others.find((lead) => !lead.includes('#')) ?? others[0] ?? first!);
     const broken = leads.find((lead) => lead.includes('\n'));
     const newLine =
       broken === undefined ? `\n${' '.repeat(this.source.column(bracket))}` : withoutComments(broken);
