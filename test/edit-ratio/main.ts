@@ -50,36 +50,18 @@ try {
         mkdirSync(path.dirname(path.join(place, name)), { recursive: true });
         cpSync(path.join(from, name), path.join(place, name));
       }
-      if (read.size === 0 || isRefused(place)) rmSync(place, { recursive: true, force: true });
-      else count += read.size;
+      count += read.size;
     }
     return count;
-  }
-
-  /** kpt refuses some packages, such as those with two resources at one place. */
-  function isRefused(folder: string): boolean {
-    const copy = path.join(scratch, 'tried');
-    cpSync(folder, copy, { recursive: true });
-    const { status } = spawnSync('kpt', [
-      'fn',
-      'eval',
-      copy,
-      '--exec',
-      `${process.execPath} ${program} no-op`,
-    ]);
-    rmSync(copy, { recursive: true });
-    return status !== 0;
   }
 
   /** Returns the folder of the packages after a function. */
   function written(writer: Writer, name: string): string {
     const target = path.join(scratch, `${writer}-${name}`);
     cpSync(path.join(scratch, 'packages'), target, { recursive: true });
-    for (const one of readdirSync(target)) {
-      const args = ['fn', 'eval', path.join(target, one), '--exec', `${process.execPath} ${program} ${name}`];
-      if (writer === 'kpt') outputOf('kpt', args);
-      else outputOf(process.execPath, [command, ...args]);
-    }
+    const args = ['fn', 'eval', target, '--exec', `${process.execPath} ${program} ${name}`];
+    if (writer === 'kpt') outputOf('kpt', args);
+    else outputOf(process.execPath, [command, ...args]);
     return target;
   }
 } finally {
