@@ -17,8 +17,6 @@ export interface BlockPart {
   body: number;
   /** Behind its last line, and behind the comments below it that are further right. */
   end: number;
-  /** It ends with a block scalar to which empty lines below it would belong. */
-  isOpen: boolean;
 }
 
 /** What a block collection is to consist of: parts that stay, by their index and in their order, and new lines. */
@@ -27,9 +25,12 @@ export type Arranged = number | NewLines;
 export interface NewLines {
   /** With indentation and line breaks. */
   text: string;
-  /** As of a part. */
+  /** It can end with a block scalar to which empty lines below it would belong. */
   isOpen: boolean;
 }
+
+/** A block scalar that keeps all line breaks. */
+const OPEN = /[|>][1-9]?\+[ \t]*(?:#|$)/m;
 
 /** Finds the parts of a block collection. */
 export function blockParts(source: SourceText, node: ResourceNode, children: readonly Child[]): BlockPart[] {
@@ -42,7 +43,7 @@ export function blockParts(source: SourceText, node: ResourceNode, children: rea
     const partStart = source.startsLine(body) ? source.headStart(body, limit) : body;
     const end = source.tailEnd(Math.max(value.end, body + 1), column);
     limit = end;
-    return { start: partStart, body, end, isOpen: source.isOpen(value) };
+    return { start: partStart, body, end };
   });
 }
 
@@ -71,9 +72,9 @@ export function siblingIndent(
 }
 
 /** The lines of a part that moves, with the indentation of its first one and a line break at the end. */
-export function movedLines(source: SourceText, { start, isOpen }: BlockPart, lines: string): NewLines {
+export function movedLines(source: SourceText, { start }: BlockPart, lines: string): NewLines {
   const indent = source.startsLine(start) ? '' : ' '.repeat(source.column(start));
-  return { text: `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`, isOpen };
+  return { text: `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`, isOpen: OPEN.test(lines) };
 }
 
 /**
@@ -91,29 +92,22 @@ export function arrangeBlock(
   const sharesLine = !source.startsLine(first.body);
   const stay = new Set(arranged.filter((one) => typeof one === 'number'));
   const firstStay = arranged.find((one) => typeof one === 'number');
+  /** New lines behind each part that stays; -1: before all of them. */
+  const behind = new Map<number, NewLines>();
+  let last = -1;
+  for (const one of arranged) {
+    if (typeof one === 'number') last = one;
+    else behind.set(last, { text: (behind.get(last)?.text ?? '') + one.text, isOpen: one.isOpen });
+  }
+  const { text: leading, isOpen: leadingIsOpen } = behind.get(-1) ?? { text: '', isOpen: false };
   let handled = 0;
-  let index = 0;
-  let lastIsOpen = false;
-  const takeLines = (): string => {
-    let lines = '';
-    for (let one = arranged[index]; typeof one === 'object'; one = arranged[++index]) {
-      lines += one.text;
-      lastIsOpen = one.isOpen;
-    }
-    return lines;
-  };
-
-  const leading = takeLines();
   if (sharesLine && stay.has(0)) {
     if (leading !== '') {
       splices.push({ start: first.body, end: first.body, text: leading.slice(column) + ' '.repeat(column) });
     }
   } else if (sharesLine && leading !== '') {
-    splices.push({
-      start: first.body,
-      end: first.end,
-      text: endLike(source, first.end, leading.slice(column)),
-    });
+    const end = leadingIsOpen ? source.passEmptyLines(first.end) : first.end;
+    splices.push({ start: first.body, end, text: endLike(source, end, leading.slice(column)) });
     handled = 1;
   } else if (sharesLine && firstStay !== undefined) {
     const { start, body } = parts[firstStay]!;
@@ -127,19 +121,19 @@ export function arrangeBlock(
     handled = firstStay;
   } else if (leading !== '') splices.push({ start: first.start, end: first.start, text: leading });
 
-  let isOpen = false;
+  let isOpen = leadingIsOpen;
   for (let i = handled; i < parts.length; i++) {
     const { start, end } = parts[i]!;
-    if (stay.has(i)) isOpen = parts[i]!.isOpen;
-    else splices.push({ start, end: isOpen ? source.passEmptyLines(end) : end, text: '' });
-  }
-  while (index < arranged.length) {
-    const { end } = parts[arranged[index++] as number]!;
-    const lines = takeLines();
-    if (lines === '') continue;
+    if (!stay.has(i)) {
+      splices.push({ start, end: isOpen ? source.passEmptyLines(end) : end, text: '' });
+      continue;
+    }
+    const lines = behind.get(i);
+    isOpen = lines?.isOpen ?? OPEN.test(source.text.slice(start, end));
+    if (lines === undefined) continue;
     const at = source.footEnd(end, column);
-    const to = lastIsOpen ? source.passEmptyLines(at) : at;
-    splices.push({ start: at, end: to, text: insertedLines(source, at, at === end ? lines : `\n${lines}`) });
+    const text = insertedLines(source, at, at === end ? lines.text : `\n${lines.text}`);
+    splices.push({ start: at, end: isOpen ? source.passEmptyLines(at) : at, text });
   }
   return splices;
 }

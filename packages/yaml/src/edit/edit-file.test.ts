@@ -141,6 +141,27 @@ describe('anchors', () => {
       1,
     ],
     [
+      'a change of a merged map reaches those that merge it',
+      'a: &x\n  p: 1\nb:\n  <<: *x\n  q: 1\nc:\n  <<: [*x]\n',
+      { a: { p: 2 }, b: { p: 2, q: 3 }, c: { p: 2 } },
+      'a: &x\n  p: 2\nb:\n  <<: *x\n  q: 3\nc:\n  <<: [*x]\n',
+      0,
+    ],
+    [
+      'a merged field keeps its value',
+      'a: &x\n  p: 1\n  r: 1\nb:\n  <<: *x\n  q: 1\n',
+      { a: { p: 2, r: 1 }, b: { p: 1, q: 1, r: 1 } },
+      'a: &x\n  p: 2\n  r: 1\nb:\n  <<: *x\n  p: 1\n  q: 1\n',
+      1,
+    ],
+    [
+      'a merge is expanded if its anchor is removed',
+      'a: &x\n  p: 1\nb:\n  <<: *x\n  q: 1\n',
+      { b: { p: 1, q: 1 } },
+      'b:\n  p: 1\n  q: 1\n',
+      1,
+    ],
+    [
       'a merge is expanded if a field of it is removed',
       'a: &x\n  p: 1\n  q: 1\nb:\n  <<: *x\n  r: 1\n',
       { a: { p: 1, q: 1 }, b: { q: 1, r: 1 } },

@@ -1,5 +1,16 @@
 import { expect, it } from 'vitest';
-import { editFile, equalValue, type ResourceNode, readResources, toJson } from '../resources.js';
+import { parse } from 'yaml';
+import type { JsonValue } from '../json-value.js';
+import {
+  editFile,
+  equalValue,
+  expandAliases,
+  fromJson,
+  type ResourceNode,
+  readResources,
+  toJson,
+  writeDocument,
+} from '../resources.js';
 import { Random } from '../testing/random.js';
 import { type ChangedSpan, RandomChange } from '../testing/random-change.js';
 import { RandomYaml } from '../testing/random-yaml.js';
@@ -72,10 +83,20 @@ function tryChanges(seed: number): Outcome | 'unreadable' {
   }
   const same = editFile({ text, documents: [{ before, after: before.node.clone() }] });
   if (same.text !== text) return { changes: 0, failure: `seed ${seed}: changed by no change\n${text}` };
-  const after = before.node.clone();
+  let after = before.node.clone();
   const change = new RandomChange(random, text, before.node);
   const changes = 1 + random.below(3);
   for (let i = 0; i < changes; i++) change.change(after.content[0]!);
+  if (text.includes('<<') && random.chance(0.5)) {
+    // As a program that knows no aliases.
+    const expanded = fromJson(
+      parse(writeDocument(expandAliases(after.content[0]!)), {
+        merge: true,
+        logLevel: 'silent',
+      }) as JsonValue,
+    );
+    if (equalValue(expanded, after)) after = expanded;
+  }
   const edited = editFile({ text, documents: [{ before, after }] });
   const fail = (problem: string): Outcome => ({
     changes,

@@ -35,7 +35,9 @@ export class NewNodes {
     if (node.kind === 'scalar') {
       if (this.isJson) copy.style &= ~STYLE.doubleQuoted;
       if (isBare(copy) && isAmbiguous(node.value)) setStyle(copy, STYLE.doubleQuoted);
-      if (OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
+      // In single quotes, its lines would be lines of the text.
+      const isSingle = (copy.style & STYLE.singleQuoted) !== 0 && node.value.includes('\n');
+      if (isSingle || OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
     }
     const isFlow = inFlow || (copy.style & STYLE.flow) !== 0;
     // The writer would put it in quotes.

@@ -96,6 +96,7 @@ export class RandomChange {
     if (node.kind === 'map') {
       places.push({ node, flow: around, line });
       for (let i = 0; i < node.content.length; i += 2) {
+        if (node.content[i]!.value === '<<') continue;
         this.collect(node.content[i + 1]!, around, around === undefined ? node.content[i]! : line, places);
       }
     } else if (node.kind === 'list') {
@@ -112,6 +113,8 @@ export class RandomChange {
     const { random } = this;
     const { content } = map;
     const index = 2 * random.below(content.length / 2 + 1);
+    // Nothing is inserted above a merge key.
+    if (content[index]?.value === '<<') return;
     const roll = random.next();
     if (roll < 0.3 || content.length === 0) {
       if (content.length === 0 || map.start === -1) this.touch(line.start, map.end);

@@ -43,6 +43,8 @@ export class RandomYaml {
   private readonly random: Random;
   private count = 0;
   private anchors: string[] = [];
+  /** Those of block maps, for merge keys. */
+  private maps: string[] = [];
   private readonly hasAnchors: boolean;
 
   constructor(random: Random) {
@@ -53,6 +55,7 @@ export class RandomYaml {
   /** The text of a document whose root is a map. */
   document(): string {
     this.anchors = [];
+    this.maps = [];
     return `${this.random.chance(0.2) ? `# license ${++this.count}\n\n` : ''}${this.map(0, 0).join('\n')}\n`;
   }
 
@@ -99,6 +102,12 @@ export class RandomYaml {
     const lines: string[] = [];
     const size = 1 + random.below(depth === 0 ? 5 : 3);
     const indent = ' '.repeat(column);
+    if (random.chance(0.3) && this.maps.length > 0) {
+      const sources = random.chance(0.2)
+        ? `[${this.maps.map((name) => `*${name}`).join(', ')}]`
+        : `*${random.pick(this.maps)}`;
+      lines.push(`${indent}<<: ${sources}`);
+    }
     for (let i = 0; i < size; i++) {
       // The comment above the first key of an item would be behind its dash.
       if (i > 0 || depth === 0) lines.push(...this.aboveLines(column, i === 0));
@@ -157,7 +166,9 @@ export class RandomYaml {
       return lines;
     };
     if (!isItem && depth < 5 && roll < 0.25) {
-      return done([anchor + comment, ...this.map(column + random.pick([2, 2, 2, 4, 3]), depth)]);
+      const map = this.map(column + random.pick([2, 2, 2, 4, 3]), depth);
+      if (name !== '') this.maps.push(name);
+      return done([anchor + comment, ...map]);
     }
     if (!isItem && depth < 5 && roll < 0.4) {
       return done([anchor + comment, ...this.list(column + random.pick([0, 0, 2, 2, 4]), depth)]);
