@@ -98,8 +98,8 @@ it('keeps a document whose keys have another order, and whose comments and style
     const text = new RandomYaml(random).document();
     const [before] = readResources(text, '');
     const value = toJson(before!.node) as JsonValue;
-    // A number that JSON does not hold exactly.
-    if (text.includes('1234567890')) continue;
+    // A number that JSON does not hold exactly, and merge keys.
+    if (/1234567890|<</.test(text)) continue;
     expect(edit(text, fromJson(shuffledKeys(random, value))), `seed ${seed}`).toBe(text);
   }
 });
