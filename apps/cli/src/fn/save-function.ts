@@ -63,8 +63,9 @@ function listIn(map: ResourceNode, name: string): ResourceNode {
 
 function childIn(map: ResourceNode, name: string, empty: JsonObject | []): ResourceNode {
   const found = field(map, name);
-  if (found !== undefined && !isNull(found)) return found;
   // Block style, also if the value was empty.
+  if (found?.content.length === 0) found.style = 0;
+  if (found !== undefined && !isNull(found)) return found;
   const made = fromJson(empty);
   made.style = 0;
   setField(map, name, made);

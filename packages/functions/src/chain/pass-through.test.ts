@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../output/run-result.js';
 import { decodeResourceList } from '../resource-list/decode.js';
 import { encodeResourceList } from '../resource-list/encode.js';
+import type { FileFormat } from '../resource-list/file-formats.js';
 import { readResources } from '../resource-list/read-resources.js';
 import { runChain } from './run-chain.js';
 import type { Step } from './step.js';
@@ -29,7 +30,11 @@ function step(change: (text: string) => string): Step {
 const cat = step((text) => text);
 
 async function run(text: string, ...steps: Step[]): Promise<string> {
-  const { resources, failed } = await runChain(readResources(text, { path: 'a.yaml' }), steps);
+  return runAs('edit', text, ...steps);
+}
+
+async function runAs(format: FileFormat, text: string, ...steps: Step[]): Promise<string> {
+  const { resources, failed } = await runChain(readResources(text, { path: 'a.yaml' }), steps, { format });
   expect(failed).toBeUndefined();
   return resources.map((resource) => resource.text()).join('---\n');
 }
@@ -52,9 +57,15 @@ describe('a resource that a function gave back as it was', () => {
     ['gets quotes for folded text', `${ITEM}data: >-\n  a\n  b\n`, `${ITEM}data: "a b"\n`],
     ['keeps text', `${ITEM}data: |\n  # a\n  b\n`, undefined],
   ])('%s', async (_, text, once = text, twice = once) => {
-    expect(await run(text, cat)).toBe(once);
-    expect(await run(text, cat, cat)).toBe(twice);
-    expect(await run(text, cat, cat, cat)).toBe(twice);
+    expect(await runAs('kpt', text, cat)).toBe(once);
+    expect(await runAs('kpt', text, cat, cat)).toBe(twice);
+    expect(await runAs('kpt', text, cat, cat, cat)).toBe(twice);
+  });
+
+  it('has a comment below a list once, unless kpt writes the file', async () => {
+    const text = `${ITEM}spec:\n  list:\n  - b: c\n# end\n`;
+    for (const steps of [[cat], [cat, cat, cat]])
+      expect((await run(text, ...steps)).match(/# end/g)).toHaveLength(1);
   });
 
   it('gives its comments to no other resource', async () => {
@@ -72,6 +83,17 @@ describe('a resource that a function changed', () => {
       step((list) => list.replace(/ *#.*/g, '').replace('c: d', 'c: x')),
     );
     expect(written).toBe(`# header\n${ITEM}spec:\n  # b\n  c: x # e\n`);
+  });
+
+  it('gives no comment of a moved item to a new one', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((verb) => `# ${verb}\n  - verbs: [${verb}]\n`);
+    const text = `${ITEM}rules:\n  ${a}  ${b}  ${c}`;
+    const written = await run(
+      text,
+      step((list) => list.replace(/ *# a\n.*\n/, '').replace(/( *)- verbs: \[c\]\n/, '$&$1- verbs: [new]\n')),
+    );
+    expect(written.match(/# c/g)).toHaveLength(1);
+    expect(written).toMatch(/- verbs: \[c\]\n *- verbs: \[new\]\n/);
   });
 
   it('has its annotations where functions saw those of the orchestrator', async () => {

@@ -152,6 +152,23 @@ describe('a ResourceList', () => {
     expect(quoted).toBe(text.replace('b: x', 'b: "on"\n  c: "1:30"\n  "<<": "y"\n  "n": 1'));
   });
 
+  it('leaves the comments of deleted items, and repeats none', () => {
+    const item = (name: string, id: number) =>
+      `# about ${name}\n- kind: A\n  metadata:\n    name: ${name} # ${name}\n    annotations:\n      internal.config.kubernetes.io/id: "${id}"\n`;
+    const rules = 'rules:\n  # first\n  - verbs: [get]\n  # second\n  - verbs: [list]\n';
+    const text = `${HEAD}items:\n${item('a', 1)}${item('b', 2)}  ${rules}`;
+    const after = change((items) => {
+      items.items.shift();
+      set(at(items, 0, 'metadata'), 'name', 'c');
+      const list = at(items, 0, 'rules') as List;
+      set(at(items, 0), 'rules', new List([list.items[1]!, dict({ verbs: new List(['new']) })]));
+    }, text);
+    expect(after).not.toContain('about a');
+    expect(after).not.toContain('first');
+    expect(after).toContain('# about b\n- kind: A\n  metadata:\n    name: c # b\n');
+    expect(after.match(/# second/g)).toHaveLength(1);
+  });
+
   it('has the results of the script', () => {
     const text = change((_, list) =>
       list.set('results', new List([dict({ message: 'm', severity: 'info' })])),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editFile, fromJson, readResources } from '../resources.js';
+import { editFile, fromJson, readResources, toJson } from '../resources.js';
 import { editValues } from '../testing/edit-text.js';
 
 /** Text for kyaml. */
@@ -77,5 +77,28 @@ describe('text that readers of YAML 1.1 take for something else', () => {
   it('is text for kyaml: another value of a function is a change', () => {
     expect(written('a: yes # c\n', 'a: true\n')).toBe('a: true # c\n');
     expect(written('a: no # c\n', 'a: yes\n')).toBe('a: "yes" # c\n');
+  });
+});
+
+describe('characters that readers take for line breaks, or do not read', () => {
+  it.each(['\x85', '\u2028', '\u2029'])('are escaped: %j', (char) => {
+    const value = `l1${char}l2`;
+    for (const text of ['a: x\n', "a: 'x'\n", 'a: "x"\n', 'a: |\n  x\n', 'a: >-\n  x\n', 'a: [x]\n']) {
+      const is = text.includes('[') ? [value] : value;
+      const edited = editValues(text, () => ({ a: is, b: value, [value]: 1 }));
+      expect(edited.notes).toEqual([]);
+      expect(edited.text).not.toContain(char);
+      expect(toJson(readResources(edited.text, '')[0]!.node)).toEqual({ a: is, b: value, [value]: 1 });
+    }
+  });
+
+  it.each(['\x7f', '\x9f', '\u2028', '\ufeff', '\uffff'])('are escaped in JSON: %j', (char) => {
+    const text = '{\n  "a": "x",\n  "b": [1]\n}\n';
+    const edited = editValues(text, () => ({ a: char, b: [1], [char]: { [char]: char } }));
+    const code = `"\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}"`;
+    expect(edited).toEqual({
+      text: `{\n  "a": ${code},\n  "b": [1],\n  ${code}: {\n    ${code}: ${code}\n  }\n}\n`,
+      notes: [],
+    });
   });
 });

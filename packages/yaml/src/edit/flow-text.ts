@@ -1,6 +1,6 @@
 import type { ResourceNode } from '../nodes/node.js';
 import type { Child } from './block-parts.js';
-import { renderFlow, renderJson } from './render.js';
+import { jsonText, renderFlow, renderJson } from './render.js';
 import type { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
@@ -57,7 +57,7 @@ export class FlowText {
     if (!this.isJson) return renderFlow(child);
     const { key, value } = child;
     const text = renderJson(value, this.colon, this.step ?? '', indent);
-    return key === undefined ? text : JSON.stringify(key.value) + this.colon + text;
+    return key === undefined ? text : jsonText(key.value) + this.colon + text;
   }
 
   private lineIndent(at: number): string | undefined {

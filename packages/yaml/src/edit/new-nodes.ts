@@ -11,6 +11,9 @@ const MAX_NODES = 1_000_000;
 /** Text that a block scalar can hold only if it keeps all line breaks below it. */
 const OPEN = /^\n+$|\n\n$/;
 
+/** Line breaks of YAML 1.1: readers take them for others. */
+const OTHER_BREAK = /[\x85\u2028\u2029]/;
+
 const QUOTES = STYLE.singleQuoted | STYLE.doubleQuoted;
 
 /** Prepares nodes of the new tree for the text: without anchors and aliases, and with comments only where they are new. */
@@ -37,7 +40,8 @@ export class NewNodes {
       if (isBare(copy) && isAmbiguous(node.value)) setStyle(copy, STYLE.doubleQuoted);
       // In single quotes, its lines would be lines of the text.
       const isSingle = (copy.style & STYLE.singleQuoted) !== 0 && node.value.includes('\n');
-      if (isSingle || OPEN.test(node.value)) setStyle(copy, STYLE.doubleQuoted);
+      if (isSingle || OPEN.test(node.value) || OTHER_BREAK.test(node.value))
+        setStyle(copy, STYLE.doubleQuoted);
     }
     const isFlow = inFlow || (copy.style & STYLE.flow) !== 0;
     // The writer would put it in quotes.
@@ -56,7 +60,7 @@ export class NewNodes {
     if (before.line !== '') copy.line = '';
     copy.head = '';
     if (before.kind !== 'scalar' || copy.kind !== 'scalar' || (copy.style & STYLE.tagged) !== 0) return copy;
-    if (scalarTag(after) !== '!!str') return copy;
+    if (scalarTag(after) !== '!!str' || OTHER_BREAK.test(copy.value)) return copy;
     copy.tag = '!!str';
     const { value } = copy;
     const style = before.style & TEXT_STYLES;

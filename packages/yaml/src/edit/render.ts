@@ -66,7 +66,7 @@ export function renderJson(node: ResourceNode, colon: string, step: string, inde
   if (node.kind === 'list') for (const item of content) items.push(renderJson(item, colon, step, inner));
   else {
     for (let i = 0; i + 1 < content.length; i += 2) {
-      const key = JSON.stringify(content[i]!.value);
+      const key = jsonText(content[i]!.value);
       items.push(`${key}${colon}${renderJson(content[i + 1]!, colon, step, inner)}`);
     }
   }
@@ -76,11 +76,20 @@ export function renderJson(node: ResourceNode, colon: string, step: string, inde
   return `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`;
 }
 
+/** Text in quotes, without characters that JSON may have as they are, and YAML not. */
+export function jsonText(value: string): string {
+  return JSON.stringify(value).replace(
+    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
 /** Numbers that are JSON already keep their digits. */
 function jsonScalar(node: ResourceNode): string {
   const tag = scalarTag(node);
   if ((tag === '!!int' || tag === '!!float') && JSON_NUMBER.test(node.value)) return node.value;
-  return JSON.stringify(toJson(new ResourceNode('scalar', tag, 0, node.value)));
+  const value = toJson(new ResourceNode('scalar', tag, 0, node.value));
+  return typeof value === 'string' ? jsonText(value) : JSON.stringify(value);
 }

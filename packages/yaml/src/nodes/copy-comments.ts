@@ -3,6 +3,8 @@ import { type FieldKeys, findMergeKeys, ListKeys } from './merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from './node.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
+/** Undefined: as kyaml. */
+type Lost = LostComments | undefined;
 
 export interface CopyOptions {
   /**
@@ -14,35 +16,70 @@ export interface CopyOptions {
 
 /**
  * Copies comments to the same fields of another version of a resource, where they have none: after a function that lost
- * them. Items of a list are matched by index and, in types of Kubernetes, also by their merge keys, as kyaml does. Does
- * not change `from`. Where the kind of a value changed, its comments stay away; kyaml fails.
+ * them. One that is elsewhere in the other version is not lost. Items of a list are matched by index and, in types of
+ * Kubernetes, also by their merge keys, as kyaml does. Does not change `from`. Where the kind of a value changed, its
+ * comments stay away; kyaml fails.
  */
 export function copyComments(
   from: ResourceNode,
   to: ResourceNode,
   { asKyaml = false }: CopyOptions = {},
 ): void {
-  copyOwn(from, to);
-  copyBelow(documentRoot(from), documentRoot(to), undefined, asKyaml);
+  copyAll(from, to, asKyaml ? undefined : new LostComments(from, to));
 }
 
-function copyOwn(from: ResourceNode, to: ResourceNode): void {
-  if (to.line === '') to.line = from.line;
-  if (to.head === '') to.head = from.head;
-  if (to.foot === '') to.foot = from.foot;
+/** The lines of comments that a tree has more often than its other version. */
+class LostComments {
+  private readonly counts = new Map<string, number>();
+
+  constructor(from: ResourceNode, to: ResourceNode) {
+    this.count(from, 1);
+    if (this.counts.size > 0) this.count(to, -1);
+  }
+
+  private count(node: ResourceNode, step: number): void {
+    for (const text of [node.head, node.line, node.foot]) {
+      if (text !== '') for (const line of text.split('\n')) this.add(line, step);
+    }
+    for (const child of node.content) this.count(child, step);
+  }
+
+  private add(line: string, step: number): void {
+    this.counts.set(line, (this.counts.get(line) ?? 0) + step);
+  }
+
+  /** Whether a line of a comment is lost; it then no longer is. */
+  take(text: string): boolean {
+    const lines = text.split('\n').filter((line) => line !== '');
+    if (!lines.some((line) => this.counts.get(line)! > 0)) return false;
+    for (const line of lines) this.add(line, -1);
+    return true;
+  }
+}
+
+function copyAll(from: ResourceNode, to: ResourceNode, lost: Lost): void {
+  copyOwn(from, to, lost);
+  copyBelow(documentRoot(from), documentRoot(to), undefined, lost);
+}
+
+function copyOwn(from: ResourceNode, to: ResourceNode, lost: Lost): void {
+  for (const place of ['line', 'head', 'foot'] as const) {
+    if (to[place] !== '' || from[place] === '') continue;
+    if (lost === undefined || lost.take(from[place])) to[place] = from[place];
+  }
 }
 
 /** Their own comments have been copied. */
-function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
+function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys, lost: Lost): void {
   if (from === undefined || to.kind === 'scalar') unfold(to);
   if (from === undefined) return;
   const kind = isNull(from) ? to.kind : from.kind;
   if (kind !== to.kind) return;
-  if (kind === 'map') copyMap(from, to, keys ?? findMergeKeys(isNull(from) ? to : from), asKyaml);
+  if (kind === 'map') copyMap(from, to, keys ?? findMergeKeys(isNull(from) ? to : from), lost);
   else if (kind === 'list') {
-    copyByIndex(from, to, asKyaml);
-    if (keys instanceof ListKeys) copyByKeys(from, to, keys, asKyaml);
-    if (!asKyaml) for (const item of to.content) if (isBlock(item)) item.line = '';
+    copyByIndex(from, to, lost);
+    if (keys instanceof ListKeys) copyByKeys(from, to, keys, lost);
+    if (lost !== undefined) for (const item of to.content) if (isBlock(item)) item.line = '';
   }
 }
 
@@ -51,11 +88,11 @@ function unfold(node: ResourceNode): void {
   if (node.kind === 'scalar' && node.style === STYLE.folded) node.style = STYLE.doubleQuoted;
 }
 
-function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
+function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys, lost: Lost): void {
   const kind = isNull(from) ? to.kind : from.kind;
   if (kind === 'alias' || (kind !== to.kind && !isNull(to))) return;
-  copyOwn(from, to);
-  copyBelow(from, to, keys, asKyaml);
+  copyOwn(from, to, lost);
+  copyBelow(from, to, keys, lost);
 }
 
 /** The writer leaves the comment on the line of a field only here: of a collection, it writes others on a line below. */
@@ -70,7 +107,7 @@ function isBlock({ kind, style, content }: ResourceNode): boolean {
   return (kind === 'map' || kind === 'list') && (style & STYLE.flow) === 0 && content.length > 0;
 }
 
-function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: boolean): void {
+function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys, lost: Lost): void {
   const { content } = to;
   const fields = keys instanceof ListKeys ? undefined : keys;
   const find = keyFinder(from);
@@ -78,12 +115,12 @@ function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys, asKyaml: bool
     const key = content[i]!;
     // Most functions keep the order.
     const index = from.content[i]?.value === key.value ? i : find(key.value);
-    if (index === -1) copyBelow(undefined, content[i + 1]!, undefined, asKyaml);
+    if (index === -1) copyBelow(undefined, content[i + 1]!, undefined, lost);
     else {
-      copyOwn(from.content[index]!, key);
+      copyOwn(from.content[index]!, key, lost);
       const below = fields !== undefined && Object.hasOwn(fields, key.value) ? fields[key.value] : undefined;
-      copyPair(from.content[index + 1]!, content[i + 1]!, below, asKyaml);
-      if (!asKyaml) keepOnLine(key, content[i + 1]!);
+      copyPair(from.content[index + 1]!, content[i + 1]!, below, lost);
+      if (lost !== undefined) keepOnLine(key, content[i + 1]!);
     }
   }
 }
@@ -108,13 +145,13 @@ function keyIndex(map: ResourceNode, name: string): number {
   return -1;
 }
 
-function copyByIndex(from: ResourceNode, to: ResourceNode, asKyaml: boolean): void {
+function copyByIndex(from: ResourceNode, to: ResourceNode, lost: Lost): void {
   const length = Math.min(from.content.length, to.content.length);
   for (let i = 0; i < length; i++) {
     const [item, other] = [from.content[i]!, to.content[i]!];
     if (item.value !== other.value) continue;
-    if (asKyaml || isSameItem(item, other, from.content.length === to.content.length)) {
-      copyComments(item, other, { asKyaml });
+    if (lost === undefined || isSameItem(item, other, from.content.length === to.content.length)) {
+      copyAll(item, other, lost);
     }
   }
 }
@@ -125,7 +162,7 @@ function isSameItem(item: ResourceNode, other: ResourceNode, hasSameLength: bool
   return name === otherName && (name !== undefined || hasSameLength || item.kind === 'scalar');
 }
 
-function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKeys, asKyaml: boolean): void {
+function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKeys, lost: Lost): void {
   const identities: string[][] = [];
   const seen = new Set<string>();
   for (const node of [...from.content, ...to.content]) {
@@ -140,7 +177,7 @@ function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKe
   for (const values of identities) {
     const a = fromItems.find(values);
     const b = toItems.find(values);
-    if (a !== undefined && b !== undefined) copyPair(a, b, item, asKyaml);
+    if (a !== undefined && b !== undefined) copyPair(a, b, item, lost);
   }
 }
 
