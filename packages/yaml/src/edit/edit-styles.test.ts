@@ -33,6 +33,18 @@ describe('a scalar that changes', () => {
       'one \n two',
       'a: |-\n      one \n       two\nb: 1\n',
     ],
+    [
+      'blank lines of a block that have spaces',
+      'a: |\n  one\n \n  two\n\n  three\n   \nb: 1\n',
+      'zero\n\n2\n\nthree\n \n',
+      'a: |\n  zero\n\n  2\n\n  three\n   \nb: 1\n',
+    ],
+    [
+      'blank lines of a block above and below a change',
+      'a: |\n  one\n \n  two\n \n  three\nb: 1\n',
+      'one\n\n2\n\nthree\n',
+      'a: |\n  one\n \n  2\n \n  three\nb: 1\n',
+    ],
     ['an indicator of indentation', 'a: |2\n   x\n', '  y\nz\n', 'a: |2\n    y\n  z\n'],
     ['a folded block', 'a: >-\n  one\n  two\n', 'one\ntwo three', 'a: >-\n  one\n\n  two three\n'],
     ['characters that kyaml escapes', 'a: "\u{1f600} x"\n', '\u{1f600} y', 'a: "\u{1f600} y"\n'],

@@ -22,8 +22,31 @@ export function literalText(
   const anchor = value.anchor === '' ? '' : `&${value.anchor} `;
   return {
     first: `${anchor}|${blockHints(value.value)}`,
-    below: lines.map((line) => (line === '' ? '\n' : `${indent}${line}\n`)).join(''),
+    below: withOldLines(source, before, lines)
+      .map((line, i) => line ?? (lines[i] === '' ? '' : indent + lines[i]))
+      .map((line) => `${line}\n`)
+      .join(''),
   };
+}
+
+/** The lines of the text for those at the start and the end that a literal block has already: blank ones can have spaces. */
+function withOldLines(
+  source: SourceText,
+  before: ResourceNode,
+  lines: readonly string[],
+): (string | undefined)[] {
+  const found = new Array<string | undefined>(lines.length).fill(undefined);
+  if ((before.style & STYLE.literal) === 0) return found;
+  const olds = before.value.replace(/\n$/, '').split('\n');
+  const start = source.nextLine(source.contentStart(before));
+  const texts = source.text.slice(start, source.lineEnd(before.end)).split('\n');
+  const most = Math.min(olds.length, lines.length);
+  let same = 0;
+  for (; same < most && olds[same] === lines[same]; same++) found[same] = texts[same];
+  for (let i = 1; i <= most - same && olds.at(-i) === lines.at(-i); i++) {
+    found[lines.length - i] = texts[olds.length - i];
+  }
+  return found;
 }
 
 /** The indentation of a block scalar, unless an indicator says it. */

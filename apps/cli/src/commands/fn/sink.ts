@@ -14,7 +14,8 @@ export function registerFnSink(parent: Command, io: Io): void {
       'after',
       `
 In a folder that exists, files that the input names are edited, and then have
-its resources only. Other files stay. With --format kpt, the folder must be new.
+its resources only. Other files stay. Files that are new are written as kpt
+does: their old text is not known. With --format kpt, the folder must be new.
 
 Examples:
   krmhub fn source app | krmhub fn eval - --exec ./fn.sh | krmhub fn sink out`,
