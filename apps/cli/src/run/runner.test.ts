@@ -378,7 +378,7 @@ describe('a Starlark script', () => {
     const prepared = await runner.entry(named(runtime));
     const { output, stderr, exitCode } = await prepared.run(INPUT);
     expect([exitCode, Buffer.from(stderr).toString()]).toEqual([0, 'ran\n']);
-    expect(Buffer.from(output).toString()).toBe(INPUT.toString().replace('items: []', 'items:\n- kind: A'));
+    expect(Buffer.from(output).toString()).toBe(INPUT.toString().replace('items: []', 'items: [{kind: A}]'));
     await runner.close();
     const offline = open(EXEC, { offline: true });
     expect((await (await offline.entry(named(runtime))).run(INPUT)).exitCode).toBe(0);
