@@ -61,7 +61,7 @@ describe('runInPlace', () => {
     const run = runInPlace({ file, cwd: folder, env: {} }, Buffer.from(LIST), DEFAULT_RUN_LIMITS);
     await expect(run).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('ENOENT'),
+      message: expect.stringContaining('does not exist'),
     });
   });
 });
