@@ -286,7 +286,7 @@ function plainArguments(args: readonly string[]): string[] {
   return first === 'help' && names.length > 0 ? [...names, '--help'] : [first, ...names];
 }
 
-/** Turns `build-an-app --help` into `docs build-an-app` where that is no command, but a page of the documentation. */
+/** Turns `build-an-app --help` into `docs build-an-app` where that is a page of the documentation and not a command. */
 async function helpPage(args: string[]): Promise<string[]> {
   const [name = '', option, ...others] = args;
   if (option !== '--help' || others.length > 0 || NAMES.includes(name)) return args;

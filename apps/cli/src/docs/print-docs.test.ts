@@ -28,7 +28,7 @@ describe('krmhub docs', () => {
     expect((await runTest(['docs', name])).out()).toBe(readFileSync(path.join(folder, 'build.md'), 'utf8'));
   });
 
-  it('is what help prints for a page that is no command', async () => {
+  it('is what help prints for a page that is not a command', async () => {
     expect((await runTest(['help', 'glossary'])).out()).toMatch(/^# Glossary/);
     expect((await runTest(['help', 'build'])).out()).toMatch(/^Usage: krmhub build/);
   });

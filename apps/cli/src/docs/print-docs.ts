@@ -6,6 +6,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { readDocsIndex } from '@krmhub/api/docs-index';
 import { KrmhubError } from '@krmhub/schema/error';
 import { suggest } from '@krmhub/schema/suggest';
 import { hasColor, type Io, paint, write } from '../io/io.js';
@@ -52,20 +53,13 @@ function styled(io: Io, text: string): string {
 
 /** Prints the tables of the first page: the name of a page, and what it is for. */
 async function listPages(io: Io): Promise<void> {
-  const index = readFileSync(`${FOLDER}README.md`, 'utf8');
-  const width = Math.max(...pageNames().map((name) => name.length));
-  const listed = new Set<string>();
-  const lines: string[] = [];
-  for (const section of index.split(/^## /m).slice(1)) {
-    const rows = [...section.matchAll(/^\| (.+) \| \[[^\]]+\]\(([\w-]+)\.md(?:#[\w-]+)?\) \|$/gm)];
-    const fresh = rows.filter(([, , name]) => !listed.has(name!) && listed.add(name!));
-    if (fresh.length === 0) continue;
-    lines.push(`${section.split('\n', 1)[0]}:`);
-    lines.push(
-      ...fresh.map(([, task, name]) => `  ${name!.padEnd(width)}  ${task!.replaceAll('`', '')}`),
-      '',
-    );
-  }
+  const groups = readDocsIndex(readFileSync(`${FOLDER}README.md`, 'utf8'));
+  const width = Math.max(...groups.flatMap(({ pages }) => pages.map(({ name }) => name.length)));
+  const lines = groups.flatMap(({ title, pages }) => [
+    `${title}:`,
+    ...pages.map((page) => `  ${page.name.padEnd(width)}  ${page.title}`),
+    '',
+  ]);
   lines.push('Print a page: krmhub docs PAGE. A registry serves them at /docs.', '');
   await write(io.stdout, lines.join('\n'));
 }

@@ -1,8 +1,8 @@
-import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { DOCS, docsPath } from '../addresses.js';
 import { renderMarkdown } from '../markdown.js';
+import { SearchBox } from '../parts/search-box.js';
 import { useSite } from '../site.js';
 import type { Docs, DocsPage } from './read-docs.js';
 import type { DocsHit } from './search-docs.js';
@@ -23,28 +23,7 @@ export function DocsFrame({
   const current = page?.name.split('/')[0];
   return (
     <div class="docs">
-      <search class="search-box">
-        <form action={at(DOCS)}>
-          <label class="unseen" for="docs-search">
-            Search the documentation
-          </label>
-          <div class="search-field">
-            <input
-              id="docs-search"
-              type="search"
-              name="q"
-              value={words}
-              maxlength={REQUEST_LIMITS.maxQueryLength}
-              placeholder="Search the documentation"
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-              enterkeyhint="search"
-            />
-          </div>
-          <button type="submit">Search</button>
-        </form>
-      </search>
+      <SearchBox id="docs-search" of="docs" value={words} />
       <div class="reference-columns">
         <nav class="reference-nav" aria-label="Documentation">
           <p>

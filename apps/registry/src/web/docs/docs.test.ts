@@ -76,6 +76,15 @@ describe('the documentation', () => {
     expect(search('argo cd')[0]!.excerpt).not.toMatch(/[`|]|\*\*/);
   });
 
+  it('finds sections that exist, and no comment of a command', async () => {
+    const hits = ['krmhub', 'the', 'resource', 'publish', 'script', 'owner'].flatMap(docsSearch(docs));
+    expect(hits.length).toBeGreaterThan(60);
+    for (const { page, id } of hits.filter((hit) => hit.id !== '')) {
+      const { text } = await open(page === '' ? '/docs' : `/docs/${page}`);
+      expect(text, page).toContain(`id="${id}"`);
+    }
+  });
+
   it('shows what a search found, and what to do if it found nothing', async () => {
     expect((await open('/docs?q=takedown')).text).toMatch(/class="docs-hits"[\s\S]*href="\/docs\/takedown/);
     expect((await open('/docs?q=xyzzy%3Cb%3E')).text).toContain('No section has these words');

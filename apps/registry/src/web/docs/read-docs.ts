@@ -6,6 +6,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type DocsGroup, readDocsIndex } from '@krmhub/api/docs-index';
 import { headingId } from '../markdown.js';
 
 const FOLDER = fileURLToPath(new URL('../../../../../docs/', import.meta.url));
@@ -22,12 +23,6 @@ export interface DocsPage {
   text: string;
   /** The second-level headings of the text. */
   headings: readonly { id: string; title: string }[];
-}
-
-/** A heading of the first page, and the pages that it leads to. */
-export interface DocsGroup {
-  title: string;
-  pages: readonly { name: string; title: string }[];
 }
 
 export interface Docs {
@@ -51,7 +46,7 @@ export function readDocs(folder = FOLDER): Docs {
       pages.set(name, page(name, text));
       continue;
     }
-    const [intro, ...sections] = text.split(/^(?=## )/m);
+    const [intro, ...sections] = splitAtHeadings(text, 2);
     const parts = sections.map((section) => page(name, section.slice(1)));
     const list = parts.map(({ title }) => {
       const id = headingId(title);
@@ -61,8 +56,8 @@ export function readDocs(folder = FOLDER): Docs {
     for (const part of parts) {
       const own = `${name}/${headingId(part.title)}`;
       pages.set(own, { ...part, name: own });
-      for (const [, heading] of withoutCode(part.text).matchAll(/^##+ +(.+)$/gm)) {
-        const id = headingId(plain(heading!));
+      for (const title of headingsOf(part.text, '##+')) {
+        const id = headingId(title);
         places.set(`${name}#${id}`, { page: own, id });
       }
       places.set(`${name}#${headingId(part.title)}`, { page: own, id: '' });
@@ -79,37 +74,32 @@ export function readDocs(folder = FOLDER): Docs {
     if (file === undefined) return { page: from.name, id };
     return pages.has(document) ? { page: document, id } : undefined;
   };
-  return { pages, groups: groupsOf(pages.get('')), find };
+  return { pages, groups: readDocsIndex(pages.get('')?.text ?? ''), find };
 }
 
 function page(name: string, text: string): DocsPage {
-  const headings = [...withoutCode(text).matchAll(/^## +(.+)$/gm)].map(([, title]) => plain(title!));
   return {
     name,
-    title: plain(/^# +(.+)$/m.exec(text)?.[1] ?? name),
+    title: headingsOf(text, '#')[0] ?? name,
     text,
-    headings: headings.map((title) => ({ id: headingId(title), title })),
+    headings: headingsOf(text, '##').map((title) => ({ id: headingId(title), title })),
   };
 }
 
-function plain(title: string): string {
-  return title.replaceAll('`', '').trim();
+/** The headings with these marks, a pattern, as plain text. */
+function headingsOf(text: string, marks: string): string[] {
+  const headings = withoutCode(text).matchAll(new RegExp(`^${marks} +(.+)$`, 'gm'));
+  return [...headings].map(([, title]) => title!.replaceAll('`', '').trim());
 }
 
+/** Splits a document before its headings of at most this level. */
+export function splitAtHeadings(text: string, level: number): string[] {
+  const heading = new RegExp(`^#{1,${level}} `, 'gm');
+  const starts = [...withoutCode(text).matchAll(heading)].map(({ index }) => index);
+  return [0, ...starts.filter((start) => start > 0)].map((start, at, all) => text.slice(start, all[at + 1]));
+}
+
+/** The text with its offsets, where a comment of a command is no longer like a heading. */
 function withoutCode(text: string): string {
-  return text.replace(/^```[\s\S]*?^```$/gm, '');
-}
-
-/** The tables of the first page: a task, and the page for it. */
-function groupsOf(index: DocsPage | undefined): DocsGroup[] {
-  return (index?.text ?? '').split(/^## /m).flatMap((section) => {
-    const rows = [...section.matchAll(/^\| (.+) \| \[[^\]]+\]\(([\w-]+)\.md(?:#[\w-]+)?\) \|$/gm)];
-    const seen = new Set<string>();
-    const found = rows.flatMap(([, title, name]) => {
-      if (seen.has(name!)) return [];
-      seen.add(name!);
-      return [{ name: name!, title: plain(title!) }];
-    });
-    return found.length === 0 ? [] : [{ title: section.split('\n', 1)[0]!.trim(), pages: found }];
-  });
+  return text.replace(/^```[\s\S]*?^```$/gm, (code) => code.replaceAll('#', ' '));
 }

@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch';
 import { headingId } from '../markdown.js';
-import type { Docs } from './read-docs.js';
+import { type Docs, splitAtHeadings } from './read-docs.js';
 
 /** A section of the documentation that has the words of a search. */
 export interface DocsHit {
@@ -20,7 +20,7 @@ const MAX_EXCERPT = 200;
 /** Returns a search over the sections of all pages: words, their beginnings, and small misspellings. */
 export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
   const sections = [...pages.values()].flatMap((page) =>
-    page.text.split(/^(?=##? )/m).map((text, index) => {
+    splitAtHeadings(page.text, 2).map((text, index) => {
       const heading = /^##? +(.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? page.title;
       return {
         id: `${page.name}#${index}`,

@@ -1,26 +1,36 @@
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { DOCS } from '../addresses.js';
 import { useSite } from '../site.js';
 
-/** The search form. With scripts, it suggests functions (`assets/script.js`). */
+/** What a form searches: where it leads, and its words. */
+const SEARCHES = {
+  functions: { path: '/functions', label: 'Search functions' },
+  docs: { path: DOCS, label: 'Search the documentation' },
+} as const;
+
+/** The search form. With scripts, that of functions suggests some, and has a key (`assets/script.js`). */
 export function SearchBox({
   id,
+  of = 'functions',
   value = '',
   isLarge = false,
   kept = [],
 }: {
   /** Unique on its page. */
   id: string;
+  of?: keyof typeof SEARCHES;
   value?: string;
   isLarge?: boolean;
   /** Search parameters to preserve. */
   kept?: readonly (readonly [name: string, value: string])[];
 }) {
   const { at } = useSite();
+  const { path, label } = SEARCHES[of];
   return (
     <search class={isLarge ? 'search-box search-box-large' : 'search-box'}>
-      <form action={at('/functions')}>
+      <form action={at(path)}>
         <label class="unseen" for={id}>
-          Search functions
+          {label}
         </label>
         <div class="search-field">
           <input
@@ -29,16 +39,18 @@ export function SearchBox({
             name="q"
             value={value}
             maxlength={REQUEST_LIMITS.maxQueryLength}
-            placeholder="Search functions"
+            placeholder={label}
             autocomplete="off"
             autocapitalize="none"
             spellcheck={false}
             enterkeyhint="search"
-            data-suggestions={at('/suggestions')}
+            data-suggestions={of === 'functions' ? at('/suggestions') : undefined}
           />
-          <span class="key" aria-hidden="true">
-            /
-          </span>
+          {of === 'functions' ? (
+            <span class="key" aria-hidden="true">
+              /
+            </span>
+          ) : null}
         </div>
         {kept.map(([name, one]) => (
           <input type="hidden" name={name} value={one} />
