@@ -1,18 +1,11 @@
 /**
  * Reads, changes, and writes Kubernetes resources with the bytes that kyaml writes.
  *
- * Comments, styles, and the order of fields stay. Resources that krmhub itself only reads use the parent module.
+ * Comments, styles, and the order of fields stay. Resources that krmhub itself only reads use the parent module; changes
+ * of a file that keep all other text use `edit`, which is not loaded with this.
  */
 
-export {
-  type DocumentEdit,
-  type EditedFile,
-  type EditNote,
-  editFile,
-  type FileEdit,
-} from './edit/edit-file.js';
 export { equalValue } from './edit/equal-value.js';
-export { ResourceFile } from './edit/resource-file.js';
 export { copyComments } from './nodes/copy-comments.js';
 export { expandAliases } from './nodes/expand-aliases.js';
 export {

@@ -1,8 +1,9 @@
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { decodeText } from '@krmhub/functions/resource-list/decode-text';
+import { openResourceFile } from '@krmhub/schema/edit-yaml';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { documentRoot, openResourceFile, readDocument } from '@krmhub/schema/resource-yaml';
+import { documentRoot, readDocument } from '@krmhub/schema/resource-yaml';
 import type { Io } from './io.js';
 
 /**

@@ -1,14 +1,6 @@
 import type { PipelineFunction } from '@krmhub/functions/plan';
-import {
-  field,
-  fieldAt,
-  openResourceFile,
-  type ResourceFile,
-  removeField,
-  setField,
-  setFirstField,
-  textNode,
-} from '@krmhub/schema/resource-yaml';
+import { openResourceFile, type ResourceFile } from '@krmhub/schema/edit-yaml';
+import { field, fieldAt, removeField, setField, setFirstField, textNode } from '@krmhub/schema/resource-yaml';
 import type { EntryRuntime } from '../function-configs/entry-runtime.js';
 
 /** Reports whether an entry already runs this: a tag would replace the digest of an image. */

@@ -1,11 +1,5 @@
-import {
-  type DocumentEdit,
-  type EditNote,
-  editFile,
-  type ResourceDocument,
-  readResources,
-  splitDocuments,
-} from '@krmhub/schema/resource-yaml';
+import { type DocumentEdit, type EditNote, editFile } from '@krmhub/schema/edit-yaml';
+import { type ResourceDocument, readResources, splitDocuments } from '@krmhub/schema/resource-yaml';
 import { withBookkeeping } from '../resource-list/annotations-place.js';
 import { passThrough } from '../resource-list/pass-through.js';
 import type { Resource } from '../resource-list/resource.js';
@@ -101,7 +95,7 @@ class FilesEditor {
     const before = this.#before.get(path)!;
     if (text.includes('\r') || after.size !== before.length) return undefined;
     const parts = splitDocuments(text, { name: path, isFile: true });
-    // One without content is no resource.
+    // One without content is not a resource.
     if (parts.length !== before.length) return undefined;
     let edited = '';
     let end = 0;

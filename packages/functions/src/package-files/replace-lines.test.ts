@@ -1,10 +1,5 @@
-import {
-  documentRoot,
-  editFile,
-  ResourceNode,
-  readResources,
-  writeDocument,
-} from '@krmhub/schema/resource-yaml';
+import { editFile } from '@krmhub/schema/edit-yaml';
+import { documentRoot, ResourceNode, readResources, writeDocument } from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { replaceLines } from './replace-lines.js';

@@ -1,4 +1,4 @@
-import type { EditNote } from '@krmhub/schema/resource-yaml';
+import type { EditNote } from '@krmhub/schema/edit-yaml';
 
 /** A change of one file of a package. */
 export type FileChange =

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '@krmhub/schema/defined';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
+import { editFile } from '@krmhub/schema/edit-yaml';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
   documentRoot,
-  editFile,
   field,
   fromJson,
   type ResourceDocument,

@@ -217,7 +217,7 @@ const START_PROBLEMS: Readonly<Record<string, readonly [reason: string, hint: st
   ],
   EACCES: ['the file is not executable', 'Make it executable: chmod +x FILE'],
   ENOEXEC: [
-    'the file is no program of this system',
+    'this system cannot run the file',
     'Add a first line such as #!/bin/sh to a script, or build the program for this machine.',
   ],
 };

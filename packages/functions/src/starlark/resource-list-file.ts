@@ -1,7 +1,7 @@
 import type { JsonValue } from '@krmhub/schema/definition';
+import { editFile } from '@krmhub/schema/edit-yaml';
 import {
   documentRoot,
-  editFile,
   fromJson,
   ResourceNode,
   readDocument,

@@ -9,11 +9,7 @@ import { expected } from './expected.js';
 
 export * from '@krmhub/yaml/resources';
 
-export const editFile = expected(yaml.editFile);
 export const expandAliases = expected(yaml.expandAliases);
-export const openResourceFile = expected(
-  (text: string, name: string): yaml.ResourceFile => new yaml.ResourceFile(text, name),
-);
 export const readDocument = expected(yaml.readDocument);
 export const readResourceList = expected(yaml.readResourceList);
 export const readResources = expected(yaml.readResources);

@@ -1,6 +1,7 @@
+import { commentLines, countCommentLines } from '../nodes/comment-lines.js';
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import type { Child } from './block-parts.js';
-import type { SourceText } from './source-text.js';
+import type { DocumentText } from './document-text.js';
 import type { Splice } from './splices.js';
 
 /**
@@ -8,17 +9,11 @@ import type { Splice } from './splices.js';
  * moved or is missing is none of them.
  */
 export class AddedComments {
-  private readonly counts = new Map<string, number>();
+  private readonly counts: Map<string, number>;
   private left = 0;
 
   constructor(before: ResourceNode, after: ResourceNode) {
-    visitLines(after, (line) => this.counts.set(line, (this.counts.get(line) ?? 0) + 1));
-    if (this.counts.size > 0) {
-      visitLines(before, (line) => {
-        const count = this.counts.get(line);
-        if (count !== undefined) this.counts.set(line, count - 1);
-      });
-    }
+    this.counts = countCommentLines(after, before);
     for (const count of this.counts.values()) this.left += Math.max(count, 0);
   }
 
@@ -40,18 +35,9 @@ export class AddedComments {
   }
 }
 
-function commentLines(text: string): string[] {
-  return text.split('\n').filter((line) => line.startsWith('#'));
-}
-
-function visitLines(node: ResourceNode, visit: (line: string) => void): void {
-  for (const text of [node.head, node.line, node.foot]) if (text !== '') commentLines(text).forEach(visit);
-  for (const child of node.content) visitLines(child, visit);
-}
-
 /** Writes the comments that were added to an entry or an item. `body`: where its key or dash is. */
 export function commentSplices(
-  source: SourceText,
+  source: DocumentText,
   comments: AddedComments,
   before: Child,
   after: Child,

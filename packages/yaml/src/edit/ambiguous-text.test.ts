@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { editFile, fromJson, readResources, toJson } from '../resources.js';
+import { fromJson, readResources, toJson } from '../resources.js';
 import { editValues } from '../testing/edit-text.js';
+import { editFile } from './edit-file.js';
 
 /** Text for kyaml. */
 const WORDS = ['y', 'N', 'yes', 'No', 'on', 'OFF', '1:30', '-1_0:30.5', '.5_0', '='];

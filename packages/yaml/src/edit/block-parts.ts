@@ -1,6 +1,6 @@
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
-import type { SourceText } from './source-text.js';
+import type { DocumentText } from './document-text.js';
 import type { Splice } from './splices.js';
 
 /** An entry of a map, or an item of a list, which has no key. */
@@ -33,7 +33,11 @@ export interface NewLines {
 const OPEN = /[|>][1-9]?\+[ \t]*(?:#|$)/m;
 
 /** Finds the parts of a block collection. */
-export function blockParts(source: SourceText, node: ResourceNode, children: readonly Child[]): BlockPart[] {
+export function blockParts(
+  source: DocumentText,
+  node: ResourceNode,
+  children: readonly Child[],
+): BlockPart[] {
   const start = source.contentStart(node);
   const column = source.column(start);
   let limit = 0;
@@ -48,7 +52,7 @@ export function blockParts(source: SourceText, node: ResourceNode, children: rea
 }
 
 /** The dash of an item or the question mark of a key, which can be lines above it; a key in the column has none. */
-function partBody(source: SourceText, start: number, column: number, indicator: string): number {
+function partBody(source: DocumentText, start: number, column: number, indicator: string): number {
   if (source.column(start) === column) return start;
   for (let line = source.lineStart(start); ; line = source.lineStart(line - 1)) {
     const body = source.passBlanks(line);
@@ -59,7 +63,7 @@ function partBody(source: SourceText, start: number, column: number, indicator: 
 
 /** How the first list among the values of a map is indented. */
 export function siblingIndent(
-  source: SourceText,
+  source: DocumentText,
   parts: readonly BlockPart[],
   children: readonly Child[],
 ): SequenceIndent | undefined {
@@ -72,7 +76,7 @@ export function siblingIndent(
 }
 
 /** The lines of a part that moves, with the indentation of its first one and a line break at the end. */
-export function movedLines(source: SourceText, { start }: BlockPart, lines: string): NewLines {
+export function movedLines(source: DocumentText, { start }: BlockPart, lines: string): NewLines {
   const indent = source.startsLine(start) ? '' : ' '.repeat(source.column(start));
   return { text: `${indent}${lines}${lines.endsWith('\n') ? '' : '\n'}`, isOpen: OPEN.test(lines) };
 }
@@ -82,7 +86,7 @@ export function movedLines(source: SourceText, { start }: BlockPart, lines: stri
  * item around it: what comes first then takes its place there.
  */
 export function arrangeBlock(
-  source: SourceText,
+  source: DocumentText,
   parts: readonly BlockPart[],
   arranged: readonly Arranged[],
 ): Splice[] {
@@ -139,14 +143,14 @@ export function arrangeBlock(
 }
 
 /** Without a line break at the end of a text that has none. */
-function insertedLines(source: SourceText, at: number, lines: string): string {
+function insertedLines(source: DocumentText, at: number, lines: string): string {
   return at === source.text.length && !endsLine(source, at) ? `\n${lines.slice(0, -1)}` : lines;
 }
 
-function endLike(source: SourceText, at: number, lines: string): string {
+function endLike(source: DocumentText, at: number, lines: string): string {
   return endsLine(source, at) ? lines : lines.slice(0, -1);
 }
 
-function endsLine(source: SourceText, at: number): boolean {
+function endsLine(source: DocumentText, at: number): boolean {
   return at === 0 || source.lineStart(at) === at;
 }

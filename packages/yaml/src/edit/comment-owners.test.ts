@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { documentRoot, editFile, expandAliases, readResources } from '../resources.js';
+import { documentRoot, expandAliases, readResources } from '../resources.js';
 import { editValues } from '../testing/edit-text.js';
 import { Random } from '../testing/random.js';
+import { editFile } from './edit-file.js';
 
 const SEEDS = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 300 : 5_000;
 

@@ -1,9 +1,10 @@
+import { lineOf } from '../line-of.js';
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import { HASH, isBlank, isBreak, isGap } from '../parse/cursor.js';
 import { Uneditable } from './uneditable.js';
 
 /** The text of a document, with its lines and comments. Offsets are those of the text. */
-export class SourceText {
+export class DocumentText {
   readonly text: string;
 
   /** Where the lines start. */
@@ -17,14 +18,7 @@ export class SourceText {
   }
 
   private line(at: number): number {
-    let low = 0;
-    let high = this.lines.length;
-    while (high - low > 1) {
-      const mid = (low + high) >> 1;
-      if (this.lines[mid]! <= at) low = mid;
-      else high = mid;
-    }
-    return low;
+    return lineOf(this.lines, at);
   }
 
   lineStart(at: number): number {

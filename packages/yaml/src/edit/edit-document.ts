@@ -14,6 +14,7 @@ import {
   movedLines,
   siblingIndent,
 } from './block-parts.js';
+import { DocumentText } from './document-text.js';
 import {
   collectionTag,
   type Entry,
@@ -28,7 +29,6 @@ import { FlowText } from './flow-text.js';
 import { NewNodes } from './new-nodes.js';
 import { newLines } from './render.js';
 import { replaceValue } from './replace-value.js';
-import { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 
 type Keys = FieldKeys | ListKeys | undefined;
@@ -50,7 +50,7 @@ export interface ExpandedNote {
 
 /** Finds the splices that make the text of a document mean another value. */
 export class DocumentEditor {
-  readonly source: SourceText;
+  readonly source: DocumentText;
   readonly notes: ExpandedNote[] = [];
   private readonly meanings: Meanings;
   private readonly anchors: Anchors;
@@ -69,7 +69,7 @@ export class DocumentEditor {
   ) {
     this.root = documentRoot(node);
     this.after = after;
-    this.source = new SourceText(text);
+    this.source = new DocumentText(text);
     this.meanings = meanings;
     this.seqIndent = seqIndent;
     this.anchors = new Anchors(this.root, meanings);

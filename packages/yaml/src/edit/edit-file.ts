@@ -15,9 +15,9 @@ import type { ResourceDocument } from '../parse/read-resources.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import { AddedComments } from './added-comments.js';
+import { DocumentText } from './document-text.js';
 import { DocumentEditor } from './edit-document.js';
 import { equalValue, Meanings } from './equal-value.js';
-import { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
 
@@ -117,7 +117,7 @@ function editDocument(
 }
 
 /** What a block scalar may need at the end of a text without a line break: if it is new, and if it is no longer last. */
-function endings(source: SourceText, node: ResourceNode): Splice[] {
+function endings(source: DocumentText, node: ResourceNode): Splice[] {
   const { length } = source.text;
   if (source.text.endsWith('\n')) return [];
   const chomping = source.chomping(node);
@@ -136,7 +136,7 @@ function hasValue(text: string, after: ResourceNode): boolean {
 
 /** Writes a document whole, below the comments above its content. */
 function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNode): Splice {
-  const source = new SourceText(text);
+  const source = new DocumentText(text);
   const root = documentRoot(node);
   const copy = documentRoot(after).clone();
   copy.head = '';
@@ -161,7 +161,7 @@ function rewrite({ node, text, seqIndent }: ResourceDocument, after: ResourceNod
  */
 function removals(text: string, documents: readonly DocumentEdit[]): Splice[] {
   if (documents.every(({ after }) => after !== undefined)) return [];
-  const source = new SourceText(text);
+  const source = new DocumentText(text);
   const splices: Splice[] = [];
   // What is above this offset is removed, but for a mark.
   let start = 0;
@@ -185,7 +185,7 @@ const ONLY_MARK = /^[\s\ufeff]*(?:---[ \t]*\n)?\s*$/;
 
 /** Where the comments above the content of a document start. */
 function headOf({ text, node }: ResourceDocument): number {
-  return new SourceText(text).headStart(documentRoot(node).start, 0);
+  return new DocumentText(text).headStart(documentRoot(node).start, 0);
 }
 
 function addition(

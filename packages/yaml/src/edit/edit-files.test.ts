@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonValue } from '../json-value.js';
 import {
-  type DocumentEdit,
-  editFile,
   equalValue,
   fromJson,
   type ResourceNode,
@@ -14,6 +12,7 @@ import { Random } from '../testing/random.js';
 import { RandomChange } from '../testing/random-change.js';
 import { randomJson, shuffledKeys } from '../testing/random-json.js';
 import { RandomYaml } from '../testing/random-yaml.js';
+import { type DocumentEdit, editFile } from './edit-file.js';
 
 const SEEDS = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 150 : 5_000;
 

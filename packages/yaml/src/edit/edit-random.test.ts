@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonValue } from '../json-value.js';
 import {
-  editFile,
   equalValue,
   expandAliases,
   fromJson,
@@ -14,6 +13,7 @@ import {
 import { Random } from '../testing/random.js';
 import { type ChangedSpan, RandomChange } from '../testing/random-change.js';
 import { RandomYaml } from '../testing/random-yaml.js';
+import { editFile } from './edit-file.js';
 
 const FULL = process.env.KRMHUB_TEST_FULL_SIZE !== undefined;
 const SEEDS = FULL ? 50_000 : 300;

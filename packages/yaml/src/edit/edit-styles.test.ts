@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { editFile, readResources } from '../resources.js';
+import { readResources } from '../resources.js';
 import { editValues } from '../testing/edit-text.js';
+import { editFile } from './edit-file.js';
 
 type Values = Record<string, unknown>;
 

@@ -165,7 +165,7 @@ export function isMerged({ content }: ResourceNode): boolean {
   return false;
 }
 
-/** The value that an alias stands for. */
+/** The value that an alias refers to. */
 export function resolved(node: ResourceNode): ResourceNode {
   return node.kind === 'alias' ? node.target! : node;
 }

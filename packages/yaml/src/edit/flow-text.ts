@@ -1,7 +1,7 @@
 import type { ResourceNode } from '../nodes/node.js';
 import type { Child } from './block-parts.js';
+import type { DocumentText } from './document-text.js';
 import { jsonText, renderFlow, renderJson } from './render.js';
-import type { SourceText } from './source-text.js';
 import { applySplices, type Splice } from './splices.js';
 import { Uneditable } from './uneditable.js';
 
@@ -21,13 +21,13 @@ interface FlowPart extends FlowSpan {
 /** The text of collections in brackets and braces, and of JSON. */
 export class FlowText {
   readonly isJson: boolean;
-  private readonly source: SourceText;
+  private readonly source: DocumentText;
   /** What is between a key and its value in JSON. */
   private readonly colon: string;
   /** The indentation of JSON with a line for each item. */
   private readonly step: string | undefined;
 
-  constructor(source: SourceText) {
+  constructor(source: DocumentText) {
     const { text } = source;
     this.source = source;
     this.isJson = isJson(text);

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import type { JsonValue } from '../json-value.js';
-import { editFile, equalValue, fromJson, readResources } from '../resources.js';
+import { equalValue, fromJson, readResources } from '../resources.js';
 import { editTrees, editValues } from '../testing/edit-text.js';
+import { editFile } from './edit-file.js';
 
 // What is quadratic in one of these sizes takes hours.
 const MANY = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 5_000 : 50_000;

@@ -1,7 +1,7 @@
 import { type ResourceNode, STYLE } from '../nodes/node.js';
 import { blockHints } from '../write/write-scalars.js';
+import type { DocumentText } from './document-text.js';
 import type { Rendered } from './render.js';
-import type { SourceText } from './source-text.js';
 
 /** What a literal block cannot hold, or what readers change in it. */
 const NOT_LITERAL =
@@ -9,7 +9,7 @@ const NOT_LITERAL =
 
 /** A value that was a literal block, as one with its indentation; undefined if it cannot be one. */
 export function literalText(
-  source: SourceText,
+  source: DocumentText,
   before: ResourceNode,
   value: ResourceNode,
   column: number,
@@ -31,7 +31,7 @@ export function literalText(
 
 /** The lines of the text for those at the start and the end that a literal block has already: blank ones can have spaces. */
 function withOldLines(
-  source: SourceText,
+  source: DocumentText,
   before: ResourceNode,
   lines: readonly string[],
 ): (string | undefined)[] {
@@ -50,7 +50,7 @@ function withOldLines(
 }
 
 /** The indentation of a block scalar, unless an indicator says it. */
-function contentColumn(source: SourceText, before: ResourceNode): number | undefined {
+function contentColumn(source: DocumentText, before: ResourceNode): number | undefined {
   if ((before.style & (STYLE.literal | STYLE.folded)) === 0) return undefined;
   const header = source.contentStart(before);
   if (/^.[-+]?[0-9]/.test(source.text.slice(header, header + 3))) return undefined;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import * as resources from '../resources.js';
+import { editFile } from './edit-file.js';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const examples = [...readme.matchAll(/```ts\n(.*?)```\n\n```text\n(.*?)```/gs)];
@@ -11,10 +12,13 @@ it.each(examples.map(([, code, output]) => [code!, output!]))(
   'prints what the README says: %#',
   (code, output) => {
     const printed: string[] = [];
-    const script = code.replace(/^import (\{.*\}) from .*$/m, 'const $1 = resources;');
-    new Function('resources', 'console', script.replaceAll('!', ''))(resources, {
-      log: (text: string) => printed.push(`${text.trimEnd()}\n`),
-    });
+    const script = code.replace(/^import (\{.*\}) from .*$/gm, 'const $1 = exported;');
+    new Function('exported', 'console', script.replaceAll('!', ''))(
+      { ...resources, editFile },
+      {
+        log: (text: string) => printed.push(`${text.trimEnd()}\n`),
+      },
+    );
     expect(printed.join('')).toBe(output);
   },
 );

@@ -2,10 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { editFile, equalValue, fromJson, readResources, readTrees, toJson } from '../resources.js';
+import { equalValue, fromJson, readResources, readTrees, toJson } from '../resources.js';
 import { Random } from '../testing/random.js';
 import { RandomChange } from '../testing/random-change.js';
 import { shuffledKeys } from '../testing/random-json.js';
+import { editFile } from './edit-file.js';
 
 const DATA = join(import.meta.dirname, '../../../../../shared/data');
 const FULL = process.env.KRMHUB_TEST_FULL_SIZE !== undefined;

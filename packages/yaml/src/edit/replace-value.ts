@@ -2,9 +2,9 @@ import { type ResourceNode, STYLE } from '../nodes/node.js';
 import type { SequenceIndent } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import type { BlockPart, Child } from './block-parts.js';
+import type { DocumentText } from './document-text.js';
 import { literalText } from './literal-text.js';
 import { type Rendered, renderValue } from './render.js';
-import type { SourceText } from './source-text.js';
 import type { Splice } from './splices.js';
 
 const ASTRAL = /[\u{10000}-\u{10ffff}]/u;
@@ -15,7 +15,7 @@ const ESCAPED_ASTRAL = /(?<!\\)((?:\\\\)*)\\U([0-9A-F]{8})/g;
  * there; comments inside the value go with it.
  */
 export function replaceValue(
-  source: SourceText,
+  source: DocumentText,
   { key, value: before, part }: Child & { part: BlockPart | undefined },
   value: ResourceNode,
   seqIndent: SequenceIndent,
@@ -55,7 +55,7 @@ export function replaceValue(
 }
 
 /** The end of the last line of a block collection at a column, with its comments. */
-function tailEnd(source: SourceText, { end }: ResourceNode, column: number): number {
+function tailEnd(source: DocumentText, { end }: ResourceNode, column: number): number {
   const tail = source.tailEnd(end, column);
   return source.lineStart(tail) === tail ? tail - 1 : tail;
 }
@@ -70,7 +70,7 @@ function joined({ first, below }: Rendered, comment: string, isItem: boolean, va
 
 /** The comment on the line of the key or dash, with the blanks before it. */
 function keptComment(
-  source: SourceText,
+  source: DocumentText,
   before: ResourceNode,
   from: number,
   isBlock: boolean,

@@ -1,3 +1,4 @@
+import { commentLines, countCommentLines } from './comment-lines.js';
 import { field, isNull, scalarText } from './fields.js';
 import { type FieldKeys, findMergeKeys, ListKeys } from './merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from './node.js';
@@ -16,7 +17,7 @@ export interface CopyOptions {
 
 /**
  * Copies comments to the same fields of another version of a resource, where they have none: after a function that lost
- * them. One that is elsewhere in the other version is not lost. Items of a list are matched by index and, in types of
+ * them. One that the other version has in another place is not lost. Items of a list are matched by index and, in types of
  * Kubernetes, also by their merge keys, as kyaml does. Does not change `from`. Where the kind of a value changed, its
  * comments stay away; kyaml fails.
  */
@@ -30,29 +31,17 @@ export function copyComments(
 
 /** The lines of comments that a tree has more often than its other version. */
 class LostComments {
-  private readonly counts = new Map<string, number>();
+  private readonly counts: Map<string, number>;
 
   constructor(from: ResourceNode, to: ResourceNode) {
-    this.count(from, 1);
-    if (this.counts.size > 0) this.count(to, -1);
-  }
-
-  private count(node: ResourceNode, step: number): void {
-    for (const text of [node.head, node.line, node.foot]) {
-      if (text !== '') for (const line of text.split('\n')) this.add(line, step);
-    }
-    for (const child of node.content) this.count(child, step);
-  }
-
-  private add(line: string, step: number): void {
-    this.counts.set(line, (this.counts.get(line) ?? 0) + step);
+    this.counts = countCommentLines(from, to);
   }
 
   /** Whether a line of a comment is lost; it then no longer is. */
   take(text: string): boolean {
-    const lines = text.split('\n').filter((line) => line !== '');
+    const lines = commentLines(text);
     if (!lines.some((line) => this.counts.get(line)! > 0)) return false;
-    for (const line of lines) this.add(line, -1);
+    for (const line of lines) this.counts.set(line, this.counts.get(line)! - 1);
     return true;
   }
 }

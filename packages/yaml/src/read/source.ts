@@ -1,4 +1,5 @@
 import type { Position, Range } from '../diagnostic.js';
+import { lineOf } from '../line-of.js';
 
 /** A text with line numbers, which are computed on first use. */
 export class SourceText {
@@ -11,14 +12,8 @@ export class SourceText {
 
   position(offset: number): Position {
     this.lineStarts ??= lineStarts(this.text);
-    let low = 0;
-    let high = this.lineStarts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.lineStarts[middle]! <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: low + 1, column: offset - this.lineStarts[low]! + 1 };
+    const line = lineOf(this.lineStarts, offset);
+    return { line: line + 1, column: offset - this.lineStarts[line]! + 1 };
   }
 
   range(start: number, end: number): Range {

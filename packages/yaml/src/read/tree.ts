@@ -12,7 +12,7 @@ const CORE_TAG = /^!!(?:map|seq|str|int|float|bool|null)$/;
 
 /** Converts the nodes of a document to JSON, and reports everything that krmhub rejects. */
 export class TreeReader {
-  /** Whether a key is no scalar, so that the value has fewer keys than the text. */
+  /** Whether a key is not a scalar, so that the value has fewer keys than the text. */
   lacksKeys = false;
   private readonly path: PathSegment[] = [];
   /** Anchored nodes around the current one. */

@@ -1,12 +1,6 @@
+import { type EditedFile, editFile } from '../edit/edit-file.js';
 import type { JsonValue } from '../json-value.js';
-import {
-  type EditedFile,
-  editFile,
-  fromJson,
-  type ResourceNode,
-  readResources,
-  toJson,
-} from '../resources.js';
+import { fromJson, type ResourceNode, readResources, toJson } from '../resources.js';
 
 /** Edits the documents of a file by changing copies of their trees. */
 export function editTrees(text: string, change: (node: ResourceNode, index: number) => void): EditedFile {

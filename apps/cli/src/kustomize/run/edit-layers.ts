@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { diskError } from '@krmhub/consume/files/read-file';
+import { openResourceFile, type ResourceFile } from '@krmhub/schema/edit-yaml';
 import { KrmhubError } from '@krmhub/schema/error';
 import {
   field,
   fieldAt,
   fieldNames,
   fromJson,
-  openResourceFile,
-  type ResourceFile,
   ResourceNode,
   removeField,
   setField,

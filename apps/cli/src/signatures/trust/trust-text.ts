@@ -1,10 +1,6 @@
 import { readTrust, type TrustEntry, toYaml, trustDocument, trustEntries } from '@krmhub/catalog';
-import {
-  documentRoot,
-  openResourceFile,
-  type ResourceFile,
-  readDocument,
-} from '@krmhub/schema/resource-yaml';
+import { openResourceFile, type ResourceFile } from '@krmhub/schema/edit-yaml';
+import { documentRoot, readDocument } from '@krmhub/schema/resource-yaml';
 
 /** Edits a trust file, or the policies of a registry. Comments, order, and notation of all that does not change stay. */
 const HEADER = `# Signers that this user trusts. Edit this file, or use \`krmhub trust\`.\n`;
