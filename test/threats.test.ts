@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from './running.js';
 
-/** The tests of each row of the table of threats in docs/trust-and-policies.md: files, and titles of tests in them. */
+/** The tests of each row of the table in docs/threats.md: files, and titles of tests in them. */
 const TESTS: Record<string, Record<string, readonly string[]>> = {
   'An attacker publishes with a stolen token': {
     'apps/registry/src/publish/trust/bundles.test.ts': [
@@ -210,13 +210,12 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
 };
 
-const page = readFileSync(path.join(root, 'docs/trust-and-policies.md'), 'utf8');
-const [, section = ''] = page.split('\n## Threats\n');
-const rows = [...section.matchAll(/^\| (.+?) \| .+ \|$/gm)]
+const page = readFileSync(path.join(root, 'docs/threats.md'), 'utf8');
+const rows = [...page.matchAll(/^\| (.+?) \| .+ \|$/gm)]
   .map(([, threat]) => threat!)
   .filter((threat) => threat !== 'threat');
 
-describe('the threats of docs/trust-and-policies.md', () => {
+describe('the threats of docs/threats.md', () => {
   it('are those that have tests here', () => {
     expect(rows.length).toBeGreaterThan(10);
     expect(Object.keys(TESTS)).toEqual(rows);
