@@ -64,7 +64,7 @@ suite('every page in a browser', () => {
         const { host } = new URL(site.url);
         const same = text!.replaceAll('Copy', '').replaceAll(/https?:\/\/[\w.:]+/g, 'URL');
         await context.close();
-        return [code, same.replaceAll(host, 'registry.example.com').replaceAll(/Request [\w-]+/g, 'Request')];
+        return [code, same.replaceAll(host, 'REGISTRY').replaceAll(/Request [\w-]+/g, 'Request')];
       };
       // A page shows the age of events, which may change between two loads.
       await vi.waitFor(async () => expect(await shown(false)).toEqual(await shown(true)), {

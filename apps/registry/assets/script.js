@@ -3,6 +3,42 @@
 
 document.documentElement.classList.add('scripted');
 
+/** Remembers a choice in this browser, if it permits that. @param {string} name @param {string} value */
+function remember(name, value) {
+  try {
+    localStorage.setItem(`krmhub-${name}`, value);
+  } catch {
+    // The choice is for this page only.
+  }
+}
+
+/** Returns a remembered choice. @param {string} name */
+function recall(name) {
+  try {
+    return localStorage.getItem(`krmhub-${name}`) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+const theme = document.getElementById('theme');
+if (theme instanceof HTMLSelectElement) {
+  theme.value = document.documentElement.dataset.theme ?? '';
+  theme.parentElement?.removeAttribute('hidden');
+  theme.addEventListener('change', () => {
+    if (theme.value === '') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme.value;
+    remember('theme', theme.value);
+  });
+}
+
+// The tool that was chosen on another page.
+for (const choice of document.querySelectorAll('.choice-tabs > input')) {
+  const input = /** @type {HTMLInputElement} */ (choice);
+  if (input.id === recall(input.name)) input.checked = true;
+  input.addEventListener('change', () => remember(input.name, input.id));
+}
+
 const announcer = document.getElementById('announcer');
 
 /** Announces a text to screen readers. @param {string} text */

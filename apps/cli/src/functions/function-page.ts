@@ -33,6 +33,8 @@ export interface FunctionPage {
   /** Entries of upstream catalogs for the function. */
   entries: readonly ServedEntry[];
   schemaUrl(version: string): string;
+  /** URL of a catalog that has the displayed release. */
+  catalogUrl?: string | undefined;
 }
 
 /** Headings. Those of runtimes are their topics. */
@@ -40,6 +42,7 @@ const TOPICS: Partial<Record<UsageTopic, string>> = {
   config: 'CONFIGURE',
   kustomize: 'USE IT WITH KUSTOMIZE',
   kpt: 'USE IT WITH KPT',
+  krmhub: 'USE IT WITH KRMHUB',
 };
 
 const MAX_WIDTH = 100;
@@ -64,7 +67,10 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   sheet.prose(definition.description);
   const [preferred] = versions;
   if (known?.release.yanked === undefined && preferred !== undefined) {
-    const { sections } = functionUsage(definition, preferred, page.schemaUrl(preferred.name));
+    const { sections } = functionUsage(definition, preferred, {
+      schema: page.schemaUrl(preferred.name),
+      catalog: page.catalogUrl,
+    });
     for (const { topic, parts } of sections) {
       sheet.title(TOPICS[topic] ?? topic.toUpperCase());
       for (const { text: words, snippet } of parts) {

@@ -46,7 +46,7 @@ const definition = functionDefinition({
 });
 
 const sections = () =>
-  functionUsage(definition, definition.versions[0]!, 'https://example.com/s.json').sections;
+  functionUsage(definition, definition.versions[0]!, { schema: 'https://example.com/s.json' }).sections;
 const parse = (text: string) => readYaml(Buffer.from(text), { file: 'x' }).documents[0]!.value;
 const snippets = (all: UsageSection[], topic: UsageTopic) =>
   all.find((section) => section.topic === topic)!.parts.flatMap(({ snippet }) => snippet ?? []);

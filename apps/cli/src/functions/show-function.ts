@@ -48,6 +48,9 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
     }
     const { printFunctionPage } = await import('./function-page.js');
     const name = { group: fn.group, kind: fn.kind };
+    // The built-in catalog has the displayed releases.
+    const isInDefault = release?.release === fn.newest?.release && fn.catalogs.includes('default');
+    const catalog = release === undefined ? entries[0]?.catalog : isInDefault ? 'default' : undefined;
     await printFunctionPage(io, {
       ...name,
       definition,
@@ -67,6 +70,7 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
       catalogs: fn.catalogs,
       entries,
       schemaUrl: (version) => client.functionConfigSchemaUrl(fn.group, version, fn.kind),
+      catalogUrl: catalog && `${client.url}/catalogs/${catalog}`,
     });
   });
 }

@@ -14,7 +14,7 @@ import { SearchBox } from './parts/search-box.js';
 import { type Site, useSite } from './site.js';
 import { visibleText } from './visible-text.js';
 
-export type Section = 'functions' | 'catalogs' | 'api' | 'docs' | 'operate';
+export type Section = 'functions' | 'catalogs' | 'policies' | 'docs' | 'api' | 'operate';
 
 /** Metadata of a page. */
 export interface PageHead {
@@ -99,6 +99,7 @@ function Head({ head, site }: { head: PageHead; site: Site }) {
       )}
       <link rel="icon" type="image/svg+xml" href={at(assets.path('icon.svg'))} />
       <link rel="stylesheet" href={at(assets.path('style.css'))} />
+      <script src={at(assets.path('theme.js'))} />
       <script type="module" src={at(assets.path('script.js'))} />
       {head.section === 'api' ? <script type="module" src={at(assets.path('reference.js'))} /> : null}
       {[{ title: 'Releases of all functions', path: RELEASES_FEED }, ...(head.feeds ?? [])].map((feed) => (
@@ -128,7 +129,9 @@ function Header({ head, site: { at, assets } }: { head: PageHead; site: Site }) 
           <ul>
             {entry('functions', 'Functions', searchPath())}
             {entry('catalogs', 'Catalogs', CATALOGS)}
+            {entry('policies', 'Policies', POLICIES)}
             {entry('docs', 'Docs', DOCS)}
+            {entry('api', 'API', API_PAGE)}
             {entry('operate', 'Operate', OPERATE)}
           </ul>
         </nav>
@@ -142,16 +145,20 @@ function Footer({ site: { at } }: { site: Site }) {
     <footer class="site-footer">
       <div class="site-footer-row">
         <p>
-          For programs: the <a href={at(API_PAGE)}>HTTP API</a>, the{' '}
-          <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a>, and OCI artifacts at{' '}
-          <code>/v2/</code>.
+          For programs: the <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a>, and
+          OCI artifacts at <code>/v2/</code>.
+        </p>
+        <p hidden>
+          <label for="theme">Theme</label>{' '}
+          <select id="theme" autocomplete="off">
+            <option value="">as the system</option>
+            <option value="light">light</option>
+            <option value="dark">dark</option>
+          </select>
         </p>
         <ul>
           <li>
             <a href={at(INSTALL)}>Install krmhub</a>
-          </li>
-          <li>
-            <a href={at(POLICIES)}>Signing policies</a>
           </li>
           <li>
             <a href={at(RELEASES_FEED)}>Feed of releases</a>

@@ -188,6 +188,7 @@ describe('files that pages load', () => {
     expect(Object.fromEntries(types)).toEqual({
       'icon.svg': 'image/svg+xml',
       'style.css': 'text/css; charset=utf-8',
+      'theme.js': 'text/javascript; charset=utf-8',
       'script.js': 'text/javascript; charset=utf-8',
     });
   });

@@ -1,6 +1,5 @@
 import {
   type ConfigExample,
-  type ContainerRuntime,
   exampleConfig,
   type FunctionDefinition,
   type FunctionVersion,
@@ -19,7 +18,7 @@ export { pinnedImage } from '../runtimes/container.js';
 export type { UsagePart } from '../runtimes/runtime.js';
 
 /** The topics of sections. A function has each topic at most once. */
-export type UsageTopic = 'config' | 'kustomize' | 'kpt' | (typeof RUNTIMES)[RuntimeKind]['topic'];
+export type UsageTopic = 'config' | 'kustomize' | 'kpt' | 'krmhub' | (typeof RUNTIMES)[RuntimeKind]['topic'];
 
 export interface UsageSection {
   topic: UsageTopic;
@@ -32,30 +31,57 @@ export interface Usage {
   example: ConfigExample;
 }
 
-/**
- * Describes how to use one API version of a function with kustomize and kpt. `schemaUrl` is the URL of its JSON Schema
- * for editors. Absent if it is unknown.
- */
+/** Where a user finds what belongs to a function. */
+export interface UsageAddresses {
+  /** URL of the JSON Schema of the functionConfig, for editors. */
+  schema?: string | undefined;
+  /** URL of a catalog that has this release. Without it, there are no commands of krmhub. */
+  catalog?: string | undefined;
+}
+
+/** What the sections of one API version share. */
+interface Use {
+  definition: FunctionDefinition;
+  version: FunctionVersion;
+  /** File of the functionConfig. */
+  file: string;
+  /** Absent without a container, or if its reference is not valid. */
+  image: string | undefined;
+  catalog: string | undefined;
+  /** Options of krmhub that permit what the function requires, each after a space. */
+  options: string;
+}
+
+/** Describes how to use one API version of a function with kustomize, kpt, and krmhub. */
 export function functionUsage(
   definition: FunctionDefinition,
   version: FunctionVersion,
-  schemaUrl: string | undefined,
+  { schema: schemaUrl, catalog }: UsageAddresses = {},
 ): Usage {
   const { container } = version.runtime;
   const example = exampleConfig(definition, version.name);
   const file = `${configName(definition)}.yaml`;
   const image = container === undefined ? undefined : pinnedImage(container);
-  const sections: UsageSection[] = [configSection(version, { example, schemaUrl, file, image })];
-  if (container !== undefined && image !== undefined) {
-    sections.push(kustomizeSection(definition, container, file));
-    sections.push(kptSection(definition, container, version, image, file));
-  }
-  const others = eachRuntime(version.runtime, (rules, declared, kind) => ({
+  const use: Use = { definition, version, file, image, catalog, options: permissionOptions(version) };
+  const tools: UsageSection[] = [
+    { topic: 'kustomize', parts: kustomizeParts(use) },
+    { topic: 'kpt', parts: kptParts(use) },
+    { topic: 'krmhub', parts: krmhubParts(use) },
+  ];
+  const runtimes = eachRuntime(version.runtime, (rules, declared, kind) => ({
     topic: RUNTIMES[kind].topic,
     parts: rules.usage(declared, file),
   }));
-  sections.push(...others.filter(({ parts }) => parts.length > 0));
-  return { sections, example };
+  const sections = [...tools, ...runtimes].filter(({ parts }) => parts.length > 0);
+  return { sections: [configSection(version, { example, schemaUrl, file, image }), ...sections], example };
+}
+
+/** krmhub uses the first runtime of a function. */
+function permissionOptions({ runtime }: FunctionVersion): string {
+  const [access] = eachRuntime(runtime, (rules, declared) => rules.access(declared));
+  if (access === undefined) return '';
+  if (access === 'everything') return ' --allow-exec';
+  return `${access.network ? ' --network' : ''}${access.storage ? ' --mount type=bind,source=FOLDER,target=/FOLDER' : ''}`;
 }
 
 /** Returns a file name and a resource name. */
@@ -121,37 +147,63 @@ const EXAMPLE_TEXTS: Record<ConfigExample['check'], string> = {
   unchecked: 'a template, not validated with the schema',
 };
 
-function kustomizeSection(
-  definition: FunctionDefinition,
-  container: ContainerRuntime,
-  file: string,
-): UsageSection {
+function kustomizeParts({ definition, version, file, image, catalog, options }: Use): UsagePart[] {
+  if (image === undefined && catalog === undefined) return [];
   const tags = definition.tags ?? [];
   const generates = tags.includes('generator') && !tags.includes('mutator') && !tags.includes('transformer');
   const field = generates ? 'generators' : 'transformers';
   const last = tags.includes('validator') ? ' as the last item' : '';
-  const network = container.requireNetwork === true ? ' --network' : '';
   const parts: UsagePart[] = [
     { text: `Add to kustomization.yaml${last}:`, snippet: toYaml({ [field]: [file] }) },
-    { text: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
   ];
-  if (container.requireStorageMount === true) parts.push({ text: MOUNT_TEXT });
-  return { topic: 'kustomize', parts };
+  if (image !== undefined) {
+    const { requireNetwork, requireStorageMount } = version.runtime.container!;
+    const network = requireNetwork === true ? ' --network' : '';
+    parts.push({ text: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` });
+    if (requireStorageMount === true) parts.push({ text: MOUNT_TEXT });
+  }
+  if (catalog === undefined) return parts;
+  const kind = `${definition.group}/${version.name}/${definition.names.kind}`;
+  const install = `krmhub plugins install -c ${catalog} --kind ${kind}${options}\n`;
+  const build = `krmhub build . -c ${catalog}${options}\n`;
+  return image === undefined
+    ? [
+        ...parts,
+        { text: 'Build with krmhub, which verifies and fetches the function:', snippet: build },
+        {
+          text: 'Or install the function as a plugin once, and build with kustomize:',
+          snippet: `${install}kustomize build --enable-alpha-plugins .\n`,
+        },
+      ]
+    : [
+        ...parts,
+        {
+          text: 'Or remove the annotation config.kubernetes.io/function, and let krmhub find the image in a catalog:',
+          snippet: build,
+        },
+      ];
 }
 
 const MOUNT_TEXT =
   'The function requires mounted files: add --mount type=bind,src=FOLDER,dst=FOLDER. See its usage document.';
 
-function kptSection(
-  definition: FunctionDefinition,
-  container: ContainerRuntime,
-  version: FunctionVersion,
-  image: string,
-  file: string,
-): UsageSection {
+function kptParts({ definition, version, file, image, catalog }: Use): UsagePart[] {
   const tags = definition.tags ?? [];
   const stage = tags.includes('validator') && !tags.includes('mutator') ? 'validators' : 'mutators';
-  const network = container.requireNetwork === true;
+  const pipeline = (fields: JsonObject) => toYaml({ pipeline: { [stage]: [fields] } });
+  const sync = `krmhub kpt sync . -c ${catalog}\n`;
+  if (image === undefined) {
+    if (catalog === undefined) return [];
+    return [
+      { text: 'Add it to the pipeline in the Kptfile:', snippet: pipeline({ configPath: file }) },
+      {
+        text: 'Let krmhub set its program, pinned by digest, and run the package:',
+        snippet: `${sync}kpt fn render . --allow-exec\n`,
+      },
+    ];
+  }
+  const { requireNetwork, requireStorageMount } = version.runtime.container!;
+  const network = requireNetwork === true;
   const parts: UsagePart[] = [
     {
       text: 'Run it once on the package in this folder:',
@@ -164,19 +216,28 @@ function kptSection(
       snippet: `kpt fn eval . --image ${image}${network ? ' --network' : ''} -- key=value\n`,
     });
   }
-  if (container.requireStorageMount === true) {
-    // kpt does not support mounts when it renders a pipeline.
-    parts.push({ text: MOUNT_TEXT });
-  } else {
-    parts.push(
-      {
-        text: 'Or add it to the pipeline in the Kptfile:',
-        snippet: toYaml({ pipeline: { [stage]: [{ image, configPath: file }] } }),
-      },
-      { text: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
-    );
-  }
-  return { topic: 'kpt', parts };
+  // kpt does not support mounts when it renders a pipeline.
+  if (requireStorageMount === true) return [...parts, { text: MOUNT_TEXT }];
+  parts.push(
+    {
+      text: 'Or add it to the pipeline in the Kptfile:',
+      snippet: pipeline({ image, configPath: file }),
+    },
+    { text: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
+  );
+  return catalog === undefined
+    ? parts
+    : [...parts, { text: 'To update the image later, let krmhub set it from a catalog:', snippet: sync }];
+}
+
+function krmhubParts({ file, catalog, options }: Use): UsagePart[] {
+  if (catalog === undefined) return [];
+  return [
+    {
+      text: 'Show what it changes in the resources of this folder. Without --dry-run, it changes the files:',
+      snippet: `krmhub fn eval . -c ${catalog} --fn-config ${file}${options} --dry-run\n`,
+    },
+  ];
 }
 
 /** Describes the permissions of the function. */

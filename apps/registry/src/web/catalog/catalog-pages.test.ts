@@ -166,7 +166,7 @@ describe('the page of a catalog', () => {
     expect(words).toMatch(/Elsewhere From elsewhere\. v1 from theirs/);
     expect(words).toContain('5 functions');
     expect(words).toContain('krmhub catalog pull platform --out catalog.yaml');
-    expect(words).toMatch(/oras pull registry\.example\.com \/catalogs\/platform:\d+/);
+    expect(words).toMatch(/oras pull REGISTRY \/catalogs\/platform:\d+/);
     expect(words).toContain('stage : production');
     expect(words).toMatch(/Functions 5 Sources 4 Not included 4 Snapshots \d+ Trust Recipe/);
   });

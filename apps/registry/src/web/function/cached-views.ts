@@ -6,6 +6,7 @@ import {
   type ReleaseHead,
   toYaml,
   type Usage,
+  type UsageAddresses,
 } from '@krmhub/catalog';
 import {
   type ConfigDescription,
@@ -50,20 +51,17 @@ export class CachedViews {
     this.#artifacts = artifacts;
   }
 
-  /**
-   * Returns the view of an API version. `digest` is that of the definition; `schemaUrl` is the URL of its JSON
-   * Schema.
-   */
+  /** Returns the view of an API version. `digest` is that of the definition. */
   version(
     digest: Digest,
     definition: FunctionDefinition,
     version: FunctionVersion,
-    schemaUrl: string | undefined,
+    addresses: UsageAddresses,
   ): VersionView {
-    return this.#cached(`version ${digest} ${version.name}`, () => ({
+    return this.#cached(`version ${digest} ${version.name} ${addresses.catalog}`, () => ({
       version,
       description: describeConfig(definition, version.name),
-      usage: functionUsage(definition, version, schemaUrl),
+      usage: functionUsage(definition, version, addresses),
     }));
   }
 

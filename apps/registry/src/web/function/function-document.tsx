@@ -4,6 +4,7 @@ import { defined } from '@krmhub/schema/defined';
 import { type Derivation, type DeriveDeps, oncePerThread } from '../../workers/derive/derivation.js';
 import { readDefinition } from '../../workers/derive/stored-definition.js';
 import {
+  catalogPath,
   compareReleasesPath,
   type FunctionTab,
   functionFeedPath,
@@ -13,6 +14,7 @@ import {
 } from '../addresses.js';
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
+import { UNKNOWN_URL } from '../parts/registry-address.js';
 import { createSite, type Site } from '../site.js';
 import { type CachedViews, cachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
@@ -87,8 +89,11 @@ async function readView(
   const definition = await readDefinition(deps, stored);
   const version = definition.versions.find((one) => one.name === shown)!;
   const { publicUrl } = deps.config;
-  const schemaUrl =
-    publicUrl && publicUrl + fillPath('functionConfigSchema', { ...name, version: version.name });
+  const catalog = findCatalogOfRelease(reading);
+  const addresses = {
+    schema: publicUrl && publicUrl + fillPath('functionConfigSchema', { ...name, version: version.name }),
+    catalog: catalog && (publicUrl ?? UNKNOWN_URL) + catalogPath(catalog),
+  };
   const digest = 'entry' in stored ? stored.entry : stored.digest;
   return {
     ...reading,
@@ -96,12 +101,21 @@ async function readView(
     ...defined({
       known: known ? { ...known, ...(await readReadme(deps, views, known.release, images)) } : undefined,
     }),
-    version: views.version(digest, definition, version, schemaUrl),
+    version: views.version(digest, definition, version, addresses),
     ...defined({
       script: script ? await views.script(script) : undefined,
       text: tab === 'source' ? await views.text(digest, definition, 'entry' in stored) : undefined,
     }),
   };
+}
+
+/** Returns a catalog with the displayed release, or with the displayed upstream entry. */
+function findCatalogOfRelease({ known, catalogs, entries, version }: FunctionReading): string | undefined {
+  if (known === undefined) return entries[0]?.catalog;
+  const having = catalogs.filter(({ versions }) =>
+    versions.some(({ name, release }) => name === version && release === known.release.release),
+  );
+  return having.find(({ catalog }) => catalog === 'default')?.catalog ?? having[0]?.catalog;
 }
 
 async function readReadme(

@@ -64,7 +64,7 @@ function expectWhole(text: string): void {
     expect(known).toContain(decodeURIComponent(target!));
   for (const id of known) expect(id).not.toMatch(/\s/);
   expect(text).not.toMatch(
-    /<script(?! type="module" src="\/assets)|\son\w+=|\sstyle=|href="(?!\/|#|https?:|mailto:)/,
+    /<script(?! (?:type="module" )?src="\/assets)|\son\w+=|\sstyle=|href="(?!\/|#|https?:|mailto:)/,
   );
   // A page loads only its own images.
   for (const [, source] of text.matchAll(/\ssrc="([^"]*)"/g))
@@ -77,12 +77,20 @@ describe('the page of a function', () => {
     await publish('SetLabels', '1.1.0', { readme: '# Set labels\n\nSee [usage](#usage).\n\n## Usage\n' });
   });
 
-  it('shows signature, access, and what runs first, then the README, then how to use it', async () => {
+  it('shows signature, publisher, access, and what runs first, then how to use it, then the README', async () => {
     const { status, text, headers } = await page('/functions/example.com/SetLabels');
     expect(status).toBe(200);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expectWhole(text);
-    const order = ['>Signature<', '>May touch<', '>Runs<', 'id="readme"', 'id="use"', 'id="about"'];
+    const order = [
+      '>Signature<',
+      '>Publisher<',
+      '>May touch<',
+      '>Runs<',
+      'id="use"',
+      'id="about"',
+      'id="readme"',
+    ];
     const positions = order.map((part) => text.indexOf(part));
     expect(positions.every((position) => position > 0)).toBe(true);
     expect(positions).toEqual([...positions].sort((a, b) => a - b));
@@ -91,7 +99,10 @@ describe('the page of a function', () => {
     expect(text).toContain('krmhub pull');
     expect(text).toMatch(/>Signature<\/a><\/dt><dd><span[^>]*>not signed</);
     expect(text).toMatch(/>May touch<\/a><\/dt><dd><span[^>]*>only its input</);
-    expect(text).toMatch(/>Runs<\/a><\/dt><dd>.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/);
+    expect(text).toContain('<dd>says it is published by <a href="/functions?publisher=Example+Co">');
+    expect(text).toMatch(
+      />Runs<\/a><\/dt><dd>.*registry.example.com\/setlabels:v1.1.0<.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/,
+    );
     expect(text).toContain('href="/catalogs/default"');
     expect(text).toContain('/functions/example.com/SetLabels/releases.atom');
     expect(text).not.toContain('name="robots"');

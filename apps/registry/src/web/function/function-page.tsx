@@ -9,7 +9,7 @@ import { useSite } from '../site.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
 import { ConfigTab } from './config-tab.js';
-import type { FunctionView } from './read-function.js';
+import { type FunctionView, MAX_LEAD } from './read-function.js';
 import { ReadmeSection } from './readme-section.js';
 import { ReleasesSection } from './releases-section.js';
 import { RuntimeSection } from './runtime-section.js';
@@ -27,15 +27,18 @@ export interface FunctionPageProps {
 }
 
 export function FunctionPage({ view, policies, tab, after }: FunctionPageProps) {
+  const isOverview = tab === 'overview';
   return (
-    <div class={tab === 'overview' ? 'function' : 'function function-tab'}>
+    <div class={isOverview ? 'function' : 'function function-tab'}>
       <div class="function-head">
         <Banners view={view} />
-        <Header view={view} isOverview={tab === 'overview'} />
+        <Header view={view} />
         <Tabs label={`Pages of ${view.name.kind}`} tabs={tabs(view, tab)} />
+        {isOverview && view.known?.release.yanked === undefined ? <UseSection view={view} /> : null}
       </div>
+      {isOverview ? <AboutSection view={view} /> : null}
       <div class="function-main">
-        {tab === 'overview' ? <Overview view={view} /> : null}
+        {isOverview ? <ReadmeSection view={view} /> : null}
         {tab === 'configuration' ? <ConfigTab view={view} /> : null}
         {tab === 'releases' ? <ReleasesSection view={view} policies={policies} after={after} /> : null}
         {tab === 'signatures' ? <SignatureSection view={view} /> : null}
@@ -46,17 +49,7 @@ export function FunctionPage({ view, policies, tab, after }: FunctionPageProps) 
           </>
         ) : null}
       </div>
-      {tab === 'overview' ? <AboutSection view={view} /> : null}
     </div>
-  );
-}
-
-function Overview({ view }: { view: FunctionView }) {
-  return (
-    <>
-      <ReadmeSection view={view} />
-      {view.known?.release.yanked === undefined ? <UseSection view={view} /> : null}
-    </>
   );
 }
 
@@ -92,11 +85,7 @@ function tabs({ name, asked, releases, version, versions }: FunctionView, curren
   }));
 }
 
-/** Maximum number of characters of the description. */
-const MAX_DESCRIPTION = 2_000;
-const MAX_DESCRIPTION_OF_TAB = 300;
-
-function Header({ view, isOverview }: { view: FunctionView; isOverview: boolean }) {
+function Header({ view }: { view: FunctionView }) {
   const { name, definition, known, version } = view;
   const { at } = useSite();
   const isShown = known?.release.release === known?.shown;
@@ -112,7 +101,7 @@ function Header({ view, isOverview }: { view: FunctionView; isOverview: boolean 
         </h1>
       </div>
       <p class="lead">
-        <Text value={definition.description} max={isOverview ? MAX_DESCRIPTION : MAX_DESCRIPTION_OF_TAB} />
+        <Text value={definition.description} max={MAX_LEAD} />
       </p>
       <ul class="function-facts">
         <li>
@@ -131,15 +120,12 @@ function Header({ view, isOverview }: { view: FunctionView; isOverview: boolean 
         </li>
         {known === undefined ? null : (
           <li>
-            published <Time at={known.release.publishedAt} /> by{' '}
+            published <Time at={known.release.publishedAt} isPrecise /> by{' '}
             <Text value={known.release.publishedBy} max={60} />
           </li>
         )}
         <li>
           <Text value={version.version.license} max={60} />
-        </li>
-        <li>
-          <Text value={definition.publisher} max={100} />
         </li>
       </ul>
       <Summary view={view} />

@@ -8,6 +8,8 @@ export interface RunFact {
   tone: Tone;
   /** The digest that pins it, if there is one. */
   digest?: string;
+  /** The image without its digest, the script, or the platforms of the executables. */
+  name: string;
 }
 
 /** Returns for each runtime whether a digest pins what it runs, or what can move. */
@@ -15,16 +17,24 @@ export function runFacts({ runtime }: Pick<FunctionVersion, 'runtime'>): RunFact
   return eachRuntime(runtime, (rules, declared, kind) => {
     const { noun } = RUNTIMES[kind];
     const programs = rules.programs(declared);
+    const name = programName(programs);
     const loose = unpinnedReferences({ runtime: { [kind]: declared } });
-    if (loose.length > 0) return { words: looseWords(kind, programs, loose), tone: 'warning' };
+    if (loose.length > 0) return { words: looseWords(kind, programs, loose), tone: 'warning', name };
     const [first, ...others] = programs;
     if (first === undefined || others.length > 0)
-      return { words: `${programs.length} ${noun}s pinned`, tone: 'good' };
+      return { words: `${programs.length} ${noun}s pinned`, tone: 'good', name };
     // The digest in the reference of an executable is that of a manifest.
     const digest = kind === 'container' ? (first.inside ?? first.beside) : (first.beside ?? first.inside);
     const words = kind === 'container' ? 'pinned' : `${noun} pinned`;
-    return { words, tone: 'good', digest: `sha256:${digest}` };
+    return { words, tone: 'good', digest: `sha256:${digest}`, name };
   });
+}
+
+function programName(programs: readonly DeclaredProgram[]): string {
+  const platforms = programs.flatMap(({ platform }) => platform ?? []);
+  return platforms.length > 0
+    ? platforms.join(', ')
+    : (programs[0]?.reference ?? '').replace(/[@#]sha256[:=].*$/, '');
 }
 
 function looseWords(

@@ -65,7 +65,7 @@ describe('the page of a Starlark function', () => {
     await publish('RunIt', reference, '2.0.0');
     const read = async (path: string) =>
       (await registry.request(path, { headers: { Accept: 'text/html' } })).text();
-    const command = 'krmhub fn eval . --fn-config run-it.yaml --catalog ';
+    const command = 'krmhub fn eval . -c ';
     expect(await read('/functions/example.com/RunIt')).toContain(command);
     expect(await read('/functions/example.com/RunIt/releases/1.0.0')).not.toContain(command);
   });

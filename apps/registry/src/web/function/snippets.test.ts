@@ -51,7 +51,7 @@ function listSnippets(text: string): Map<string, string[]> {
     '&amp;': '&',
   };
   const ids = [...text.matchAll(/ id="(use-\w+)"/g)].map(([, id = '']) => id);
-  const sections = text.slice(text.indexOf('id="use-config"')).split('<div class="choice-panel">');
+  const sections = text.split(/<div (?:class="choice-panel"|id="use-config")>/).slice(1);
   for (const [at, id] of ids.entries()) {
     const section = sections[at]!.replace(/<\/section>.*/s, '');
     const codes = [...section.matchAll(/<pre tabindex="0"><code>(.*?)<\/code>/gs)].map(([, code = '']) =>
@@ -69,15 +69,19 @@ const lastRun = async () => (await readFile(path.join(folder, 'calls'), 'utf8'))
 
 describe('the snippets of a page', () => {
   it('exist, with the image by its digest', () => {
-    expect([...snippets.keys()]).toEqual(['use-config', 'use-kustomize', 'use-kpt', 'use-krmhub']);
+    expect([...snippets.keys()]).toEqual(['use-kustomize', 'use-kpt', 'use-krmhub', 'use-config']);
     expect(snippets.get('use-config')![0]).toContain(IMAGE);
     expect(snippets.get('use-config')![0]).toContain(
       '$schema=https://krm.example.com/schemas/example.com/v1/SetLabels.json',
     );
-    expect(snippets.get('use-krmhub')![0]).toBe(
+    const catalog = 'https://krm.example.com/catalogs/default';
+    expect(snippets.get('use-kustomize')!.at(-1)).toBe(`krmhub build . -c ${catalog}\n`);
+    expect(snippets.get('use-kpt')!.at(-1)).toBe(`krmhub kpt sync . -c ${catalog}\n`);
+    expect(snippets.get('use-krmhub')).toEqual([
+      `krmhub fn eval . -c ${catalog} --fn-config set-labels.yaml --dry-run\n`,
       'krmhub show example.com/SetLabels@1.0.0 --registry https://krm.example.com\n' +
         'krmhub pull krm.example.com/functions/example.com/setlabels:1.0.0 --out set-labels\n',
-    );
+    ]);
   });
 
   it.skipIf(!kubectl)('run in the kustomize of kubectl (skipped without kubectl)', async () => {

@@ -1,11 +1,11 @@
 import { runtimeAccess } from '@krmhub/catalog';
 import type { FunctionVersion } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
-import { catalogPath, functionTabPath } from '../addresses.js';
+import { catalogPath, functionTabPath, searchPath } from '../addresses.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
-import { ExternalLink } from '../parts/text.js';
+import { ExternalLink, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { PolicyLink } from './policy-link.js';
@@ -15,10 +15,13 @@ import { runFacts } from './runs.js';
 import { signatureLabel } from './signature-states.js';
 import { TestSummary } from './test-reports.js';
 
+/** Maximum number of characters of an image; the tab has the whole. */
+const MAX_PROGRAM = 120;
+
 /** Shows first who signed the release, what it may touch, and what runs. Each leads to the details. */
 export function Summary({ view }: { view: FunctionView }) {
   const { at } = useSite();
-  const { name, known, version, origins, asked } = view;
+  const { name, known, version, origins, asked, definition } = view;
   const touched = permissions(version.version);
   const source = `${at(functionTabPath({ ...name, release: asked }, 'source'))}#runtime`;
   return (
@@ -30,6 +33,12 @@ export function Summary({ view }: { view: FunctionView }) {
           <Signature known={known} />
         </Fact>
       )}
+      <Fact name="Publisher">
+        says it is published by{' '}
+        <a href={at(searchPath({ publisher: [definition.publisher] }))}>
+          <Text value={definition.publisher} max={100} />
+        </a>
+      </Fact>
       {known === undefined || known.tests.length === 0 ? null : (
         <Fact
           name={<a href={`${at(functionTabPath({ ...name, release: asked }, 'signatures'))}#tests`}>Tests</a>}
@@ -41,8 +50,11 @@ export function Summary({ view }: { view: FunctionView }) {
         <Label tone={touched.tone}>{touched.words}</Label>
       </Fact>
       <Fact name={<a href={source}>Runs</a>}>
-        {runFacts(version.version).map(({ words, tone, digest }) => (
+        {runFacts(version.version).map(({ words, tone, digest, name: program }) => (
           <span class="run">
+            <code>
+              <Text value={program} max={MAX_PROGRAM} />
+            </code>{' '}
             <Label tone={tone}>{words}</Label>{' '}
             {digest === undefined ? null : <Digest value={digest} isShort />}
           </span>

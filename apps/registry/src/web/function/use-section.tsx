@@ -1,8 +1,9 @@
 import type { UsageSection, UsageTopic } from '@krmhub/catalog';
-import { type ConfigExample, kebabCase, RUNTIMES } from '@krmhub/schema';
+import { type ConfigExample, kebabCase } from '@krmhub/schema';
 import { functionTabPath, INSTALL } from '../addresses.js';
 import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
+import { WithAddress } from '../parts/registry-address.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { visibleText } from '../visible-text.js';
@@ -10,40 +11,43 @@ import { fieldId } from './config-section.js';
 import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 
-/** Maximum number of listed executables for platforms; the definition has all. */
-const MAX_PARTS = 20;
+const TOOLS: readonly UsageTopic[] = ['kustomize', 'kpt', 'krmhub'];
 
-/** Commands that run as they are, for one release. */
+/** Commands that run as they are, for one release, and a functionConfig for them. */
 export function UseSection({ view }: { view: FunctionView }) {
   const { known, version } = view;
   const { usage } = version;
   const container = version.version.runtime.container;
   const isPinned =
     container === undefined || container.sha256 !== undefined || container.image.includes('@sha256:');
-  const [config, ...others] = usage.sections;
-  const choices: Choice[] = others.map((section) => ({
-    id: `use-${section.topic}`,
-    title: sectionTitle(section.topic),
-    body: <Parts section={section} />,
-  }));
-  if (known !== undefined) {
-    choices.push({ id: 'use-krmhub', title: 'krmhub', body: <KrmhubCommands view={view} /> });
-  }
+  const config = usage.sections.find(({ topic }) => topic === 'config');
+  const choices = TOOLS.flatMap((tool): Choice[] => {
+    const section = usage.sections.find(({ topic }) => topic === tool);
+    const isKnown = tool === 'krmhub' && known !== undefined;
+    if (section === undefined && !isKnown) return [];
+    const body = (
+      <>
+        {section === undefined ? null : <Parts section={section} />}
+        {isKnown ? <KrmhubCommands view={view} /> : null}
+      </>
+    );
+    return [{ id: `use-${tool}`, title: tool, body }];
+  });
   return (
-    <section aria-labelledby="use">
+    <section aria-labelledby="use" class="use">
       <h2 id="use">Use it</h2>
+      {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
+      {isPinned ? null : (
+        <p class="quiet">
+          The definition does not pin the image by digest, so the image behind the tag can change.
+        </p>
+      )}
       {config === undefined ? null : (
         <div id="use-config">
           <Parts section={config} />
           <ExampleNote example={usage.example} />
           <Fields view={view} />
         </div>
-      )}
-      {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
-      {isPinned ? null : (
-        <p class="quiet">
-          The definition does not pin the image by digest, so the image behind the tag can change.
-        </p>
       )}
     </section>
   );
@@ -96,78 +100,52 @@ function ExampleNote({ example: { check, problem, partial: partly } }: { example
   return <p class="quiet">CEL expressions and list uniqueness were not checked.</p>;
 }
 
-/** Runtimes have a title, and tools their names. */
-function sectionTitle(topic: UsageTopic): string {
-  if (topic === 'config') return 'The functionConfig';
-  return Object.values(RUNTIMES).find((one) => one.topic === topic)?.title ?? topic;
-}
-
 function Parts({ section: { topic, parts } }: { section: UsageSection }) {
+  const title = topic === 'config' ? 'The functionConfig' : topic;
   return (
     <>
-      {parts.slice(0, MAX_PARTS).map(({ text: words, snippet }) => (
-        <>
-          {snippet === undefined ? (
-            <p>
-              <Text value={words} max={500} />
-            </p>
-          ) : (
-            <CopySnippet
-              code={visibleText(snippet.replace(/\n$/, ''))}
-              label={`${sectionTitle(topic)}: ${visibleText(words)}`}
-              caption={<Text value={words} max={500} />}
-            />
-          )}
-        </>
-      ))}
-      {parts.length > MAX_PARTS ? (
-        <p class="quiet">{parts.length - MAX_PARTS} more are in the definition.</p>
-      ) : null}
+      {parts.map(({ text: words, snippet }) =>
+        snippet === undefined ? (
+          <p>
+            <Text value={words} max={500} />
+          </p>
+        ) : (
+          <CopySnippet
+            code={<WithAddress text={visibleText(snippet.replace(/\n$/, ''))} />}
+            label={`${title}: ${visibleText(words)}`}
+            caption={<Text value={words} max={500} />}
+          />
+        ),
+      )}
     </>
   );
 }
 
-function KrmhubCommands({ view: { name, known, version } }: { view: FunctionView }) {
+function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
   const { at } = useSite();
-  const { release, yanked } = known!.release;
-  // The default catalog has the newest release. A script needs no permission, so the command runs as it is.
-  const isRunnable =
-    version.version.runtime.starlark !== undefined && release === known!.shown && yanked === undefined;
+  const { release } = known!.release;
   const { url, reference } = useAddresses({ ...name, release });
   return (
-    <>
-      <Commands
-        caption={
-          <>
-            With the <a href={at(INSTALL)}>command line</a>, show the function, or pull its definition and
-            README. The pull verifies the digests and the signers in <code>krmhub trust</code>:
-          </>
-        }
-        label="krmhub commands"
-        lines={[
-          <>
-            krmhub show {name.group}/{name.kind}@{release} --registry {url}
-          </>,
-          ...(reference === undefined
-            ? []
-            : [
-                <>
-                  krmhub pull {reference} --out {kebabCase(name.kind)}
-                </>,
-              ]),
-        ]}
-      />
-      {isRunnable ? (
-        <Commands
-          label="Run with krmhub"
-          caption="Run it once on the package in this folder:"
-          lines={[
-            <>
-              krmhub fn eval . --fn-config {kebabCase(name.kind)}.yaml --catalog {url}/catalogs/default
-            </>,
-          ]}
-        />
-      ) : null}
-    </>
+    <Commands
+      caption={
+        <>
+          With the <a href={at(INSTALL)}>command line</a>, show the function, or pull its definition and
+          README. The pull verifies the digests and the signers in <code>krmhub trust</code>:
+        </>
+      }
+      label="krmhub commands"
+      lines={[
+        <>
+          krmhub show {name.group}/{name.kind}@{release} --registry {url}
+        </>,
+        ...(reference === undefined
+          ? []
+          : [
+              <>
+                krmhub pull {reference} --out {kebabCase(name.kind)}
+              </>,
+            ]),
+      ]}
+    />
   );
 }

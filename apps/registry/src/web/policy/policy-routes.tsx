@@ -42,6 +42,7 @@ export function policyPageRoutes(app: RegistryApp, { store, trust, site }: Polic
         title: 'Signing policies',
         description: 'The signers that this registry trusts, by group.',
         path: POLICIES,
+        section: 'policies',
       },
       body: <PolicyListPage policies={trust.policies} />,
     }),
@@ -59,6 +60,7 @@ export function policyPageRoutes(app: RegistryApp, { store, trust, site }: Polic
         title: `${name} – signing policy`,
         description: `The signers that the policy ${name} trusts for ${policy.groups.join(', ')}.`,
         path: policyPath(name),
+        section: 'policies',
       },
       body: <PolicyPage policy={policy} applied={await store.policies()} />,
     });
