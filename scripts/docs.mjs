@@ -30,7 +30,7 @@ async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
   const { LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
   const { SCRIPT_CODES } = await built('packages/functions/dist/starlark/codes.js');
-  const { LAYER_CODES } = await built('apps/cli/dist/function-configs/codes.js');
+  const { CONFIG_CODES } = await built('apps/cli/dist/function-configs/codes.js');
   const sections = [
     ['The text of the file', YAML_CODES],
     ['Dialects', DIALECT_CODES],
@@ -41,7 +41,7 @@ async function renderLintRules() {
     ['Catalog recipes', RECIPE_CODES],
     ['Signing policies', POLICY_CODES],
     ['Lock files', LOCK_CODES],
-    ['Kustomizations, Compositions, and Kptfiles', LAYER_CODES],
+    ['Kustomizations, Compositions, and Kptfiles', CONFIG_CODES],
   ];
   const lines = [
     '# Lint rules',

@@ -105,13 +105,13 @@ describe('a remote base', () => {
   });
 
   it.each([
-    ['a base outside of its repository', 'out', /^layer\/(?:not-found|outside) .*escape/],
+    ['a base outside of its repository', 'out', /^config\/(?:not-found|outside) .*escape/],
     [
       'a catalog outside of its repository',
       'away',
-      /^layer\/outside .* the catalog ..\/..\/catalog.yaml is outside the repository of /,
+      /^config\/outside .* the catalog ..\/..\/catalog.yaml is outside the repository of /,
     ],
-    ['no folder', 'nothing', /^layer\/remote .*cannot read/],
+    ['no folder', 'nothing', /^config\/remote .*cannot read/],
   ])('cannot have %s', async (_, folder, problem) => {
     const { problems } = await read(`resources: ["${at(folder)}"]\n`);
     expect(problems).toEqual([expect.stringMatching(problem)]);
@@ -126,8 +126,8 @@ describe('a remote base', () => {
   it('is named by its address, with the path in it', async () => {
     const { problems } = await read(`resources: ["${at('broken?ref=main')}"]\n`);
     expect(problems).toEqual([
-      `layer/not-found ${at('broken/kustomization.yaml?ref=main')}:1:13 cannot read gone.yaml: no such file or folder`,
-      `layer/no-kustomization ${at('broken/kustomization.yaml?ref=main')}:1:24 ${at('none?ref=main')} has no kustomization`,
+      `config/not-found ${at('broken/kustomization.yaml?ref=main')}:1:13 cannot read gone.yaml: no such file or folder`,
+      `config/no-kustomization ${at('broken/kustomization.yaml?ref=main')}:1:24 ${at('none?ref=main')} has no kustomization`,
     ]);
     const { layer } = await read(`resources: ["${at('base?ref=v1')}"]\n`);
     expect(listFunctions(layer!).map((one) => displayListed({ cwd: pack.folder }, one))).toEqual([
@@ -140,7 +140,7 @@ describe('a remote base', () => {
     const { problems } = await read(`resources: ["${at('base?ref=v9')}"]\n`);
     expect(problems).toEqual([
       expect.stringMatching(
-        /^layer\/remote app\/kustomization.yaml:1:13 cannot read .* has no branch or tag "v9"/,
+        /^config\/remote app\/kustomization.yaml:1:13 cannot read .* has no branch or tag "v9"/,
       ),
     ]);
   });
@@ -149,7 +149,7 @@ describe('a remote base', () => {
     const before = repositories.server.asked.length;
     const offline = await openRemoteBases(testIo(), { offline: true });
     const { problems } = await read(`resources: ["${at('base')}"]\n`, {}, offline);
-    expect(problems).toEqual([expect.stringMatching(/^layer\/remote .* network access is disabled/)]);
+    expect(problems).toEqual([expect.stringMatching(/^config\/remote .* network access is disabled/)]);
     expect(repositories.server.asked).toHaveLength(before);
   });
 });
@@ -177,7 +177,7 @@ describe('a URL without a mark of a repository', () => {
   it('that is neither is a problem', async () => {
     const { problems } = await read(`resources: ["${repositories.server.origin}/none"]\n`);
     expect(problems).toEqual([
-      expect.stringMatching(/^layer\/remote app\/kustomization.yaml:1:13 cannot read/),
+      expect.stringMatching(/^config\/remote app\/kustomization.yaml:1:13 cannot read/),
     ]);
   });
 });

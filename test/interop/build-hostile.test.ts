@@ -255,7 +255,7 @@ esac
     user.write(files);
     const { code, stdout, stderr } = await build('bomb/20');
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('layer/limit');
+    expect(stderr).toContain('config/limit');
   });
 
   it('refuses a folder that is too large to copy', async () => {

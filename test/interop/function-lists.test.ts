@@ -190,19 +190,19 @@ items:
         'app/kustomization.yaml': 'resources: [../b]\n',
         'b/kustomization.yaml': 'resources: [../app]\n',
       },
-      /layer\/circle/,
+      /config\/circle/,
       /cycle detected/,
     ],
     [
       'a base above',
       { 'kustomization.yaml': 'namePrefix: x\n', 'app/kustomization.yaml': 'resources: [..]\n' },
-      /layer\/circle/,
+      /config\/circle/,
       /cycle detected/,
     ],
     [
       'a file outside',
       { 'app/kustomization.yaml': 'transformers: [../a.yaml]\n', 'a.yaml': config('A') },
-      /layer\/outside/,
+      /config\/outside/,
       /security; file .* is not in or below/,
     ],
     [
@@ -212,13 +212,13 @@ items:
         'app/a.yaml': '→ ../a.yaml',
         'a.yaml': config('A'),
       },
-      /layer\/outside/,
+      /config\/outside/,
       /security; file .* is not in or below/,
     ],
     [
       'two kustomizations',
       { 'app/kustomization.yaml': 'namePrefix: x\n', 'app/Kustomization': 'namePrefix: x\n' },
-      /layer\/no-kustomization/,
+      /config\/no-kustomization/,
       /multiple kustomization files/,
     ],
     [
@@ -228,7 +228,7 @@ items:
         'b/kustomization.yaml':
           'apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x\n',
       },
-      /layer\/kind/,
+      /config\/kind/,
       /expected kind != 'Component'/,
     ],
     [
@@ -238,13 +238,13 @@ items:
         'app/one.yaml': deployment,
         'app/a.yaml': annotated('A', 'container: {image: a, network: "true"}'),
       },
-      /layer\/runtime/,
+      /config\/runtime/,
       /unmarshal/,
     ],
     [
       'a list that is text',
       { 'app/kustomization.yaml': 'transformers: a.yaml\n' },
-      /layer\/wrong-type/,
+      /config\/wrong-type/,
       /unmarshal string/,
     ],
     ['an empty kustomization', { 'app/kustomization.yaml': '# none\n' }, /is empty/, /empty/],

@@ -183,9 +183,9 @@ describe('krmhub explain', () => {
       'other.yaml': ours('Another'),
     });
     // Not trusted, not found and two problems: the worst decides.
-    expectEnd(io, 4, 'error[layer/not-found]: cannot read missing.yaml: no such file or folder');
+    expectEnd(io, 4, 'error[config/not-found]: cannot read missing.yaml: no such file or folder');
     expect(io.err()).toContain(' --> app/kustomization.yaml:5:14');
-    expect(io.err()).toContain('error[layer/not-a-config]: the document has no apiVersion');
+    expect(io.err()).toContain('error[config/not-a-config]: the document has no apiVersion');
     expect(io.err()).toContain('3 functions, 2 not resolved, 2 problems\n');
     const rows = io
       .out()

@@ -202,7 +202,7 @@ functions:
     const problem = await run(['lock', 'base', ...trusted]);
     expect(problem.exitCode).toBe(0);
     await pack.write({ 'base/kustomization.yaml': 'transformers: [none.yaml]\n' });
-    expectEnd(await run(['lock', 'base', ...trusted]), 1, 'layer/not-found');
+    expectEnd(await run(['lock', 'base', ...trusted]), 1, 'config/not-found');
   });
 
   it('does not upgrade a kind that the package does not use', async () => {

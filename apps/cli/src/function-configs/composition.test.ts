@@ -137,27 +137,27 @@ ${module('Second')}`,
     [
       'another kind',
       { 'app/composition.yaml': 'kind: Kustomization\n' },
-      /^layer\/kind app\/composition.yaml:1:7 the kind is Kustomization/,
+      /^config\/kind app\/composition.yaml:1:7 the kind is Kustomization/,
     ],
     [
       'another version',
       { 'app/composition.yaml': `${head}apiVersion: v2\n` },
-      /^layer\/kind app\/composition.yaml:2:13 the apiVersion is v2/,
+      /^config\/kind app\/composition.yaml:2:13 the apiVersion is v2/,
     ],
     [
       'a kustomization beside it',
       { 'app/composition.yaml': head, 'app/kustomization.yaml': '' },
-      /^layer\/no-kustomization/,
+      /^config\/no-kustomization/,
     ],
     [
       'both names of a field',
       { 'app/composition.yaml': `${head}modules: []\ntransformers: []\n` },
-      /^layer\/duplicate-field/,
+      /^config\/duplicate-field/,
     ],
     [
       'an import that is not there',
       { 'app/composition.yaml': `${head}modulesFrom: [{path: ../b}]\n` },
-      /^layer\/not-found app\/composition.yaml:2:15 cannot read ..\/b: no such/,
+      /^config\/not-found app\/composition.yaml:2:15 cannot read ..\/b: no such/,
     ],
     [
       'an import of a folder without one',
@@ -167,7 +167,7 @@ ${module('Second')}`,
     [
       'an import without a path',
       { 'app/composition.yaml': `${head}modulesFrom: [../b]\n` },
-      /^layer\/import-path/,
+      /^config\/import-path/,
     ],
     [
       'an unknown mode',
@@ -180,12 +180,12 @@ ${module('Second')}`,
         'app/composition.yaml': `${head}modulesFrom: [{path: ../b}]\n`,
         'b/composition.yaml': `${head}modulesFrom: [{path: ../app/composition.yaml}]\n`,
       },
-      'layer/circle b/composition.yaml:2:15 the imports form a cycle: app/composition.yaml → b/composition.yaml → app/composition.yaml',
+      'config/circle b/composition.yaml:2:15 the imports form a cycle: app/composition.yaml → b/composition.yaml → app/composition.yaml',
     ],
     [
       'two modules of one name',
       { 'app/composition.yaml': `${head}modules:\n${module('A')}${module('A')}` },
-      /^layer\/module app\/composition.yaml:6:3 another module of example.com\/v1 A has the same name, "a"/,
+      /^config\/module app\/composition.yaml:6:3 another module of example.com\/v1 A has the same name, "a"/,
     ],
     [
       'an override of nothing',
@@ -217,17 +217,17 @@ ${module('Second')}`,
     [
       'a missing file of a module',
       { 'app/composition.yaml': `${head}modules: [a.yaml]\n` },
-      /^layer\/not-found/,
+      /^config\/not-found/,
     ],
     [
       'a file of a module above',
       { 'app/composition.yaml': `${head}modules: [../a.yaml]\n`, 'a.yaml': '' },
-      /^layer\/outside/,
+      /^config\/outside/,
     ],
     [
       'a module without a kind',
       { 'app/composition.yaml': `${head}modules: [{apiVersion: example.com/v1}]\n` },
-      /^layer\/not-a-config/,
+      /^config\/not-a-config/,
     ],
   ])('is refused with %s', async (_, files, problem) => {
     const { problems } = await read(files);

@@ -100,7 +100,7 @@ function isComposition({ reader }: LayerContext, read: LayerFile): boolean {
   const what = kind === 'Composition' ? `apiVersion is ${apiVersion}` : `kind is ${kind ?? 'missing'}`;
   const hint = `Use \`kind: Composition\`, and \`apiVersion: ${API_VERSION}\` or no apiVersion.`;
   const at = kind === 'Composition' ? ['apiVersion'] : ['kind'];
-  reader.report('layer/kind', `the ${what}, expected a Composition`, read.place(at), hint);
+  reader.report('config/kind', `the ${what}, expected a Composition`, read.place(at), hint);
   return false;
 }
 
@@ -111,7 +111,7 @@ function reportUnknown({ reader }: LayerContext, read: LayerFile): void {
     const near = suggest(name, known);
     const hint = near === undefined ? `Use ${known.join(', ')}.` : `Did you mean ${near}?`;
     reader.report(
-      'layer/composition-field',
+      'config/composition-field',
       `a Composition has no field \`${name}\``,
       read.place([name], 'key'),
       hint,
@@ -125,7 +125,7 @@ function fieldName({ reader }: LayerContext, read: LayerFile, field: keyof typeo
   const [first = FIELDS[field][0], second] = written;
   if (second !== undefined) {
     const message = `\`${second}\` and \`${first}\` are the same field`;
-    reader.report('layer/duplicate-field', message, read.place([second]));
+    reader.report('config/duplicate-field', message, read.place([second]));
   }
   return first;
 }
@@ -144,11 +144,11 @@ function readImports({ reader }: LayerContext, read: LayerFile, name: string): I
     const mode = (typeof item === 'object' ? item?.importMode : undefined) ?? 'prepend';
     const unknown = Object.keys(item ?? {}).filter((key) => key !== 'path' && key !== 'importMode');
     if (typeof target !== 'string' || target === '' || unknown.length > 0) {
-      reader.report('layer/import-path', 'the import is not a mapping with `path`', place);
+      reader.report('config/import-path', 'the import is not a mapping with `path`', place);
       return [];
     }
     if (mode === 'prepend' || mode === 'append') return [{ path: target, mode, place }];
-    reader.report('layer/import-path', '`importMode` is neither prepend nor append', place);
+    reader.report('config/import-path', '`importMode` is neither prepend nor append', place);
     return [];
   });
 }
@@ -161,17 +161,17 @@ async function findImport(
 ): Promise<string | undefined> {
   const local = await findLocal(folder, text);
   if (local.type === 'missing') {
-    reader.report('layer/not-found', `cannot read ${text}: ${local.reason}`, place);
+    reader.report('config/not-found', `cannot read ${text}: ${local.reason}`, place);
     return undefined;
   }
   if (clone !== undefined && !isInOrBelow(local.path, clone.root)) {
-    reader.report('layer/outside', `the import is outside the repository of ${remote}`, place);
+    reader.report('config/outside', `the import is outside the repository of ${remote}`, place);
     return undefined;
   }
   if (local.type !== 'folder') return local.path;
   const [file] = await existingFiles(local.path, COMPOSITION_FILES);
   if (file !== undefined) return file;
-  reader.report('layer/not-found', `${text} has no ${COMPOSITION_FILES[0]}`, place);
+  reader.report('config/not-found', `${text} has no ${COMPOSITION_FILES[0]}`, place);
   return undefined;
 }
 
@@ -184,12 +184,12 @@ function isAllowed(
   const circle = chain.indexOf(target);
   if (circle >= 0) {
     const names = [...chain.slice(circle), target].map((one) => reader.displayName(one));
-    reader.report('layer/circle', `the imports form a cycle: ${names.join(' → ')}`, place);
+    reader.report('config/circle', `the imports form a cycle: ${names.join(' → ')}`, place);
     return false;
   }
   if (chain.length <= LAYER_LIMITS.maxLayerDepth) return reader.countLayer(place);
   const message = `the imports are nested too deeply; the limit is ${LAYER_LIMITS.maxLayerDepth}`;
-  reader.report('layer/limit', message, place);
+  reader.report('config/limit', message, place);
   return false;
 }
 

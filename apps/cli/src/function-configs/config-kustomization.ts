@@ -34,7 +34,7 @@ export async function collectConfigs(
   const { file } = layer;
   if (layer.type === 'composition') {
     const message = `${reader.displayName(file)} is a Composition, expected a kustomization of functionConfigs`;
-    reader.report('layer/kind', message, context.place ?? { file });
+    reader.report('config/kind', message, context.place ?? { file });
     return [];
   }
   const read = await readLayerFile(reader, file, ['commonAnnotations', ...CHANGING_FIELDS]);
@@ -57,7 +57,7 @@ function reportChanges({ reader }: LayerContext, read: LayerFile): void {
     if (found === undefined || found.value === null) continue;
     if (Array.isArray(found.value) && found.value.length === 0) continue;
     reader.report(
-      'layer/changed-config',
+      'config/changed-config',
       `\`${name}\` changes or generates functionConfigs`,
       read.place(found.at),
     );
@@ -67,6 +67,6 @@ function reportChanges({ reader }: LayerContext, read: LayerFile): void {
   for (const name of RUNTIME_ANNOTATIONS) {
     if (field(annotations.value, name) === undefined) continue;
     const place = read.place([...annotations.at, name]);
-    reader.report('layer/changed-config', `\`commonAnnotations\` sets the annotation ${name}`, place);
+    reader.report('config/changed-config', `\`commonAnnotations\` sets the annotation ${name}`, place);
   }
 }

@@ -90,7 +90,7 @@ describe('a Kptfile', () => {
     const { functions, problems } = await read(files);
     expect(functions).toEqual(['mutators ConfigMap app/Kptfile:6:14']);
     expect(problems).toEqual([
-      'layer/unknown-field app/Kptfile:6:25 unknown field "whn" has no effect: krmhub knows the fields of kpt 1.0; did you mean "when"?',
+      'config/unknown-field app/Kptfile:6:25 unknown field "whn" has no effect: krmhub knows the fields of kpt 1.0; did you mean "when"?',
     ]);
   });
 
@@ -98,12 +98,12 @@ describe('a Kptfile', () => {
     [
       'another kind',
       { 'app/Kptfile': 'kind: ConfigMap\n' },
-      /^layer\/kind app\/Kptfile:1:7 .*Kind=ConfigMap/,
+      /^config\/kind app\/Kptfile:1:7 .*Kind=ConfigMap/,
     ],
     [
       'an image and an executable',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, exec: b}]\n') },
-      /^layer\/pipeline app\/Kptfile:6:14 must not specify both `image` and `exec`/,
+      /^config\/pipeline app\/Kptfile:6:14 must not specify both `image` and `exec`/,
     ],
     [
       'two configurations',
@@ -120,21 +120,21 @@ describe('a Kptfile', () => {
       { 'app/Kptfile': kptfile('  mutators: [a]\n') },
       /the entry is not a mapping/,
     ],
-    ['a list that is none', { 'app/Kptfile': kptfile('  validators: {}\n') }, /^layer\/wrong-type/],
+    ['a list that is none', { 'app/Kptfile': kptfile('  validators: {}\n') }, /^config\/wrong-type/],
     [
       'an old version',
       { 'app/Kptfile': kptfile('').replace('v1', 'v1alpha2') },
-      /^layer\/kind app\/Kptfile:2:7 Kptfile at "app\/Kptfile" has an old version/,
+      /^config\/kind app\/Kptfile:2:7 Kptfile at "app\/Kptfile" has an old version/,
     ],
     [
       'an expression that is not valid',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, resourceFileRegexp: "("}]\n') },
-      /^layer\/pipeline app\/Kptfile:6:45 invalid regular expression/,
+      /^config\/pipeline app\/Kptfile:6:45 invalid regular expression/,
     ],
     [
       'a missing file',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n') },
-      /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml/,
+      /^config\/not-found app\/Kptfile:6:37 cannot read b.yaml/,
     ],
     [
       'a file of a subpackage',
@@ -143,7 +143,7 @@ describe('a Kptfile', () => {
         'app/b/Kptfile': kptfile(''),
         'app/b/c.yaml': config('C'),
       },
-      /^layer\/not-found app\/Kptfile:6:37 cannot read b\/c.yaml: it is not a file of resources of this package/,
+      /^config\/not-found app\/Kptfile:6:37 cannot read b\/c.yaml: it is not a file of resources of this package/,
     ],
     [
       'a file that .krmignore excludes',
@@ -152,12 +152,12 @@ describe('a Kptfile', () => {
         'app/b.yaml': config('B'),
         'app/.krmignore': 'b.yaml\n',
       },
-      /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml: it is not a file of resources/,
+      /^config\/not-found app\/Kptfile:6:37 cannot read b.yaml: it is not a file of resources/,
     ],
     [
       'a file outside',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: ../b.yaml}]\n'), 'b.yaml': '' },
-      /^layer\/pipeline app\/Kptfile:6:37 path must not be outside the package/,
+      /^config\/pipeline app\/Kptfile:6:37 path must not be outside the package/,
     ],
     [
       'two functionConfigs in a file',
@@ -165,12 +165,12 @@ describe('a Kptfile', () => {
         'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n'),
         'app/b.yaml': `${config('A')}---\n${config('B')}`,
       },
-      /^layer\/pipeline .* b.yaml has 2 functionConfigs, expected one/,
+      /^config\/pipeline .* b.yaml has 2 functionConfigs, expected one/,
     ],
     [
       'catalogs that are not a string',
       { 'app/Kptfile': kptfile('  mutators: []\n', '  annotations: {krmhub.dev/catalogs: [a]}\n') },
-      /^layer\/wrong-type/,
+      /^config\/wrong-type/,
     ],
   ])('is refused with %s', async (_, files, problem) => {
     const { problems } = await read(files);
@@ -200,7 +200,7 @@ describe('a Kptfile', () => {
     });
     expect(functions).toEqual([]);
     expect(problems).toEqual([
-      'layer/pipeline app/Kptfile:6:38 the selector has no known field, but `kinds`',
+      'config/pipeline app/Kptfile:6:38 the selector has no known field, but `kinds`',
     ]);
   });
 });

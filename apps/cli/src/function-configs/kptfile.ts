@@ -36,7 +36,7 @@ export async function readKptfile(
   const files = new Set(listPackage(folder).keys());
   if (!files.has(KPTFILE)) {
     const message = `cannot read the ${KPTFILE}: it leads out of the package, or .krmignore excludes it`;
-    context.reader.report('layer/not-found', message, { file: path.join(folder, KPTFILE) });
+    context.reader.report('config/not-found', message, { file: path.join(folder, KPTFILE) });
     return undefined;
   }
   const folders = packageFolders(files);
@@ -69,7 +69,7 @@ class PackageReader {
     const source = parseKptfile(text, reader.displayName(file));
     if (!('kptfile' in source)) {
       if (source.diagnostics !== undefined) reader.diagnostics.push(...source.diagnostics);
-      else reader.report('layer/kind', source.message, { file, range: source.range }, source.hint);
+      else reader.report('config/kind', source.message, { file, range: source.range }, source.hint);
       return undefined;
     }
     for (const problem of source.problems) reportField(reader, file, problem);
@@ -98,11 +98,11 @@ function reportField(reader: LayerReader, file: string, problem: KptfileSource['
   const place = { file, range, path: formatPath(at) };
   const name = at.at(-1);
   const what = typeof name === 'string' ? `\`${name}\`` : 'the entry';
-  if (isUnknown) reader.report('layer/unknown-field', unknownField(problem), place);
-  else if (expected !== undefined) reader.report('layer/wrong-type', `${what} is not a ${expected}`, place);
+  if (isUnknown) reader.report('config/unknown-field', unknownField(problem), place);
+  else if (expected !== undefined) reader.report('config/wrong-type', `${what} is not a ${expected}`, place);
   else {
     const hint = `Use one of the fields: ${known.join(', ')}.`;
-    reader.report('layer/pipeline', `the selector has no known field, but ${what}`, place, hint);
+    reader.report('config/pipeline', `the selector has no known field, but ${what}`, place, hint);
   }
 }
 
@@ -153,7 +153,7 @@ class StepReader {
     const isEmpty = [image, exec, step.configPath, configRef].every((one) => one === undefined);
     if (problem !== undefined && !isEmpty) {
       const field = problem.field.slice(1);
-      this.#reader.report('layer/pipeline', problem.reason, this.#place(field === '' ? at : [...at, field]));
+      this.#reader.report('config/pipeline', problem.reason, this.#place(field === '' ? at : [...at, field]));
       return [];
     }
     const { folder, catalogs } = this.#layer;
@@ -202,14 +202,14 @@ class StepReader {
     if (local.type !== 'file') {
       const reasons = { folder: 'it is a folder', outside: 'it is outside the package' };
       const reason = local.type === 'missing' ? local.reason : reasons[local.type];
-      const code = local.type === 'outside' ? 'layer/outside' : 'layer/not-found';
+      const code = local.type === 'outside' ? 'config/outside' : 'config/not-found';
       reader.report(code, `cannot read ${configPath}: ${reason}`, place);
       return undefined;
     }
     if (!this.#isOwn(configPath)) {
       const reason = 'it is not a file of resources of this package';
       const hint = 'Use a .yaml file that is in no subpackage, and that .krmignore does not exclude.';
-      reader.report('layer/not-found', `cannot read ${configPath}: ${reason}`, place, hint);
+      reader.report('config/not-found', `cannot read ${configPath}: ${reason}`, place, hint);
       return undefined;
     }
     const bytes = await reader.readFile(local.path);
@@ -217,7 +217,7 @@ class StepReader {
     const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresAnnotations: true });
     if (listed.length > 1) {
       const message = `${configPath} has ${listed.length} functionConfigs, expected one`;
-      reader.report('layer/pipeline', message, place, 'Move each functionConfig to a separate file.');
+      reader.report('config/pipeline', message, place, 'Move each functionConfig to a separate file.');
     }
     return listed[0];
   }

@@ -62,7 +62,7 @@ export class LayerFile {
       if (first === undefined) this.#names.set(name, written);
       else {
         const message = `\`${written}\` and \`${first}\` are the same field`;
-        reader.report('layer/duplicate-field', message, this.place([written], 'key'));
+        reader.report('config/duplicate-field', message, this.place([written], 'key'));
       }
     }
   }
@@ -98,7 +98,7 @@ export class LayerFile {
       const place = this.place(at);
       if (typeof value === 'string' && value !== '')
         return [{ index, text: value, place, range: place.range }];
-      this.#reader.report('layer/wrong-type', `an item of \`${name}\` is not a string`, place);
+      this.#reader.report('config/wrong-type', `an item of \`${name}\` is not a string`, place);
       return [];
     });
   }
@@ -109,7 +109,7 @@ export class LayerFile {
     if (found === undefined || found.value === null) return [];
     const { value, at } = found;
     if (Array.isArray(value)) return value.map((item, index) => ({ value: item, at: [...at, index], index }));
-    this.#reader.report('layer/wrong-type', `\`${name}\` is not a list`, this.place(at));
+    this.#reader.report('config/wrong-type', `\`${name}\` is not a list`, this.place(at));
     return [];
   }
 }
@@ -136,7 +136,7 @@ export async function readLayerFile(
   const [document] = documents;
   if (document === undefined) {
     reader.report(
-      'layer/not-found',
+      'config/not-found',
       'the file is empty',
       { file },
       'Add the kustomization, or remove its folder.',
@@ -145,7 +145,7 @@ export async function readLayerFile(
   }
   if (!isObject(document.value)) {
     const place = { file, range: document.locate([]) };
-    reader.report('layer/wrong-type', 'the file is not a mapping', place);
+    reader.report('config/wrong-type', 'the file is not a mapping', place);
     return undefined;
   }
   const source = new TextDecoder().decode(bytes);

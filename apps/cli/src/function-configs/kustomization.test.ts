@@ -211,32 +211,32 @@ describe('a problem of a kustomization', () => {
     [
       'a missing file',
       base,
-      'layer/not-found app/kustomization.yaml:1:16 cannot read a.yaml: no such file or folder',
+      'config/not-found app/kustomization.yaml:1:16 cannot read a.yaml: no such file or folder',
     ],
     [
       'a file that a link leads out with',
       { ...base, 'app/a.yaml': '→ ../b.yaml', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:16 the file a.yaml is outside app',
+      'config/outside app/kustomization.yaml:1:16 the file a.yaml is outside app',
     ],
     [
       'a file above',
       { 'app/kustomization.yaml': 'generators: [../b.yaml]', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:14 the file ../b.yaml is outside app',
+      'config/outside app/kustomization.yaml:1:14 the file ../b.yaml is outside app',
     ],
     [
       'a resource above',
       { 'app/kustomization.yaml': 'resources: [../b.yaml]', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:13 the file ../b.yaml is outside app',
+      'config/outside app/kustomization.yaml:1:13 the file ../b.yaml is outside app',
     ],
     [
       'a base without a kustomization',
       { 'app/kustomization.yaml': 'resources: [../base]', 'base/x.yaml': '' },
-      'layer/no-kustomization app/kustomization.yaml:1:13 base has no kustomization',
+      'config/no-kustomization app/kustomization.yaml:1:13 base has no kustomization',
     ],
     [
       'two kustomizations in a folder',
       { ...base, 'app/Kustomization': '' },
-      'layer/no-kustomization app:0:0 app has several kustomizations or Compositions',
+      'config/no-kustomization app:0:0 app has several kustomizations or Compositions',
     ],
     [
       'a circle of bases',
@@ -245,47 +245,47 @@ describe('a problem of a kustomization', () => {
         'b/kustomization.yaml': 'resources: [../c]',
         'c/kustomization.yaml': 'resources: [../b]',
       },
-      'layer/circle c/kustomization.yaml:1:13 the bases form a cycle: b → c → b',
+      'config/circle c/kustomization.yaml:1:13 the bases form a cycle: b → c → b',
     ],
     [
       'a base above, as in kustomize',
       { 'kustomization.yaml': '', 'app/kustomization.yaml': 'resources: [..]' },
-      'layer/circle app/kustomization.yaml:1:13 the bases form a cycle: app → .',
+      'config/circle app/kustomization.yaml:1:13 the bases form a cycle: app → .',
     ],
     [
       'a component as a base',
       { 'app/kustomization.yaml': 'resources: [../b]', 'b/kustomization.yaml': 'kind: Component' },
-      'layer/kind app/kustomization.yaml:1:13 b/kustomization.yaml is a Component, expected a Kustomization',
+      'config/kind app/kustomization.yaml:1:13 b/kustomization.yaml is a Component, expected a Kustomization',
     ],
     [
       'a base as a component',
       { 'app/kustomization.yaml': 'components: [../b]', 'b/kustomization.yaml': 'namePrefix: x' },
-      'layer/kind app/kustomization.yaml:1:14 b/kustomization.yaml is a Kustomization, expected a Component',
+      'config/kind app/kustomization.yaml:1:14 b/kustomization.yaml is a Kustomization, expected a Component',
     ],
     [
       'a file as a component',
       { 'app/kustomization.yaml': 'components: [b.yaml]', 'app/b.yaml': '' },
-      'layer/kind app/kustomization.yaml:1:14 b.yaml is a file, expected a folder',
+      'config/kind app/kustomization.yaml:1:14 b.yaml is a file, expected a folder',
     ],
     [
       'another kind',
       { 'app/kustomization.yaml': 'kind: ConfigMap\n' },
-      'layer/kind app/kustomization.yaml:1:7 the kind is ConfigMap, expected Kustomization or Component',
+      'config/kind app/kustomization.yaml:1:7 the kind is ConfigMap, expected Kustomization or Component',
     ],
     [
       'a list that is none',
       { 'app/kustomization.yaml': 'transformers: a.yaml\n' },
-      'layer/wrong-type app/kustomization.yaml:1:15 `transformers` is not a list',
+      'config/wrong-type app/kustomization.yaml:1:15 `transformers` is not a list',
     ],
     [
       'an item that is not a string',
       { 'app/kustomization.yaml': 'transformers:\n- apiVersion: example.com/v1\n  kind: A\n' },
-      'layer/wrong-type app/kustomization.yaml:2:3 an item of `transformers` is not a string',
+      'config/wrong-type app/kustomization.yaml:2:3 an item of `transformers` is not a string',
     ],
     [
       'a field in two cases',
       { 'app/kustomization.yaml': 'transformers: []\nTransformers: [a.yaml]\n' },
-      'layer/duplicate-field app/kustomization.yaml:2:1 `Transformers` and `transformers` are the same field',
+      'config/duplicate-field app/kustomization.yaml:2:1 `Transformers` and `transformers` are the same field',
     ],
     [
       'a merge key, which could add any field',
@@ -300,7 +300,7 @@ describe('a problem of a kustomization', () => {
     [
       'an empty kustomization',
       { 'app/kustomization.yaml': '# nothing\n' },
-      /layer\/not-found .* the file is empty/,
+      /config\/not-found .* the file is empty/,
     ],
     [
       'broken YAML',
@@ -310,17 +310,17 @@ describe('a problem of a kustomization', () => {
     [
       'a document without a kind',
       { ...base, 'app/a.yaml': 'apiVersion: example.com/v1\n' },
-      'layer/not-a-config app/a.yaml:1:1 the document has no kind',
+      'config/not-a-config app/a.yaml:1:1 the document has no kind',
     ],
     [
       'a document without an apiVersion',
       { ...base, 'app/a.yaml': 'kind: A\n' },
-      'layer/not-a-config app/a.yaml:1:1 the document has no apiVersion',
+      'config/not-a-config app/a.yaml:1:1 the document has no apiVersion',
     ],
     [
       'a document that is not a mapping',
       { ...base, 'app/a.yaml': '- A\n' },
-      'layer/not-a-config app/a.yaml:1:1 the document is not a mapping',
+      'config/not-a-config app/a.yaml:1:1 the document is not a mapping',
     ],
     [
       'a kind of which readers disagree',
@@ -335,7 +335,7 @@ describe('a problem of a kustomization', () => {
     [
       'a runtime that is not understood',
       { ...base, 'app/a.yaml': config('A', 'runtime: {container: {img: a}}\n') },
-      'layer/runtime app/a.yaml:5:28 unknown field `img` of `container`',
+      'config/runtime app/a.yaml:5:28 unknown field `img` of `container`',
     ],
     [
       'text that is neither a path nor YAML',
@@ -345,12 +345,12 @@ describe('a problem of a kustomization', () => {
     [
       'a remote base that is not read',
       { 'app/kustomization.yaml': 'resources: ["https://github.com/org/repo//base?ref=v1"]\n' },
-      'layer/remote app/kustomization.yaml:1:13 the remote base https://github.com/org/repo//base?ref=v1 could not be read',
+      'config/remote app/kustomization.yaml:1:13 the remote base https://github.com/org/repo//base?ref=v1 could not be read',
     ],
     [
       'an absolute path of a base',
       { 'app/kustomization.yaml': 'components: [/tmp]\n' },
-      'layer/outside app/kustomization.yaml:1:14 the path of the base /tmp is absolute',
+      'config/outside app/kustomization.yaml:1:14 the path of the base /tmp is absolute',
     ],
   ];
 
@@ -375,7 +375,7 @@ describe('a problem of a kustomization', () => {
     if (isRoot) process.seteuid?.(NOBODY);
     try {
       expect((await pack.inspect()).problems).toEqual([
-        'layer/not-found app/kustomization.yaml:1:13 cannot read app/base: permission denied',
+        'config/not-found app/kustomization.yaml:1:13 cannot read app/base: permission denied',
       ]);
     } finally {
       if (isRoot) process.seteuid?.(0);
@@ -397,7 +397,7 @@ describe('a problem of a kustomization', () => {
       'app/configs/a.yaml': config('A'),
     });
     expect(problems).toEqual([
-      expect.stringMatching(`^layer/changed-config app/configs/kustomization.yaml:2:.*${name}`),
+      expect.stringMatching(`^config/changed-config app/configs/kustomization.yaml:2:.*${name}`),
     ]);
   });
 
@@ -409,9 +409,9 @@ describe('a problem of a kustomization', () => {
       'base/kustomization.yaml': 'generators: [missing.yaml]\nvalidators: [../a.yaml]\n',
     });
     expect(problems).toEqual([
-      'layer/not-found app/kustomization.yaml:2:24 cannot read none.yaml: no such file or folder',
-      'layer/not-found base/kustomization.yaml:1:14 cannot read missing.yaml: no such file or folder',
-      'layer/not-found base/kustomization.yaml:2:14 cannot read ../a.yaml: no such file or folder',
+      'config/not-found app/kustomization.yaml:2:24 cannot read none.yaml: no such file or folder',
+      'config/not-found base/kustomization.yaml:1:14 cannot read missing.yaml: no such file or folder',
+      'config/not-found base/kustomization.yaml:2:14 cannot read ../a.yaml: no such file or folder',
     ]);
     expect(functions).toEqual(['transformers A app/a.yaml:1:1']);
   });
@@ -427,7 +427,7 @@ describe('limits', () => {
     );
     const { problems } = await read({ ...chain, '40/x': '' }, '0');
     expect(problems).toEqual([
-      `layer/limit ${LAYER_LIMITS.maxLayerDepth}/kustomization.yaml:1:13 the bases are nested too deeply; the limit is ${LAYER_LIMITS.maxLayerDepth}`,
+      `config/limit ${LAYER_LIMITS.maxLayerDepth}/kustomization.yaml:1:13 the bases are nested too deeply; the limit is ${LAYER_LIMITS.maxLayerDepth}`,
     ]);
   });
 
@@ -440,7 +440,7 @@ describe('limits', () => {
     );
     const { problems } = await read({ ...doubling, '25/kustomization.yaml': 'namePrefix: x\n' }, '0');
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/^layer\/limit .* there are too many kustomizations/);
+    expect(problems[0]).toMatch(/^config\/limit .* there are too many kustomizations/);
   });
 
   it('end documents with too many functionConfigs, and files that are too large', async () => {
@@ -452,7 +452,7 @@ describe('limits', () => {
       'app/kustomization.yaml': `transformers: [${names.join(', ')}]\n`,
     });
     expect(listed.functions).toHaveLength(LAYER_LIMITS.maxListedFunctions);
-    expect(listed.problems).toEqual([expect.stringMatching(/^layer\/limit .* too many functionConfigs/)]);
+    expect(listed.problems).toEqual([expect.stringMatching(/^config\/limit .* too many functionConfigs/)]);
     await pack.remove();
     const large = await read({
       'app/kustomization.yaml': 'transformers: [a.yaml]\n',

@@ -63,7 +63,7 @@ function layerType(
     kind === KINDS.component ? 'component' : kind === KINDS.kustomization ? 'kustomization' : undefined;
   if (type === undefined) {
     reader.report(
-      'layer/kind',
+      'config/kind',
       `the kind is ${kind}, expected Kustomization or Component`,
       read.place(['kind']),
     );
@@ -72,7 +72,7 @@ function layerType(
   const wanted = use === 'component' ? 'component' : 'kustomization';
   if (use === 'package' || type === wanted) return type;
   const message = `${reader.displayName(read.file)} is a ${KINDS[type]}, expected a ${KINDS[wanted]}`;
-  reader.report('layer/kind', message, place ?? read.place(['kind']));
+  reader.report('config/kind', message, place ?? read.place(['kind']));
   return undefined;
 }
 
@@ -121,7 +121,7 @@ export async function readFolder(
   if (local?.type === 'missing' && local.isDenied === true) {
     const hint = 'Let your user read the folder and its files.';
     reader.report(
-      'layer/not-found',
+      'config/not-found',
       `cannot read ${reader.displayName(folder)}: ${local.reason}`,
       place,
       hint,
@@ -130,7 +130,7 @@ export async function readFolder(
   }
   if (file === undefined || others.length > 0) {
     const found = file === undefined ? 'no kustomization' : 'several kustomizations or Compositions';
-    reader.report('layer/no-kustomization', `${reader.displayName(folder)} has ${found}`, place);
+    reader.report('config/no-kustomization', `${reader.displayName(folder)} has ${found}`, place);
     return undefined;
   }
   if (files.length === 1) return readKustomization(context, { folder, file }, use);

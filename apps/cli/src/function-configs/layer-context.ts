@@ -38,16 +38,16 @@ export function contextBelow(
   const circle = ancestors.findIndex((one) => isInOrBelow(one, target));
   if (circle >= 0) {
     const names = [...ancestors.slice(circle), target].map((one) => reader.displayName(one));
-    reader.report('layer/circle', `the bases form a cycle: ${names.join(' → ')}`, place);
+    reader.report('config/circle', `the bases form a cycle: ${names.join(' → ')}`, place);
     return undefined;
   }
   if (clone !== undefined && !isInOrBelow(target, clone.root)) {
-    reader.report('layer/outside', `the base is outside the repository of ${context.remote}`, place);
+    reader.report('config/outside', `the base is outside the repository of ${context.remote}`, place);
     return undefined;
   }
   if (ancestors.length > LAYER_LIMITS.maxLayerDepth) {
     const message = `the bases are nested too deeply; the limit is ${LAYER_LIMITS.maxLayerDepth}`;
-    reader.report('layer/limit', message, place);
+    reader.report('config/limit', message, place);
     return undefined;
   }
   return { ...context, ancestors, place };
@@ -89,7 +89,7 @@ export function catalogReferences(
       return [{ text, folder, at, ...named }];
     const file = path.resolve(folder, text.replace(/^file:/, ''));
     if (clone === undefined || !isInOrBelow(file, clone.root)) {
-      reader.report('layer/outside', `the catalog ${text} is outside the repository of ${remote}`, place);
+      reader.report('config/outside', `the catalog ${text} is outside the repository of ${remote}`, place);
       return [];
     }
     const inside = path.relative(clone.root, file).split(path.sep).join('/');

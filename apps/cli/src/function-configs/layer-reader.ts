@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic, Range } from '@krmhub/schema/diagnostic';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { Io } from '../io/io.js';
-import { LAYER_CODES, type LayerCode } from './codes.js';
+import { CONFIG_CODES, type ConfigCode } from './codes.js';
 import type { ReadLayersOptions } from './layers.js';
 import { LAYER_LIMITS } from './limits.js';
 
@@ -68,12 +68,12 @@ export class LayerReader {
   }
 
   report(
-    code: LayerCode,
+    code: ConfigCode,
     message: string,
     { file, range, path: at = '' }: ProblemPlace,
     hint?: string,
   ): void {
-    const { severity, fix } = LAYER_CODES[code];
+    const { severity, fix } = CONFIG_CODES[code];
     const place = { file: this.displayName(file), path: at, ...defined({ range }) };
     this.diagnostics.push({ code, severity, message, ...place, hint: hint ?? fix });
   }
@@ -103,7 +103,7 @@ export class LayerReader {
     if (count <= limit) return true;
     if (!this.#exceeded.has(name)) {
       this.#exceeded.add(name);
-      this.report('layer/limit', `${LIMIT_TEXTS[name]}; the limit is ${limit}`, place);
+      this.report('config/limit', `${LIMIT_TEXTS[name]}; the limit is ${limit}`, place);
     }
     return false;
   }

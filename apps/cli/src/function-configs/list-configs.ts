@@ -67,7 +67,7 @@ export function listDocument(
     const range = document.locate(path);
     const place = { file, range, path: formatPath(path) };
     if (!isObject(value)) {
-      reader.report('layer/not-a-config', 'the document is not a mapping', place);
+      reader.report('config/not-a-config', 'the document is not a mapping', place);
       return [];
     }
     if (isBuiltin(value)) return [];
@@ -77,13 +77,17 @@ export function listDocument(
     const needsVersion = runtime === undefined && problems.length === 0;
     if (kind === '' || (apiVersion === '' && needsVersion)) {
       const missing = kind === '' ? 'kind' : 'apiVersion';
-      reader.report('layer/not-a-config', `the document has no ${missing}`, place);
+      reader.report('config/not-a-config', `the document has no ${missing}`, place);
       return [];
     }
     if (!reader.countFunction(place)) return [];
     for (const { code, message, at } of problems) {
       const full = [...path, ...at];
-      reader.report(`layer/${code}`, message, { file, range: document.locate(full), path: formatPath(full) });
+      reader.report(`config/${code}`, message, {
+        file,
+        range: document.locate(full),
+        path: formatPath(full),
+      });
     }
     const name = field(value.metadata, 'name');
     const request = { apiVersion, kind, catalogs, ...defined({ inline: runtime }) };

@@ -28,7 +28,7 @@ export async function readModules(
     if (typeof value === 'string') modules.push(...(await readModuleFile(reader, folder, value, place)));
     else if (isObject(value)) {
       modules.push({ value, written: { place, document: read.document.index, path: at } });
-    } else reader.report('layer/module', 'the module is neither a mapping nor a path', place);
+    } else reader.report('config/module', 'the module is neither a mapping nor a path', place);
   }
   return modules.filter((one) => isSupported(reader, one));
 }
@@ -43,8 +43,8 @@ async function readModuleFile(
   if (local.type !== 'file') {
     const [code, reason] =
       local.type === 'outside'
-        ? (['layer/outside', 'it is outside the folder of the Composition'] as const)
-        : (['layer/not-found', local.type === 'missing' ? local.reason : 'it is a folder'] as const);
+        ? (['config/outside', 'it is outside the folder of the Composition'] as const)
+        : (['config/not-found', local.type === 'missing' ? local.reason : 'it is a folder'] as const);
     reader.report(code, `cannot read ${text}: ${reason}`, place);
     return [];
   }
@@ -56,7 +56,7 @@ async function readModuleFile(
     configValues(document).flatMap(({ value, path }): Module[] => {
       const found = { file: local.path, range: document.locate(path), path: formatPath(path) };
       if (isObject(value)) return [{ value, written: { place: found, document: document.index, path } }];
-      reader.report('layer/not-a-config', 'the document is not a mapping', found);
+      reader.report('config/not-a-config', 'the document is not a mapping', found);
       return [];
     }),
   );
@@ -69,7 +69,7 @@ function isSupported(reader: LayerReader, { value, written }: Module): boolean {
   const message = `a ${String(value.kind)} of ${apiVersion} is not supported as a module`;
   const hint =
     'Use the modules of kustomize with `apiVersion: builtin`, or a kustomization around the Composition.';
-  reader.report('layer/module', message, written.place, hint);
+  reader.report('config/module', message, written.place, hint);
   return false;
 }
 
@@ -106,7 +106,7 @@ export function applyOverrides(
     const found = imported.filter((one) => isSameModule(moduleName(one.value), wanted));
     if (isObject(value) && found.length > 0) {
       for (const one of found) one.value = mergePatch(one.value, value) as JsonObject;
-    } else reader.report('layer/module', 'the override does not match an imported module', read.place(at));
+    } else reader.report('config/module', 'the override does not match an imported module', read.place(at));
   }
 }
 
@@ -128,7 +128,7 @@ export function checkNames(reader: LayerReader, modules: readonly Module[]): voi
     const first = modules.findIndex((one) => isSameModule(moduleName(one.value), name));
     if (first === index) continue;
     const message = `another module of ${String(name.apiVersion)} ${String(name.kind)} has the same name, "${String(name.name)}"`;
-    reader.report('layer/module', message, written.place);
+    reader.report('config/module', message, written.place);
   }
 }
 
@@ -149,13 +149,13 @@ export function orderModules(
     else {
       const why =
         matching.length === 0 ? 'no module' : matching.length > 1 ? 'several modules' : 'a module twice';
-      reader.report('layer/module', `the entry matches ${why}`, read.place(at));
+      reader.report('config/module', `the entry matches ${why}`, read.place(at));
     }
   }
   const left = modules.find((one) => !sorted.includes(one));
   if (left !== undefined && sorted.length === order.length) {
     const message = `the order does not contain the module "${String(moduleName(left.value).name)}"`;
-    reader.report('layer/module', message, read.place([name]));
+    reader.report('config/module', message, read.place([name]));
   }
   return sorted;
 }

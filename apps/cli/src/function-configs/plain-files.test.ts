@@ -51,7 +51,7 @@ describe('a folder', () => {
       ),
     });
     expect((await pack.inspect()).problems).toEqual([
-      expect.stringMatching(/^layer\/runtime app\/a.yaml:4:/),
+      expect.stringMatching(/^config\/runtime app\/a.yaml:4:/),
     ]);
   });
 });
@@ -61,7 +61,7 @@ describe('a file', () => {
     pack = await testPackage({ 'app/a.yaml': `${config('A')}---\n${config('B')}---\nkind: C\n` });
     const { functions, problems } = await pack.inspect('app/a.yaml');
     expect(functions).toEqual(['files A app/a.yaml:1:1', 'files B app/a.yaml:6:1']);
-    expect(problems).toEqual([expect.stringMatching(/^layer\/not-a-config app\/a.yaml:11:1/)]);
+    expect(problems).toEqual([expect.stringMatching(/^config\/not-a-config app\/a.yaml:11:1/)]);
   });
 
   it('that does not exist is not found', async () => {

@@ -43,7 +43,7 @@ export async function readPlainFolder(io: Io, context: LayerContext, folder: str
     if (!counts) reader.diagnostics.length = known;
     else {
       const others = reader.diagnostics.splice(known);
-      reader.diagnostics.push(...others.filter(({ code }) => code !== 'layer/not-a-config'));
+      reader.diagnostics.push(...others.filter(({ code }) => code !== 'config/not-a-config'));
     }
     layer.functions.push(
       ...listed.flatMap((one) =>

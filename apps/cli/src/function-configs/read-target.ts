@@ -30,20 +30,20 @@ export async function readTarget(
   if (allowFile && isAllowed && local.type === 'outside') return { type: 'file', path: local.path };
   if (local.type === 'outside') {
     const message = `the file ${text} is outside ${reader.displayName(folder)}`;
-    reader.report('layer/outside', message, place);
+    reader.report('config/outside', message, place);
     return undefined;
   }
   if (local.type === 'missing') {
-    reader.report('layer/not-found', `cannot read ${text}: ${local.reason}`, place, missingHint(context));
+    reader.report('config/not-found', `cannot read ${text}: ${local.reason}`, place, missingHint(context));
     return undefined;
   }
   if (local.type === 'file') {
-    reader.report('layer/kind', `${text} is a file, expected a folder`, place);
+    reader.report('config/kind', `${text} is a file, expected a folder`, place);
     return undefined;
   }
   if (path.isAbsolute(text)) {
     const hint = 'Use a path relative to the folder of the kustomization.';
-    reader.report('layer/outside', `the path of the base ${text} is absolute`, place, hint);
+    reader.report('config/outside', `the path of the base ${text} is absolute`, place, hint);
     return undefined;
   }
   const below = contextBelow(context, folder, local.path, place);
@@ -63,7 +63,7 @@ async function readRemote(
   const { reader } = context;
   const { fetchRemote } = reader.options;
   if (fetchRemote === undefined) {
-    reader.report('layer/remote', `the remote base ${text} could not be read`, place);
+    reader.report('config/remote', `the remote base ${text} could not be read`, place);
     return undefined;
   }
   let fetched: string;
@@ -76,7 +76,7 @@ async function readRemote(
     isFile = (await stat(fetched)).isFile();
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    reader.report('layer/remote', `cannot read ${text}: ${error.message}`, place, error.hint);
+    reader.report('config/remote', `cannot read ${text}: ${error.message}`, place, error.hint);
     return undefined;
   }
   if (isFile) {

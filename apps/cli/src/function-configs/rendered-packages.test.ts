@@ -96,7 +96,7 @@ describe('the packages of a tree', () => {
     pack = await testPackage({ 'app/Kptfile': '→ ../other', other: kptfile('other') });
     const { problems } = await pack.inspect('app', { type: 'kptfile' });
     expect(problems).toEqual([
-      'layer/not-found app/Kptfile:0:0 cannot read the Kptfile: it leads out of the package, or .krmignore excludes it',
+      'config/not-found app/Kptfile:0:0 cannot read the Kptfile: it leads out of the package, or .krmignore excludes it',
     ]);
   });
 });
