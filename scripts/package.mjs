@@ -22,7 +22,6 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { create } from 'tar';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const [output = path.join(root, 'build/image'), ...rest] = process.argv.slice(2);
@@ -34,6 +33,10 @@ if (!existsSync(path.join(root, 'apps/cli/dist/bundle/krmhub.js'))) {
   console.error('krmhub is not built yet. Run `npm run package`, which builds first.');
   process.exit(1);
 }
+// What a registry packs of itself has the same bytes.
+const { modeOf, packProgram, readProgramFiles } = await import(
+  '../apps/registry/dist/web/install/pack-program.js'
+);
 const marker = 'state/krmhub';
 if (existsSync(output) && readdirSync(output).length > 0 && !existsSync(path.join(output, marker))) {
   console.error(`${output} has other content. Name an empty folder, or one that this script made.`);
@@ -41,15 +44,15 @@ if (existsSync(output) && readdirSync(output).length > 0 && !existsSync(path.joi
 }
 const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? 315_532_800);
 const cli = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'));
-const registry = JSON.parse(readFileSync(path.join(root, 'apps/registry/package.json'), 'utf8'));
-const workspace = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const installed = path.join(output, 'krmhub');
 const program = path.join(installed, 'program');
 
 rmSync(output, { recursive: true, force: true });
 mkdirSync(path.join(output, marker), { recursive: true });
-writeProgram();
-const archive = await pack();
+const files = readProgramFiles(root);
+writeProgram(files);
+const archive = path.join(path.dirname(output), `krmhub-${cli.version}.tgz`);
+writeFileSync(archive, packProgram(files));
 // The systemd unit and the image start this name.
 symlinkSync('krmhub.js', path.join(program, 'bin/krmhub'));
 for (const name of drivers()) copy(`node_modules/${name}`, path.join(installed, 'node_modules', name));
@@ -66,46 +69,13 @@ console.log(
     `  ${relative(output)}  ${megabytes(sizeOf(output))} MB with SQLite`,
 );
 
-/** The files of the npm package. Their places are those of the checkout, because the program finds files by them. */
-function writeProgram() {
-  for (const name of ['apps/cli/dist/bundle', 'apps/registry/assets', 'migrations', 'LICENSE', 'README.md']) {
-    copy(name, path.join(program, name));
+function writeProgram(files) {
+  for (const [name, bytes] of files) {
+    const file = path.join(program, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
   }
-  for (const name of readdirSync(path.join(root, 'docs'))) {
-    if (name.endsWith('.md')) copy(`docs/${name}`, path.join(program, 'docs', name));
-  }
-  write('apps/cli/package.json', json({ name: cli.name, version: cli.version, type: 'module' }));
-  write('bin/krmhub.js', "#!/usr/bin/env node\nimport '../apps/cli/dist/bundle/krmhub.js';\n");
-  const { 'better-sqlite3': sqlite, 'better-sqlite3-13': newer } = registry.dependencies;
-  write(
-    'package.json',
-    json({
-      name: 'krmhub',
-      version: cli.version,
-      description: workspace.description,
-      license: workspace.license,
-      type: 'module',
-      engines: workspace.engines,
-      bin: { krmhub: 'bin/krmhub.js' },
-      // Only `krmhub serve` and the commands on its data folder need it, and it may have to be compiled.
-      peerDependencies: { 'better-sqlite3': `${sqlite} || ${newer.slice(newer.lastIndexOf('@') + 1)}` },
-      peerDependenciesMeta: { 'better-sqlite3': { optional: true } },
-    }),
-  );
   settle(program);
-}
-
-async function pack() {
-  const file = path.join(path.dirname(output), `krmhub-${cli.version}.tgz`);
-  const entries = readdirSync(program, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(program, path.join(entry.parentPath ?? entry.path, entry.name)))
-    .sort();
-  await create(
-    { file, cwd: program, prefix: 'package', gzip: true, portable: true, mtime: new Date(seconds * 1000) },
-    entries,
-  );
-  return file;
 }
 
 /**
@@ -149,22 +119,12 @@ function copy(name, to) {
   });
 }
 
-function write(name, text) {
-  const file = path.join(program, name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
-
-function json(value) {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
-}
-
 /** Sets one time and two modes on all files, whatever the checkout's clock and umask were. */
 function settle(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const name = path.join(folder, entry.name);
     if (entry.isDirectory()) settle(name);
-    else if (entry.isFile()) chmodSync(name, name.includes('/bin/') ? 0o755 : 0o644);
+    else if (entry.isFile()) chmodSync(name, modeOf(path.relative(program, name)));
     lutimesSync(name, seconds, seconds);
   }
   chmodSync(folder, 0o755);

@@ -22,15 +22,16 @@ const at = (name: string) => path.join(folder, name);
 const installed = at('prefix/lib/node_modules');
 const env = cleanEnvironment(folder, {
   npm_config_prefix: at('prefix'),
-  npm_config_offline: 'true',
+  // Nothing is fetched from there.
+  npm_config_registry: 'http://127.0.0.1:9/',
   npm_config_update_notifier: 'false',
   PATH: `${at('prefix/bin')}:${process.env.PATH}`,
 });
 
-const [install, complete, connect, write, publish, uninstall, ...unknown] = documentBlocks(
+const [install, fromRegistry, complete, connect, write, publish, uninstall, ...unknown] = documentBlocks(
   'docs/install.md',
   'package',
-) as [string, string, string, string, string, string];
+) as [string, string, string, string, string, string, string];
 
 function bash(script: string, extra: Record<string, string> = {}) {
   const run = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
@@ -140,6 +141,15 @@ it('serves a registry where SQLite is beside it, to which a first function is pu
     expect(first.code, first.stderr).toBe(0);
     expect(first.stdout).toContain('example.com/AddOwner');
     expect(readdirSync(at('pulled'))).not.toEqual([]);
+    // A registry that was installed packs itself to the same bytes.
+    const served = await fetch(`${url}/cli/krmhub-0.1.0.tgz`);
+    expect(served.headers.get('cache-control')).toContain('immutable');
+    const packed = readFileSync(at('build/krmhub-0.1.0.tgz'));
+    expect(Buffer.from(await served.arrayBuffer()).equals(packed)).toBe(true);
+    const second = { npm_config_prefix: at('second') };
+    const again = bash(fromRegistry.replaceAll('http://localhost:8080', url), second);
+    expect(again.code, again.stderr).toBe(0);
+    expect(existsSync(at('second/bin/krmhub'))).toBe(true);
     // Files of the package that only some commands read.
     expect((await fetch(`${url}/`)).status).toBe(200);
     expect((await fetch(`${url}/functions/example.com/AddOwner`)).status).toBe(200);

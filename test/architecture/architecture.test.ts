@@ -119,6 +119,8 @@ const executableFiles = [
   ),
   ...['write-guard', 'recover-process'].map((name) => `packages/functions/src/package-files/${name}.ts`),
   'apps/cli/src/kustomize/plugins/program.ts',
+  // Offers the executable that runs.
+  'apps/registry/src/web/install/executables.ts',
 ];
 const impure =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;

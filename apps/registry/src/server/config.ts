@@ -55,6 +55,8 @@ export interface Config {
   sourceFolder?: string;
   /** File with the credentials for sources; absent for none. */
   sourceCredentials?: string;
+  /** Folder of the executables that users can download; absent for the one of the program. */
+  executablesFolder?: string;
   logLevel: LogLevel;
 }
 
@@ -223,6 +225,7 @@ export function readConfig(
       trustedRoot: trustedRoot?.value,
       sourceFolder: sourceFolder?.value,
       sourceCredentials: sourceCredentials?.value,
+      executablesFolder: given('executables')?.value,
       publicUrl: publicUrl === undefined ? undefined : canonicalPublicUrl(publicUrl.value),
     }),
   };

@@ -20,6 +20,7 @@ import { DOCS_PAGE, DOCS_SEARCH } from '../web/docs/docs-document.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
 import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
+import { PROGRAM_PACKAGE } from '../web/install/program-package.js';
 import { API_REFERENCE } from '../web/reference/reference-document.js';
 import type { Derivation, DeriveDeps } from '../workers/derive/derivation.js';
 import { type Parent, serveRole } from '../workers/isolation/serve-role.js';
@@ -36,6 +37,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   API_REFERENCE,
   DOCS_PAGE,
   DOCS_SEARCH,
+  PROGRAM_PACKAGE,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,
   CATALOG_REPORT,

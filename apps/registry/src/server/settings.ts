@@ -150,6 +150,12 @@ export const SETTINGS = {
     default: 'none',
     why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. The registry sends credentials only to their origin. It also sends them to the token service of an OCI registry with the same host and port, of Docker Hub or GitLab.com, or with an origin in the list `tokenServices` of the credentials. The registry reads the file each time. Only its owner can have access to it.',
   },
+  executables: {
+    name: 'KRMHUB_EXECUTABLES',
+    unit: 'folder',
+    default: '`build/executables` in the folder of the program',
+    why: 'Folder of the executables of krmhub that `/install` offers, with their `checksums.txt`, as `npm run package -- --executables` writes them. The registry offers only files of its own version whose digest is in that list. See [Install the command line](install.md#offer-executables).',
+  },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
     unit: LOG_LEVELS.join(', '),

@@ -5,6 +5,7 @@ import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 
 export const HOME = '/';
 export const INSTALL = '/install';
+export const CLI = '/cli';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
 export const API_PAGE = '/api';

@@ -28,6 +28,7 @@ import {
   functionPageRoutes,
 } from './function/function-routes.js';
 import { HOME_ROUTES, type HomeDeps, homeRoutes } from './home/home-routes.js';
+import { INSTALL_ROUTES, type InstallDeps, installRoutes } from './install/install-routes.js';
 import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
 import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy/policy-routes.js';
 import { REFERENCE_ROUTES, type ReferenceDeps, referenceRoutes } from './reference/reference-routes.js';
@@ -35,6 +36,7 @@ import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/searc
 
 /** What all pages need together. */
 export type WebDeps = HomeDeps &
+  InstallDeps &
   FunctionPageDeps &
   FeedDeps &
   SearchPageDeps &
@@ -51,6 +53,7 @@ export type WebDeps = HomeDeps &
 export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[] = [
   ASSET_ROUTES,
   HOME_ROUTES,
+  INSTALL_ROUTES,
   FUNCTION_PAGE_ROUTES,
   FEED_ROUTES,
   BADGE_ROUTES,
@@ -68,6 +71,7 @@ export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[
 export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   assetRoutes(app, deps.site.assets);
   homeRoutes(app, deps);
+  installRoutes(app, deps);
   functionPageRoutes(app, deps);
   feedRoutes(app, deps);
   badgeRoutes(app, deps);

@@ -1,5 +1,5 @@
 /**
- * The first page of a registry, and the page on how to install the command line.
+ * The first page of a registry.
  *
  * @module
  */
@@ -11,18 +11,14 @@ import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { acceptsPage } from '../accepts-page.js';
-import { INSTALL } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
-import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
 import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
 import { HomePage } from './home-page.js';
-import { InstallPage } from './install-page.js';
 
 export const HOME_ROUTES = {
   home: { method: 'get', path: '/', responses: {} },
-  install: { method: 'get', path: INSTALL, responses: {} },
 } as const satisfies Record<string, RouteConfig>;
 
 const NEWEST_RELEASES = 8;
@@ -33,19 +29,8 @@ export interface HomeDeps {
   site: Site;
 }
 
-/** Responds to `/` with a page for browsers, and with text for other clients; and to `/install`. */
+/** Responds to `/` with a page for browsers, and with text for other clients. */
 export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): void {
-  servePage(app, HOME_ROUTES.install, {}, (c) =>
-    pageResponse(c, site, {
-      head: {
-        title: 'Install the command line',
-        description: 'How to install krmhub and connect it to this registry.',
-        path: INSTALL,
-      },
-      body: <InstallPage />,
-    }),
-  );
-
   app.get('/', async (c) => {
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });
