@@ -4,6 +4,8 @@
 //   build/image/krmhub/program        the same files for a container or a server; it runs in place
 //   build/image/krmhub/node_modules   SQLite, which `krmhub serve` needs
 //   build/image/state/krmhub          an empty data folder, for the image
+//   build/executables                 with --executables: krmhub as one file for each system, which needs no Node.js,
+//                                     and checksums.txt; with --key FILE also the signature of that
 //
 // The same checkout gives the same bytes, modes and times: layers of an image change only with their content.
 import { execFileSync } from 'node:child_process';
@@ -22,13 +24,12 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const [output = path.join(root, 'build/image'), ...rest] = process.argv.slice(2);
-if (output.startsWith('-') || rest.length > 0) {
-  console.error('usage: node scripts/package.mjs [FOLDER]\nFOLDER is replaced; the default is build/image.');
-  process.exit(2);
-}
+const USAGE = `usage: node scripts/package.mjs [FOLDER] [--executables [--system SYSTEM]... [--key FILE | --keyless]]
+FOLDER is replaced; the default is build/image. Executables are beside it.`;
+const { output, options } = readArguments();
 if (!existsSync(path.join(root, 'apps/cli/dist/bundle/krmhub.js'))) {
   console.error('krmhub is not built yet. Run `npm run package`, which builds first.');
   process.exit(1);
@@ -62,12 +63,51 @@ chmodSync(path.join(output, marker), 0o700);
 const version = execFileSync(process.execPath, [path.join(program, 'bin/krmhub'), '--version'], {
   encoding: 'utf8',
 }).trim();
+const executables = path.join(path.dirname(output), 'executables');
+if (options.executables) await writeExecutables();
 const relative = (name) => path.relative(process.cwd(), name) || '.';
 console.log(
   `krmhub ${version}\n` +
     `  ${relative(archive)}  ${megabytes(statSync(archive).size)} MB\n` +
     `  ${relative(output)}  ${megabytes(sizeOf(output))} MB with SQLite`,
 );
+if (options.executables) console.log(`  ${relative(executables)}  ${megabytes(sizeOf(executables))} MB`);
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        executables: { type: 'boolean' },
+        system: { type: 'string', multiple: true },
+        key: { type: 'string' },
+        keyless: { type: 'boolean' },
+      },
+    });
+    const { executables, ...ofExecutables } = values;
+    if (positionals.length > 1) throw new Error('too many folders');
+    if (!executables && Object.keys(ofExecutables).length > 0) throw new Error('use --executables');
+    return { output: path.resolve(positionals[0] ?? path.join(root, 'build/image')), options: values };
+  } catch (error) {
+    console.error(`${error.message}\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+async function writeExecutables() {
+  const { BUILDABLE, buildExecutables } = await import('./executables.mjs');
+  const { system: systems = BUILDABLE, key, keyless } = options;
+  const other = systems.filter((name) => !BUILDABLE.includes(name));
+  if (other.length > 0) {
+    console.error(`cannot build for ${other.join(', ')} here, only for ${BUILDABLE.join(', ')}`);
+    process.exit(1);
+  }
+  await buildExecutables({ folder: executables, systems, installed, archive, version });
+  const signer = key === undefined ? (keyless ? ['--keyless'] : undefined) : ['--key', path.resolve(key)];
+  if (signer === undefined) return;
+  const args = [path.join(program, 'bin/krmhub'), 'sign', 'checksums.txt', ...signer];
+  execFileSync(process.execPath, args, { cwd: executables, stdio: ['inherit', 'ignore', 'inherit'] });
+}
 
 function writeProgram(files) {
   for (const [name, bytes] of files) {

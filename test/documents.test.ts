@@ -30,6 +30,7 @@ const runElsewhere: Record<string, string> = {
   'KRMHUB_SOURCE_ADDRESSES=127.0.0.1,::1 npm start': 'is how the registry of this test is started',
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
+  'npm run package -- --executables': 'test/interop/executable.test.ts builds one',
   'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
   'npm run faults -- --processes 3 --count 100':
     'takes a quarter of an hour; test/faults/several.test.ts runs a sample of it',
@@ -55,6 +56,7 @@ const runByOthers: Record<string, string | readonly string[]> = {
   flux: 'test/interop/flux.test.ts',
   argocd: 'test/interop/argocd-steps.ts',
   package: 'test/package.test.ts',
+  executable: 'test/interop/executable.test.ts',
   s3: 'test/interop/server-documents.test.ts',
   postgres: 'test/interop/server-documents.test.ts',
   replicas: 'test/interop/server-documents.test.ts',

@@ -91,14 +91,19 @@ const registryImporters = [
 const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
-  'apps/cli': ['functions/lint/thread', 'plugin'],
+  'apps/cli': ['functions/lint/thread', 'plugin', 'executable/main'],
   'apps/registry': ['store/records/schema/segments', 'store/records/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };
 /** Hashing is pure; `node:module` loads a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that use the process: its arguments, environment, streams, signals, and exit code. */
-const processFiles = ['apps/cli/src/main.ts', 'apps/cli/src/plugin.ts', 'apps/registry/src/main.ts'];
+const processFiles = [
+  'apps/cli/src/main.ts',
+  'apps/cli/src/plugin.ts',
+  'apps/cli/src/executable/main.ts',
+  'apps/registry/src/main.ts',
+];
 /** Reads the Node.js version to load the matching driver. */
 const versionFiles = [
   'apps/registry/src/store/sqlite/driver.ts',

@@ -11,22 +11,23 @@ import { describe, expect, it } from 'vitest';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** What each file that starts programs passes to them. */
-const STARTS: Record<string, 'childEnvironment' | 'empty' | 'SYSTEM_ENVIRONMENT' | 'an argument'> = {
+const STARTS: Record<string, 'childEnvironment' | 'NODE_OPTIONS' | 'SYSTEM_ENVIRONMENT' | 'an argument'> = {
   'apps/cli/src/kustomize/run/build-folder.ts': 'SYSTEM_ENVIRONMENT',
   'apps/cli/src/kustomize/run/function-calls.ts': 'SYSTEM_ENVIRONMENT',
   'apps/cli/src/kustomize/run/run-kustomize.ts': 'childEnvironment',
   'apps/cli/src/registry/docker-credentials.ts': 'childEnvironment',
-  'apps/registry/src/workers/isolation/bounded-process.ts': 'empty',
+  'apps/registry/src/workers/isolation/bounded-process.ts': 'NODE_OPTIONS',
   // The types of their arguments require an environment.
   'packages/functions/src/process/parent-watch.ts': 'an argument',
   'packages/functions/src/process/run-program.ts': 'an argument',
-  'packages/functions/src/starlark/script-process.ts': 'empty',
+  'packages/functions/src/starlark/script-process.ts': 'NODE_OPTIONS',
   // `gitEnvironment` builds it: from nothing for a registry, from `childEnvironment` for a user.
   'packages/sources/src/git/run-git.ts': 'an argument',
 };
 const PASSES: Record<(typeof STARTS)[string], RegExp> = {
   childEnvironment: /\bchildEnvironment\(/,
-  empty: /\benv: \{\}/,
+  // Limits of the memory, and nothing of the environment.
+  NODE_OPTIONS: /\benv = \{ NODE_OPTIONS: .* \};/,
   SYSTEM_ENVIRONMENT: /\benv: SYSTEM_ENVIRONMENT\b/,
   'an argument': /\benv\b/,
 };

@@ -154,6 +154,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
   'apps/cli': {
     completion: ['io', 'registry'],
     io: [],
+    executable: [],
     registry: ['io'],
     documents: ['io', 'registry'],
     operate: ['io', 'registry'],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { cacheFolder, openCache } from '@krmhub/consume/cache/cache';
+import { openCache } from '@krmhub/consume/cache/cache';
+import { cacheFolder } from '@krmhub/consume/cache/cache-folder';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { registryUrl } from '@krmhub/consume/references/registry-url';

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { cacheFolder } from '@krmhub/consume/cache/cache';
+import { cacheFolder } from '@krmhub/consume/cache/cache-folder';
 import { diskError } from '@krmhub/consume/files/read-file';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import type { Digest } from '@krmhub/schema/digest';

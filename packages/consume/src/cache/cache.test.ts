@@ -16,7 +16,8 @@ import { platform, tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Cache, cacheFolder, openCache } from './cache.js';
+import { Cache, openCache } from './cache.js';
+import { cacheFolder } from './cache-folder.js';
 import { evict } from './evict.js';
 import { CACHE_LIMITS } from './limits.js';
 

@@ -7,13 +7,14 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, rm, stat, utimes } from 'node:fs/promises';
-import { homedir, platform, userInfo } from 'node:os';
+import { platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import { diskError } from '../files/read-file.js';
 import type { Clock, Environment, Program, Trace, WorkingFolder } from '../ports.js';
+import { cacheFolder } from './cache-folder.js';
 import { CACHE_LIMITS, type CacheLimits } from './limits.js';
 import type { RecordKind } from './record-kinds.js';
 import { type WrittenBlob, writeCacheFile, writeStream } from './write.js';
@@ -192,8 +193,7 @@ export class Cache {
 }
 
 /**
- * Opens the cache in `$KRMHUB_CACHE`, else `$XDG_CACHE_HOME/krmhub`, else `~/.cache/krmhub`. Nothing is created before
- * it is needed. Throws `unavailable` for a folder that other users can write to: they could have this user run
+ * Opens the cache of the user. Nothing is created before it is needed. Throws `unavailable` for a folder that other users can write to: they could have this user run
  * something.
  */
 export async function openCache(io: Clock & Environment & Program & Trace & WorkingFolder): Promise<Cache> {
@@ -201,14 +201,6 @@ export async function openCache(io: Clock & Environment & Program & Trace & Work
   await checkOwner(folder);
   io.trace?.(`cache: ${folder}`);
   return new Cache(folder, io);
-}
-
-export function cacheFolder({ env, cwd }: Environment & WorkingFolder): string {
-  const own = env.KRMHUB_CACHE ?? '';
-  if (own !== '') return path.resolve(cwd, own);
-  const base = env.XDG_CACHE_HOME ?? '';
-  // The XDG specification ignores relative paths.
-  return path.join(path.isAbsolute(base) ? base : path.join(env.HOME ?? homedir(), '.cache'), 'krmhub');
 }
 
 async function checkOwner(folder: string): Promise<void> {

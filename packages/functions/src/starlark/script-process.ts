@@ -144,14 +144,16 @@ export class ScriptProcess {
 
 /** Starts a process that ends by itself when this one has ended. */
 function start(megabytes: number, limits: RunLimits): ChildProcessWithoutNullStreams {
-  const args = [`--max-old-space-size=${megabytes}`, builtEntry('starlark-process'), String(process.pid)];
-  const { program, setup } = limited({ program: process.execPath, args, env: {} }, limits);
+  const args = [builtEntry('starlark-process'), String(process.pid)];
+  // An executable of krmhub takes options of Node.js only from there.
+  const env = { NODE_OPTIONS: `--max-old-space-size=${megabytes}` };
+  const { program, setup } = limited({ program: process.execPath, args, env }, limits);
   const [file, ...rest] =
     WATCH_SHELL === undefined
       ? [program, ...args]
       : [WATCH_SHELL, '-c', `${setup} exec "$@"`, 'sh', program, ...args];
   return spawn(file!, rest, {
-    env: {},
+    env,
     detached: HAS_PROCESS_GROUPS,
     windowsHide: true,
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -51,8 +51,8 @@ interface Ending {
 }
 
 /**
- * A module in its own Node process that responds to calls, one after the other (`respondToFrames`), with an empty
- * environment. A thread is not enough for hostile input: V8 can end the whole process when the heap of a thread is
+ * A module in its own Node process that responds to calls, one after the other (`respondToFrames`), with none of
+ * the environment. A thread is not enough for hostile input: V8 can end the whole process when the heap of a thread is
  * full while the thread is being terminated.
  */
 export class BoundedProcess {
@@ -95,7 +95,7 @@ export class BoundedProcess {
     // The system also counts the processor time of earlier calls.
     const seconds = Math.ceil((milliseconds + reuseMilliseconds) / 1_000) * PROCESSOR_SHARE;
     const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
-    const child = await start([...heap, module], seconds);
+    const child = await start(module, heap, seconds);
     const started = new BoundedProcess(child, { ...bounds, reuseMilliseconds });
     if (child.pid !== undefined && priority === 'low') lowerPriority(child.pid);
     await started.#ready();
@@ -190,20 +190,30 @@ export class BoundedProcess {
  * Starts Node. If there is a shell, it disables core dumps and limits the processor time, so that a process also ends
  * if its registry was killed. On Linux, a system without memory kills this process before the registry.
  */
-async function start(args: readonly string[], seconds: number): Promise<ChildProcessWithoutNullStreams> {
+async function start(
+  module: string,
+  options: readonly string[],
+  seconds: number,
+): Promise<ChildProcessWithoutNullStreams> {
+  // An executable of krmhub takes options of Node.js only from there.
+  const env = { NODE_OPTIONS: options.join(' ') };
   const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :
 { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null || :
 exec "$@"`;
   try {
-    return await spawned('sh', ['-c', limits, 'sh', execPath, ...args]);
+    return await spawned('sh', ['-c', limits, 'sh', execPath, module], env);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return spawned(execPath, args);
+    return spawned(execPath, [module], env);
   }
 }
 
-async function spawned(program: string, args: readonly string[]): Promise<ChildProcessWithoutNullStreams> {
-  const child = spawn(program, args, { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+async function spawned(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<ChildProcessWithoutNullStreams> {
+  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   // A process that has ended does not read.
   child.stdin.on('error', () => undefined);
   await once(child, 'spawn');
