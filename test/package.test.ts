@@ -155,6 +155,7 @@ it('serves a registry where SQLite is beside it, to which a first function is pu
     expect((await fetch(`${url}/`)).status).toBe(200);
     expect((await fetch(`${url}/functions/example.com/AddOwner`)).status).toBe(200);
     mkdirSync(at('many'));
+    copyFileSync(at('add-owner/main.star'), at('many/main.star'));
     for (let copy = 0; copy < 60; copy++)
       copyFileSync(at('add-owner/definition.yaml'), at(`many/${copy}.yaml`));
     expect(bash('krmhub lint many').code).toBe(0);

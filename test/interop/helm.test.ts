@@ -9,6 +9,8 @@ import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from '
 import { missingReason, titleWithReason } from './oci-tools.js';
 
 const chart = path.join(root, 'deploy/helm');
+/** The chart has no default: without a registry, a name is that of an image of others. */
+const image = ['--set', 'image.repository=registry.example.com/krmhub'];
 const whyNoHelm = missingReason('helm');
 const whyNoKubectl = missingReason('kubectl');
 
@@ -19,7 +21,11 @@ describe.skipIf(whyNoHelm !== undefined)(titleWithReason('the Helm chart', whyNo
   const helm = (args: string[]) =>
     spawnSync('helm', args, { encoding: 'utf8', env: cleanEnvironment(folder) });
   const render = (...args: string[]): string => {
-    const { status, stdout, stderr } = helm(['template', 'krmhub', chart, '--namespace', 'krmhub', ...args]);
+    const { status, stdout, stderr } = helm([
+      ...['template', 'krmhub', chart, '--namespace', 'krmhub'],
+      ...image,
+      ...args,
+    ]);
     if (status !== 0) throw new Error(stderr);
     return stdout;
   };
@@ -28,7 +34,7 @@ describe.skipIf(whyNoHelm !== undefined)(titleWithReason('the Helm chart', whyNo
   const settings = (...args: string[]) => find(parseManifests(render(...args)), 'ConfigMap').data;
 
   it('has no problems that helm lint finds', () => {
-    const { status, stdout } = helm(['lint', '--strict', chart]);
+    const { status, stdout } = helm(['lint', '--strict', chart, ...image]);
     expect({ status, stdout }).toMatchObject({ status: 0 });
     expect(stdout).toContain('0 chart(s) failed');
   });
@@ -119,7 +125,10 @@ extraVolumeMounts: [{name: certificates, mountPath: /etc/certificates}]
       'monitoring.rules=true',
       'monitoring.labels.release=prometheus',
     ];
-    const { stdout } = helm(['template', 'second', chart, ...values.flatMap((value) => ['--set', value])]);
+    const { stdout } = helm([
+      ...['template', 'second', chart, ...image],
+      ...values.flatMap((value) => ['--set', value]),
+    ]);
     const manifests = parseManifests(stdout);
     const monitor = find(manifests, 'ServiceMonitor');
     const service = find(manifests, 'Service');
@@ -223,7 +232,7 @@ extraVolumeMounts: [{name: certificates, mountPath: /etc/certificates}]
   });
 
   it('has its own names and selectors per release', () => {
-    const { stdout } = helm(['template', 'second', chart, '--set', 'ingress.enabled=true']);
+    const { stdout } = helm(['template', 'second', chart, ...image, '--set', 'ingress.enabled=true']);
     const manifests = parseManifests(stdout);
     for (const { metadata } of manifests) expect(metadata.name).toBe('second-krmhub');
     const selector = { 'app.kubernetes.io/name': 'krmhub', 'app.kubernetes.io/instance': 'second' };
@@ -239,9 +248,11 @@ extraVolumeMounts: [{name: certificates, mountPath: /etc/certificates}]
     ['an unknown value', ['--set', 'replicas=3'], 'replicas'],
     ['a setting without the prefix', ['--set', 'settings.LOG_LEVEL=info'], 'LOG_LEVEL'],
     ['no pods', ['--set', 'shared.replicas=0'], 'replicas'],
-    ['an image without a name', ['--set', 'image.repository='], 'repository'],
+    ['no image', ['--set', 'image.repository='], 'set it to the name of the image with its registry'],
+    ['an image without a registry', ['--set', 'image.repository=krmhub'], 'image.repository is "krmhub"'],
+    ['an image with an owner only', ['--set', 'image.repository=acme/krmhub'], 'for example registry'],
   ])('refuses %s', (_name, args, said) => {
-    const { status, stderr } = helm(['template', 'krmhub', chart, ...args]);
+    const { status, stderr } = helm(['template', 'krmhub', chart, ...image, ...args]);
     expect(status).toBe(1);
     expect(stderr).toContain(said);
   });
@@ -294,5 +305,5 @@ function comparable(manifest: Manifest): Manifest {
     if (removed.test(key) || key === 'imagePullPolicy') return undefined;
     return key === 'configMapRef' ? { name: 'krmhub' } : value;
   });
-  return JSON.parse(text);
+  return JSON.parse(text.replaceAll('registry.example.com/krmhub:', 'krmhub:'));
 }

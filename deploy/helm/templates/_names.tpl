@@ -6,6 +6,15 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* Without a registry, the cluster would pull an image of others from its default registry. */ -}}
+{{- define "krmhub.image" -}}
+{{- $registry := splitList "/" .Values.image.repository | first -}}
+{{- if not (and (contains "/" .Values.image.repository) (or (contains "." $registry) (contains ":" $registry) (eq "localhost" $registry))) -}}
+{{- fail (printf "image.repository is %q: set it to the name of the image with its registry, for example registry.example.com/krmhub" .Values.image.repository) -}}
+{{- end -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+
 {{- define "krmhub.selector" -}}
 app.kubernetes.io/name: krmhub
 app.kubernetes.io/instance: {{ .Release.Name | quote }}

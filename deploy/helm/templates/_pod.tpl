@@ -42,7 +42,7 @@ spec:
       type: RuntimeDefault
   containers:
   - name: krmhub
-    image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
+    image: {{ include "krmhub.image" . | quote }}
     imagePullPolicy: {{ .Values.image.pullPolicy }}
     envFrom:
     - configMapRef:
