@@ -195,6 +195,15 @@ Selectors of Deployments are left alone: they cannot be changed once they are ap
 
 1. Labels that begin with \`kubernetes.io/\` are refused.
 2. A label that already exists is overwritten, and the result says so.
+
+## Plans
+
+- [x] Templates of workloads
+- [ ] Resources that embed \`PodTemplate\`
+
+\`\`\`sh
+kpt fn eval package --image registry.example.com/functions/set-labels:v2.0.0 --fn-config labels.yaml # a long line
+\`\`\`
 `;
 
 /** An image of the README. It has a background, because pages are light or dark. */

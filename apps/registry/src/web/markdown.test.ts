@@ -6,7 +6,7 @@ const REL = 'rel="nofollow noopener noreferrer"';
 
 /** Tags and attributes that the output may contain, whatever the input. */
 const ALLOWED =
-  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol)|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
+  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol|span)|\/figure|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|figure class="snippet" data-copy="Code"|span class="code-(?:comment|string|keyword|number)"|span role="img" aria-label="(?:done|to do)"|li class="task"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a class="anchor" href="#readme-[^"<>]*" aria-label="Link to [^"<>]*"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
 
 function expectSafe(text: string): void {
   const tags = new Set(text.match(/<[^>]*>?/g));
@@ -19,7 +19,15 @@ describe('renderMarkdown', () => {
     expect(html('Some *text* and **more** of `it`.\n\n1. one\n2. two')).toBe(
       '<p>Some <em>text</em> and <strong>more</strong> of <code>it</code>.</p>\n<ol>\n<li>one</li>\n<li>two</li>\n</ol>',
     );
-    expect(html('```yaml\na: <b>\n```')).toBe('<pre tabindex="0"><code>a: &lt;b&gt;\n</code></pre>');
+    const fence = (code: string) =>
+      `<figure class="snippet" data-copy="Code"><pre tabindex="0"><code>${code}\n</code></pre>\n</figure>`;
+    expect(html('```\na: <b>\n```')).toBe(fence('a: &lt;b&gt;'));
+    expect(html('```text\na: 1\n```')).toBe('<pre tabindex="0"><code>a: 1\n</code></pre>');
+    expect(html('```yaml kpt\na: "<b>" # c\n```')).toBe(
+      fence(
+        '<span class="code-keyword">a</span>: <span class="code-string">&quot;&lt;b&gt;&quot;</span> <span class="code-comment"># c</span>',
+      ),
+    );
     expect(html('    code')).toBe('<pre tabindex="0"><code>code\n</code></pre>');
     const table = html('| a | b |\n|:-:|--:|\n| 1 | 2 |');
     expect(table).toContain('<div class="wide" tabindex="0"><table>');
@@ -31,12 +39,24 @@ describe('renderMarkdown', () => {
   it('shifts headings below those of the page, with unique IDs that links find', () => {
     expect(html('# One & *two*\n## One & *two*\n###### Deep\n[there](#one--two)')).toBe(
       [
-        '<h3 id="readme-one--two">One &amp; <em>two</em></h3>',
-        '<h4 id="readme-one--two-1">One &amp; <em>two</em></h4>',
-        '<h6 id="readme-deep">Deep</h6>',
+        '<h3 id="readme-one--two">One &amp; <em>two</em><a class="anchor" href="#readme-one--two" aria-label="Link to One &amp; two"></a></h3>',
+        '<h4 id="readme-one--two-1">One &amp; <em>two</em><a class="anchor" href="#readme-one--two-1" aria-label="Link to One &amp; two"></a></h4>',
+        '<h6 id="readme-deep">Deep<a class="anchor" href="#readme-deep" aria-label="Link to Deep"></a></h6>',
         `<p><a href="#readme-one--two" ${REL}>there</a></p>`,
       ].join('\n'),
     );
+  });
+
+  it('renders task lists, and returns headings', () => {
+    const done = '<li class="task"><span role="img" aria-label="done">☑</span> a</li>';
+    const open = '<li class="task"><span role="img" aria-label="to do">☐</span> <em>b</em></li>';
+    expect(html('- [x] a\n- [ ] *b*\n- [y] c\n- [x](https://example.com)')).toContain(
+      `<ul>\n${done}\n${open}\n<li>[y] c</li>\n<li><a href=`,
+    );
+    expect(renderMarkdown('# A *b*\n\n## C\n').headings).toEqual([
+      { id: 'readme-a-b', title: 'A b', level: 1 },
+      { id: 'readme-c', title: 'C', level: 2 },
+    ]);
   });
 
   it('links only to http, https and mailto', () => {

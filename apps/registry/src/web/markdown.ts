@@ -1,6 +1,7 @@
 import { README_IMAGE_LIMITS, readmeImagePath } from '@krmhub/oci/readme-images';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import MarkdownIt, { type Token } from 'markdown-it';
+import { highlightCode } from './highlight.js';
 import { splitSections } from './markdown-sections.js';
 import { cutText, visibleText } from './visible-text.js';
 
@@ -19,6 +20,8 @@ export const MARKDOWN_LIMITS = {
   maxPageLength: 1_600_000,
   /** Nested quotes, lists and emphasis; deeper ones remain text. */
   maxNesting: 32,
+  /** Headings that are returned. */
+  maxHeadings: 100,
   /** UTF-16 code units of an address or a heading's ID. */
   maxAddressLength: 2_000,
 } as const;
@@ -30,6 +33,15 @@ export interface RenderedMarkdown {
   isCut: boolean;
   /** Paths of its images that are files beside it, whether shown or not. */
   images: string[];
+  headings: MarkdownHeading[];
+}
+
+export interface MarkdownHeading {
+  /** Of its element. */
+  id: string;
+  title: string;
+  /** In the source, from 1. */
+  level: number;
 }
 
 /** Sources of images by their path, on the page's own site. */
@@ -64,9 +76,13 @@ markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><tabl
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 markdown.renderer.rules.link_open = (tokens, index, _options, env) => openLink(tokens[index]!, env as State);
 markdown.renderer.rules.link_close = (_tokens, _index, _options, env) => closeLink(env as State);
-markdown.renderer.rules.fence = (tokens, index) => writeCode(tokens[index]!.content);
-markdown.renderer.rules.code_block = (tokens, index) => writeCode(tokens[index]!.content);
+markdown.renderer.rules.fence = (tokens, index) => writeFence(tokens[index]!);
+markdown.renderer.rules.code_block = (tokens, index) => writeCode(escaped(tokens[index]!.content));
+markdown.renderer.rules.heading_close = (tokens, index) =>
+  `${writeAnchor(tokens[index]!)}</${tokens[index]!.tag}>\n`;
+markdown.renderer.rules.task = (tokens, index) => writeTask(tokens[index]!);
 markdown.core.ruler.push('headings', ({ tokens, env }) => prepareHeadings(tokens, env as State));
+markdown.core.ruler.push('tasks', ({ tokens }) => prepareTasks(tokens));
 markdown.core.ruler.push('cells', ({ tokens }) => prepareCells(tokens));
 
 interface State {
@@ -79,11 +95,12 @@ interface State {
   sources: ImageSources;
   /** Paths of images that are files beside the document. */
   images: Set<string>;
+  headings: MarkdownHeading[];
   place: MarkdownPlace;
 }
 
 /**
- * Renders CommonMark with tables as HTML that runs nothing, and loads only the images in `sources`. Other images become
+ * Renders CommonMark with tables and task lists as HTML that runs nothing, and loads only the images in `sources`. Other images become
  * links. Links lead to http, https, mailto or a heading of the same document; other addresses are shown as text.
  */
 export function renderMarkdown(
@@ -101,19 +118,22 @@ export function renderMarkdown(
     references: sections.length === 1 ? {} : linkDefinitions(sections),
     sources,
     images: new Set(),
+    headings: [],
     place,
   };
   let html = '';
   for (const [index, section] of sections.entries()) {
     const rendered = markdown.render(section, { ...state, closing: [] } satisfies State);
     // Entities can encode hidden characters too, so this checks the output and not the source.
-    const safe = visibleText(rendered.length <= maxSectionPageLength ? rendered : writeCode(section));
+    const safe = visibleText(
+      rendered.length <= maxSectionPageLength ? rendered : writeCode(escaped(section)),
+    );
     if (index > 0 && html.length + safe.length > maxPageLength) {
-      return { html, isCut: true, images: [...state.images] };
+      return { html, isCut: true, images: [...state.images], headings: state.headings };
     }
     html += safe;
   }
-  return { html, isCut, images: [...state.images] };
+  return { html, isCut, images: [...state.images], headings: state.headings };
 }
 
 /** A link may use a definition of a later section. */
@@ -124,6 +144,7 @@ function linkDefinitions(sections: readonly string[]): object {
     references,
     sources: new Map<string, string>(),
     images: new Set<string>(),
+    headings: [],
     place: README,
   };
   for (const section of sections) {
@@ -139,16 +160,53 @@ function upToLineEnd(text: string): string {
   return end > 0 ? text.slice(0, end) : text.replace(/[\ud800-\udbff]$/, '');
 }
 
-function prepareHeadings(tokens: Token[], { taken, place: { headingShift, idPrefix } }: State): void {
+function prepareHeadings(tokens: Token[], { taken, headings, place }: State): void {
+  const { headingShift, idPrefix } = place;
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'heading_open' && token.type !== 'heading_close') continue;
-    token.tag = `h${Math.min(Number(token.tag.slice(1)) + headingShift, 6)}`;
+    const level = Number(token.tag.slice(1));
+    token.tag = `h${Math.min(level + headingShift, 6)}`;
     if (token.type === 'heading_close') continue;
     const slug = headingId(tokens[index + 1]?.content ?? '');
     const count = taken.get(slug) ?? 0;
     taken.set(slug, count + 1);
-    token.attrSet('id', idPrefix + (count === 0 ? slug : `${slug}-${count}`));
+    const id = idPrefix + (count === 0 ? slug : `${slug}-${count}`);
+    token.attrSet('id', id);
+    const heading = { id, title: plainText(tokens[index + 1]?.children ?? []), level };
+    tokens[index + 2]!.meta = heading;
+    if (headings.length < MARKDOWN_LIMITS.maxHeadings) headings.push(heading);
   }
+}
+
+/** Writes the link to a heading. The title of the page has none. */
+function writeAnchor({ tag, meta }: Token): string {
+  if (tag === 'h1') return '';
+  const { id, title } = meta as MarkdownHeading;
+  const label = escaped(`Link to ${cutText(title, 100)}`);
+  return `<a class="anchor" href="#${encodeURIComponent(id)}" aria-label="${label}"></a>`;
+}
+
+const TASK = /^\[([ xX])\] /;
+
+/** An item of a list that starts with `[ ]` or `[x]` is a task. */
+function prepareTasks(tokens: Token[]): void {
+  for (const [index, token] of tokens.entries()) {
+    const text = tokens[index + 2]?.children?.[0];
+    if (token.type !== 'list_item_open' || text?.type !== 'text') continue;
+    const mark = TASK.exec(text.content);
+    if (mark === null) continue;
+    token.attrSet('class', 'task');
+    text.content = text.content.slice(mark[0].length);
+    tokens[index + 2]!.children!.unshift(
+      Object.assign(new (text.constructor as typeof Token)('task', '', 0), { info: mark[1]!.trim() }),
+    );
+  }
+}
+
+function writeTask({ info }: Token): string {
+  return info === ''
+    ? '<span role="img" aria-label="to do">☐</span> '
+    : '<span role="img" aria-label="done">☑</span> ';
 }
 
 /** Returns the ID of a heading as GitHub does, so that links inside a document work. */
@@ -235,8 +293,16 @@ function writeAddress(address: string): string {
   return `<code>${escaped(cutText(decoded(address), 200))}</code>`;
 }
 
+/** Writes code to copy, with the colors of its language; `text` is what a command prints. */
+function writeFence({ content, info }: Token): string {
+  const [language = ''] = info.trim().split(/\s/, 1);
+  if (language === 'text') return writeCode(escaped(content));
+  return `<figure class="snippet" data-copy="Code">${writeCode(highlightCode(content, language))}</figure>\n`;
+}
+
+/** The code is HTML. */
 function writeCode(code: string): string {
-  return `<pre tabindex="0"><code>${escaped(code)}</code></pre>\n`;
+  return `<pre tabindex="0"><code>${code}</code></pre>\n`;
 }
 
 function plainText(tokens: readonly Token[]): string {

@@ -1,8 +1,8 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { CatalogRecord } from '@krmhub/catalog';
-import { CopySnippet } from '../parts/copy-snippet.js';
+import { CopyYaml } from '../parts/copy-snippet.js';
 import { useSite } from '../site.js';
-import { cutText, visibleText } from '../visible-text.js';
+import { cutText } from '../visible-text.js';
 
 /** Maximum number of characters of a recipe on the page of its catalog. */
 const MAX_RECIPE = 16_000;
@@ -12,10 +12,10 @@ export function RecipeSection({ catalog: { name, recipe } }: { catalog: CatalogR
   return (
     <section aria-labelledby="recipe">
       <h2 id="recipe">Recipe</h2>
-      <CopySnippet
+      <CopyYaml
         label="Recipe"
         caption="The registry builds the catalog from this recipe."
-        code={visibleText(cutText(recipe, MAX_RECIPE))}
+        text={cutText(recipe, MAX_RECIPE)}
       />
       {recipe.length > MAX_RECIPE ? (
         <p>

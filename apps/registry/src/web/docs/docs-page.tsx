@@ -2,6 +2,7 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { DOCS, docsPath } from '../addresses.js';
 import { renderMarkdown } from '../markdown.js';
+import { OnThisPage } from '../parts/on-this-page.js';
 import { SearchBox } from '../parts/search-box.js';
 import { useSite } from '../site.js';
 import type { Docs, DocsPage } from './read-docs.js';
@@ -52,9 +53,6 @@ export function DocsFrame({
   );
 }
 
-/** Contents are shown for more headings than these. */
-const FEW_HEADINGS = 2;
-
 /** The text of a page, with the list of its headings. */
 export function DocsText({ docs, page }: { docs: Docs; page: DocsPage }) {
   const { at } = useSite();
@@ -62,24 +60,12 @@ export function DocsText({ docs, page }: { docs: Docs; page: DocsPage }) {
     const found = docs.find(address, page);
     return found && at(docsPath(found.page, found.id));
   };
-  const { html } = renderMarkdown(page.text, new Map(), { headingShift: 0, idPrefix: '', link });
+  const { html, headings } = renderMarkdown(page.text, new Map(), { headingShift: 0, idPrefix: '', link });
   const [title, rest] = splitTitle(html);
-  const contents = page.headings.filter(({ title: heading }) => heading !== page.title);
   return (
     <article class="docs-text">
       {raw(title)}
-      {contents.length <= FEW_HEADINGS ? null : (
-        <nav class="docs-contents" aria-label="On this page">
-          <p>On this page</p>
-          <ul>
-            {contents.map(({ id, title: heading }) => (
-              <li>
-                <a href={`#${encodeURIComponent(id)}`}>{heading}</a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-      )}
+      <OnThisPage label="On this page" headings={headings.filter(({ level }) => level === 2)} />
       {raw(rest)}
     </article>
   );

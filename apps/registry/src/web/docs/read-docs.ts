@@ -21,8 +21,6 @@ export interface DocsPage {
   title: string;
   /** Markdown, which starts with the title. */
   text: string;
-  /** The second-level headings of the text. */
-  headings: readonly { id: string; title: string }[];
 }
 
 export interface Docs {
@@ -82,7 +80,6 @@ function page(name: string, text: string): DocsPage {
     name,
     title: headingsOf(text, '#')[0] ?? name,
     text,
-    headings: headingsOf(text, '##').map((title) => ({ id: headingId(title), title })),
   };
 }
 

@@ -1,7 +1,9 @@
 import { fillPath } from '@krmhub/api/paths';
 import { isSound } from '@krmhub/catalog';
 import { raw } from 'hono/html';
+import type { MarkdownHeading } from '../markdown.js';
 import { Label } from '../parts/label.js';
+import { OnThisPage } from '../parts/on-this-page.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { type FunctionView, MAX_LEAD } from './read-function.js';
@@ -36,6 +38,7 @@ export function ReadmeSection({ view }: { view: FunctionView }) {
               <Label>not signed</Label> No signature covers the images of this README.
             </p>
           ) : null}
+          <OnThisPage label="In this README" headings={contents(readme.headings)} />
           <div class="readme" dir="auto">
             {raw(readme.html)}
           </div>
@@ -52,6 +55,16 @@ export function ReadmeSection({ view }: { view: FunctionView }) {
       )}
     </section>
   );
+}
+
+/** Maximum number of headings in the list. */
+const MAX_HEADINGS = 30;
+
+/** The sections of a README: the highest level that has several headings. */
+function contents(headings: readonly MarkdownHeading[]): MarkdownHeading[] {
+  const levels = [...new Set(headings.map(({ level }) => level))].sort((a, b) => a - b);
+  const sections = levels.map((level) => headings.filter((heading) => heading.level === level));
+  return (sections.find(({ length }) => length > 1) ?? []).slice(0, MAX_HEADINGS);
 }
 
 /** Maximum number of listed examples; the definition has all. */

@@ -81,9 +81,9 @@ describe('the page of a Starlark function', () => {
     expect(text).toContain('<details class="script" open="">');
     expect(text).toContain('aria-hidden="true">1\n2\n3\n4\n5\n6\n7\n8</pre>');
     expect(text).toContain(
-      '<span class="star-comment"># Sets &lt;b&gt;labels&lt;/b&gt;.&lt;/script&gt;</span>\n<span class="star-keyword">def</span> transform(items):\n',
+      '<span class="code-comment"># Sets &lt;b&gt;labels&lt;/b&gt;.&lt;/script&gt;</span>\n<span class="code-keyword">def</span> transform(items):\n',
     );
-    expect(text).toContain('<span class="star-number">42</span>');
+    expect(text).toContain('<span class="code-number">42</span>');
     expect(text).not.toContain('<b>labels');
   });
 

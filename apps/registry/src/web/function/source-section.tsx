@@ -1,8 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
-import { CopySnippet } from '../parts/copy-snippet.js';
+import { CopyYaml } from '../parts/copy-snippet.js';
 import { Digest } from '../parts/digest.js';
 import { useSite } from '../site.js';
-import { visibleText } from '../visible-text.js';
 import type { FunctionView } from './read-function.js';
 
 /** Shows the definition: of a release its exact bytes, of an upstream function the entry of the catalog. */
@@ -36,7 +35,7 @@ export function SourceSection({ view: { name, known, text, entries } }: { view: 
       {text === undefined ? (
         <p>{origin}</p>
       ) : (
-        <CopySnippet label="Definition" caption={origin} code={visibleText(text.text)} />
+        <CopyYaml label="Definition" caption={origin} text={text.text} />
       )}
       {text?.isCut === true ? <p class="quiet">The definition is too long to show in full: {link}.</p> : null}
     </section>

@@ -2,7 +2,7 @@ import type { UsageSection, UsageTopic } from '@krmhub/catalog';
 import { type ConfigExample, kebabCase } from '@krmhub/schema';
 import { functionTabPath, INSTALL } from '../addresses.js';
 import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
-import { CopySnippet } from '../parts/copy-snippet.js';
+import { CopySnippet, CopyYaml } from '../parts/copy-snippet.js';
 import { WithAddress } from '../parts/registry-address.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
@@ -104,19 +104,17 @@ function Parts({ section: { topic, parts } }: { section: UsageSection }) {
   const title = topic === 'config' ? 'The functionConfig' : topic;
   return (
     <>
-      {parts.map(({ text: words, snippet }) =>
-        snippet === undefined ? (
-          <p>
-            <Text value={words} max={500} />
-          </p>
+      {parts.map(({ text: words, snippet }) => {
+        const caption = <Text value={words} max={500} />;
+        if (snippet === undefined) return <p>{caption}</p>;
+        const text = snippet.replace(/\n$/, '');
+        const label = `${title}: ${visibleText(words)}`;
+        return topic === 'config' ? (
+          <CopyYaml text={text} label={label} caption={caption} />
         ) : (
-          <CopySnippet
-            code={<WithAddress text={visibleText(snippet.replace(/\n$/, ''))} />}
-            label={`${title}: ${visibleText(words)}`}
-            caption={<Text value={words} max={500} />}
-          />
-        ),
-      )}
+          <CopySnippet code={<WithAddress text={visibleText(text)} />} label={label} caption={caption} />
+        );
+      })}
     </>
   );
 }

@@ -42,7 +42,7 @@ describe('viewScript', () => {
 
   it('counts line ends of Windows once', () => {
     expect(createView('x = 1\r\ny = 2\r\n')).toMatchObject({
-      html: 'x = <span class="star-number">1</span>\ny = <span class="star-number">2</span>',
+      html: 'x = <span class="code-number">1</span>\ny = <span class="code-number">2</span>',
       lines: 2,
     });
   });

@@ -4,7 +4,7 @@ import { defined } from '@krmhub/schema/defined';
 import { parse } from '@krmhub/starlark/syntax/parse';
 import { StarlarkSyntaxError } from '@krmhub/starlark/syntax/syntax-error';
 import type { SyntaxTree } from '@krmhub/starlark/syntax/tree';
-import { escapeHtml, highlightScript } from './highlight-script.js';
+import { escapeHtml, highlightScript } from '../highlight.js';
 
 /** A script in a repository of this registry. It is part of the input of a page, so it only names the bytes. */
 export interface StoredScript {

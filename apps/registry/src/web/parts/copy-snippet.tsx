@@ -1,4 +1,6 @@
+import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
+import { highlightCode } from '../highlight.js';
 
 /**
  * Text to copy, such as commands, with a visible caption or only a label. The script adds a button above the text,
@@ -13,4 +15,9 @@ export function CopySnippet({ code, label, caption }: { code: Child; label: stri
       </pre>
     </figure>
   );
+}
+
+/** YAML to copy, with colors. */
+export function CopyYaml({ text, ...shown }: { text: string; label: string; caption?: Child }) {
+  return <CopySnippet {...shown} code={raw(highlightCode(text, 'yaml'))} />;
 }

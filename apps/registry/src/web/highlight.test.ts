@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { visibleText } from '../visible-text.js';
-import { highlightScript, MAX_MARKS } from './highlight-script.js';
+import { highlightCode, highlightScript, MAX_MARKS } from './highlight.js';
+import { visibleText } from './visible-text.js';
 
 /** Returns the text that a browser shows. */
 function plainText(html: string): string {
@@ -14,7 +14,7 @@ function plainText(html: string): string {
 
 /** Returns the highlighted words as `mark:word`. */
 const listMarks = (html: string) =>
-  [...html.matchAll(/<span class="star-(\w+)">([^<]*)<\/span>/g)].map(([, mark, word]) => `${mark}:${word}`);
+  [...html.matchAll(/<span class="code-(\w+)">([^<]*)<\/span>/g)].map(([, mark, word]) => `${mark}:${word}`);
 
 describe('highlightScript', () => {
   it('marks comments, strings, keywords, and numbers', () => {
@@ -85,5 +85,39 @@ def set(item, count = 0x1F):  # one
     const html = highlightScript(text);
     expect(listMarks(html)).toHaveLength(MAX_MARKS);
     expect(plainText(html)).toBe(text);
+  });
+});
+
+describe('highlightCode', () => {
+  it('marks keys, text in quotes, comments, constants, and properties of YAML', () => {
+    const text = `# All\nkind: SetLabels # one\nlabels: {"a b": 'c', d: 1.5e3}\nscript: |\n  x: 1 # text\n- &x !!str yes\n`;
+    expect(listMarks(highlightCode(text, 'yaml'))).toEqual([
+      'comment:# All',
+      'keyword:kind',
+      'comment:# one',
+      'keyword:labels',
+      'keyword:&quot;a b&quot;',
+      "string:'c'",
+      'keyword:d',
+      'number:1.5e3',
+      'keyword:script',
+      'string:|\n  x: 1 # text',
+      'number:&amp;x',
+      'number:!!str',
+    ]);
+    expect(listMarks(highlightCode('def f(): pass', 'python'))).toEqual(['keyword:def', 'keyword:pass']);
+    expect(listMarks(highlightCode('if true; then', 'sh'))).toEqual([]);
+  });
+
+  it.each([
+    '',
+    'a: b\n\tc: d',
+    'a: [1, {b: "c',
+    '? x\n: y\n---\n...\n%YAML 1.2',
+    '<script>: "</script>\u202e"',
+    'a: >-\n  b\n\n  c\n# d\r\ne: *f',
+    ...['[', '{a: ', '- ', '? ', '"', '#\n', 'a: &b ', '1', 'a:\n '].map((part) => part.repeat(30_000)),
+  ])('keeps every character of %.30j', (text) => {
+    expect(plainText(highlightCode(text, 'yaml'))).toBe(visibleText(text));
   });
 });
