@@ -17,6 +17,7 @@ const DEFAULTS = {
   host: '127.0.0.1',
   port: 8080,
   dataFolder: './data',
+  highlights: [],
   trustedProxies: [],
   requestsPerMinute: 3_000,
   writesPerMinute: 3_000,
@@ -81,6 +82,20 @@ describe('readConfig', () => {
       'invalid configuration:\n  KRMHUB_BLOB_URL: "http://blobs" is not s3://BUCKET/PREFIX?endpoint=URL&region=REGION' +
         '\n  KRMHUB_BLOB_REDIRECT: "yes" is not true or false',
     );
+  });
+
+  it('reads the functions of the first page', () => {
+    expect(
+      readConfig({ KRMHUB_HIGHLIGHTS: 'example.com/SetLabels, fn.example.com/Check,' }).highlights,
+    ).toEqual([
+      { group: 'example.com', kind: 'SetLabels' },
+      { group: 'fn.example.com', kind: 'Check' },
+    ]);
+    expect(listProblems({ KRMHUB_HIGHLIGHTS: 'example.com/SetLabels,SetLabels,a.b/C/D' })).toContain(
+      'KRMHUB_HIGHLIGHTS: "SetLabels", "a.b/C/D": not a function such as example.com/SetLabels',
+    );
+    const many = Array.from({ length: 13 }, (_, index) => `example.com/Kind${index}`).join(',');
+    expect(listProblems({ KRMHUB_HIGHLIGHTS: many })).toContain('more than 12 functions');
   });
 
   it('reads the settings of upstream catalogs', () => {

@@ -1,5 +1,6 @@
-import { KrmhubError } from '@krmhub/schema';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { isGroup, isKind } from '@krmhub/schema/gvk';
 import { suggest } from '@krmhub/schema/suggest';
 import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
@@ -29,6 +30,8 @@ export interface Config {
   blobRedirect: boolean;
   /** Where clients reach the registry, without a slash at the end. */
   publicUrl?: string;
+  /** Functions on the first page. */
+  highlights: readonly FunctionName[];
   /** Addresses and CIDR ranges. */
   trustedProxies: readonly string[];
   /** For each client address, where a response needs computation; 0 for no limit. */
@@ -60,6 +63,8 @@ export interface Config {
   logLevel: LogLevel;
 }
 
+/** Each is a search when the first page is read. */
+const MAX_HIGHLIGHTS = 12;
 const PREFIX = 'KRMHUB_';
 /** Names the configuration file, whose keys are the names in SETTINGS. */
 export const CONFIG_VARIABLE = 'KRMHUB_CONFIG';
@@ -158,8 +163,9 @@ export function readConfig(
     problems.push(`${publicUrl.from}: "${publicUrl.value}" ${wrongUrl}`);
   }
   const trustedRoot = given('trustedRoot');
-  const ranges = (
-    name: 'trustedProxies' | 'sourceAddresses',
+  const list = (
+    name: 'trustedProxies' | 'sourceAddresses' | 'highlights',
+    expected: string,
     wrongIn: (entries: readonly string[]) => readonly string[],
   ): string[] => {
     const setting = given(name);
@@ -170,12 +176,19 @@ export function readConfig(
     const wrong = wrongIn(entries);
     if (setting !== undefined && wrong.length > 0) {
       const named = wrong.map((entry) => JSON.stringify(entry)).join(', ');
-      problems.push(`${setting.from}: ${named}: not an address or a CIDR range such as 10.0.0.0/8`);
+      problems.push(`${setting.from}: ${named}: ${expected}`);
     }
     return entries;
   };
-  const trustedProxies = ranges('trustedProxies', (entries) => readTrustedProxies(entries).problems);
-  const sourceAddresses = ranges('sourceAddresses', invalidRanges);
+  const range = 'not an address or a CIDR range such as 10.0.0.0/8';
+  const trustedProxies = list('trustedProxies', range, (entries) => readTrustedProxies(entries).problems);
+  const sourceAddresses = list('sourceAddresses', range, invalidRanges);
+  const highlights = list('highlights', 'not a function such as example.com/SetLabels', (entries) =>
+    entries.filter((entry) => functionName(entry) === undefined),
+  ).flatMap((entry) => functionName(entry) ?? []);
+  if (highlights.length > MAX_HIGHLIGHTS) {
+    problems.push(`${SETTINGS.highlights.name}: more than ${MAX_HIGHLIGHTS} functions`);
+  }
   const sourceFolder = given('sourceFolder');
   const sourceCredentials = given('sourceCredentials');
   const validDays = text('snapshotValidDays');
@@ -210,6 +223,7 @@ export function readConfig(
     port: Number(port.value),
     dataFolder: data.value,
     logLevel: logLevel.value,
+    highlights,
     trustedProxies,
     sourceAddresses,
     snapshotValidDays: Number(validDays.value),
@@ -229,6 +243,11 @@ export function readConfig(
       publicUrl: publicUrl === undefined ? undefined : canonicalPublicUrl(publicUrl.value),
     }),
   };
+}
+
+function functionName(text: string): FunctionName | undefined {
+  const [group = '', kind = '', ...rest] = text.split('/');
+  return isGroup(group) && isKind(kind) && rest.length === 0 ? { group, kind } : undefined;
 }
 
 /** The variables of the AWS tools. Keys among them are first. */

@@ -25,6 +25,7 @@ import { readTrustedProxies } from '../http/client-address.js';
 import { requestTarget } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { sentBlobs } from '../oci/sent-blobs.js';
+import { unknownHighlights } from '../web/home/highlights.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { prepareDraining } from './drain.js';
@@ -127,6 +128,9 @@ export async function startRegistry(
         registry.metrics.retainCatalogs([]);
       },
     });
+    for (const { group, kind } of await unknownHighlights(store, config.highlights)) {
+      log.warn({ function: `${group}/${kind}` }, 'a function in KRMHUB_HIGHLIGHTS is not in this registry');
+    }
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {

@@ -72,6 +72,12 @@ export const SETTINGS = {
     default: 'the address that the registry listens on',
     why: 'Public URL of a registry behind a proxy. Links, `Location`, the OpenAPI document, and the token realm use it. The proxy can strip or keep the path. With https, the registry tells browsers to use only https. The operator pages accept forms only from this origin.',
   },
+  highlights: {
+    name: 'KRMHUB_HIGHLIGHTS',
+    unit: 'functions as `GROUP/KIND`, separated by commas, at most 12',
+    default: 'none',
+    why: 'Functions that the first page shows before the newest releases. The registry warns at startup of those that it does not have, and omits them.',
+  },
   trustedProxies: {
     name: 'KRMHUB_TRUSTED_PROXIES',
     unit: 'addresses and CIDR ranges, separated by commas',

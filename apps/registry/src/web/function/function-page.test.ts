@@ -121,7 +121,7 @@ describe('the page of a function', () => {
     ['configuration', 'id="field-labels"'],
     ['releases', '/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0'],
     ['signatures', 'krmhub verify'],
-    ['source', 'apiVersion: config.kubernetes.io/v1alpha1'],
+    ['source', 'apiVersion</span>: config.kubernetes.io/v1alpha1'],
   ])('has a tab %s with an address of its own, to which old fragments lead', async (tab, content) => {
     const { status, text } = await page(`/functions/example.com/SetLabels/${tab}`);
     expect(status).toBe(200);

@@ -44,7 +44,7 @@ it('a function of an upstream catalog has a page, which says that its release is
   expect(facts).toMatch(/Runs registry.example.com\/elsewhere pinned sha256:b{12}…/);
   const source = await (await ask('/functions/up.example.com/Elsewhere/source')).text();
   expect(source).toContain('href="/catalogs/ours/functions/up.example.com/Elsewhere.yaml"');
-  expect(source).toContain('kind: Elsewhere');
+  expect(source).toContain('kind</span>: Elsewhere');
   expect(text).toContain('href="/catalogs/ours"');
   expect(text).toContain('From &lt;b&gt;elsewhere&lt;/b&gt;.');
   expect(text).toContain(`registry.example.com/elsewhere@sha256:${'b'.repeat(64)}`);

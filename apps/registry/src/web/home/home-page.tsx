@@ -1,19 +1,22 @@
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import type { FacetName } from '@krmhub/schema/facets';
-import { CATALOGS, catalogPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
+import { CATALOGS, catalogPath, docsPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';
 import { ShortSigner } from '../parts/signer.js';
-import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
+import { SearchResultItem } from '../search/search-result.js';
 import { useSite } from '../site.js';
 import { CommandLine } from './command-line.js';
+import { Picture } from './picture.js';
 
 /** Data of the first page. */
 export interface HomeData {
   /** Functions that the search finds. */
   total: number;
   facets: SearchResult['facets'];
+  /** The operator chose them. */
+  highlights: readonly SearchItem[];
   /** Newest first. */
   newest: readonly SearchItem[];
   catalogs: readonly { name: string; functions?: number; builtAt?: string }[];
@@ -32,28 +35,51 @@ const MAX_CATALOGS = 6;
 
 export function HomePage({ shown }: { shown: HomeData }) {
   const { at } = useSite();
-  const { total, facets, newest, catalogs } = shown;
+  const { total, facets, highlights, newest, catalogs } = shown;
   return (
     <div class="home">
-      <h1>A registry of KRM functions</h1>
-      <p class="lead">
-        Find functions for kustomize, kpt, and other orchestrators. See what they do, what they can access,
-        and who signed them, and read <a href={at(CATALOGS)}>catalogs</a> of them.
-      </p>
-      <SearchBox id="search" isLarge />
-      <p class="home-counts">
-        <a href={at(searchPath())}>{counted(total, 'function')}</a> in{' '}
-        <a href={at(CATALOGS)}>{counted(catalogs.length, 'catalog')}</a>
-      </p>
-      <div class="home-columns">
-        <Browse facets={facets} />
-        <div class="home-news">
-          <Newest items={newest} />
-          <Catalogs catalogs={catalogs} />
+      <div class="home-intro">
+        <div>
+          <h1>A registry of KRM functions</h1>
+          <p class="lead">
+            A KRM function is a program that changes, checks, or generates Kubernetes manifests. kustomize,
+            kpt, or krmhub gives it the manifests of a folder and a configuration, and writes what it returns.
+            This registry keeps each release as it was published, and shows who signed it, what runs, and what
+            it may touch. A signature says where a release comes from, and not that it is safe.
+          </p>
+          <SearchBox id="search" isLarge />
+          <p class="home-counts">
+            <a href={at(searchPath())}>{counted(total, 'function')}</a> in{' '}
+            <a href={at(CATALOGS)}>{counted(catalogs.length, 'catalog')}</a>, and{' '}
+            <a href={at(docsPath('use'))}>how to use them</a>
+          </p>
         </div>
-        <CommandLine sample={newest[0]} />
+        <Picture />
+      </div>
+      <Highlights items={highlights} />
+      <div class="home-columns">
+        <Newest items={newest} />
+        <div>
+          <Browse facets={facets} />
+          <Catalogs catalogs={catalogs} />
+          <CommandLine sample={highlights[0] ?? newest[0]} />
+        </div>
       </div>
     </div>
+  );
+}
+
+function Highlights({ items }: { items: readonly SearchItem[] }) {
+  if (items.length === 0) return null;
+  return (
+    <section aria-labelledby="highlights">
+      <h2 id="highlights">Highlights</h2>
+      <ul class="found-list highlights">
+        {items.map((item) => (
+          <SearchResultItem item={item} />
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -93,20 +119,9 @@ function Newest({ items }: { items: readonly SearchItem[] }) {
   return (
     <section aria-labelledby="newest">
       <h2 id="newest">Newest releases</h2>
-      <ol class="newest">
+      <ol class="found-list">
         {items.map((item) => (
-          <li>
-            <p class="newest-name">
-              <a href={at(functionPath(item))}>{item.kind}</a>{' '}
-              <span class="found-release">{item.release}</span>
-              <Time at={item.publishedAt ?? ''} />
-            </p>
-            <p class="quiet">
-              {item.group}
-              <br />
-              <Text value={item.description} max={120} />
-            </p>
-          </li>
+          <SearchResultItem item={item} />
         ))}
       </ol>
       <p>

@@ -5,7 +5,8 @@
  */
 
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { CatalogReader, SearchStore } from '@krmhub/catalog';
+import type { CatalogReader, SearchResult, SearchStore } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
@@ -15,22 +16,24 @@ import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
 import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
+import { findHighlights } from './highlights.js';
 import { HomePage } from './home-page.js';
 
 export const HOME_ROUTES = {
   home: { method: 'get', path: '/', responses: {} },
 } as const satisfies Record<string, RouteConfig>;
 
-const NEWEST_RELEASES = 8;
+const NEWEST_RELEASES = 6;
 
 export interface HomeDeps {
   store: SearchStore & CatalogReader;
   trust: SigningTrust;
   site: Site;
+  config: { highlights?: readonly FunctionName[] };
 }
 
 /** Responds to `/` with a page for browsers, and with text for other clients. */
-export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): void {
+export function homeRoutes(app: RegistryApp, { site, store, trust, config }: HomeDeps): void {
   app.get('/', async (c) => {
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });
@@ -44,14 +47,18 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): 
     };
     if (found.total === 0) return pageResponse(c, site, { head, body: <EmptyRegistry /> });
     const { total, facets } = found;
-    const newest = found.items
-      .filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked)
-      .map((item) => searchItem(trust.policies, item));
+    const items = (results: readonly SearchResult[]) =>
+      results.map((item) => searchItem(trust.policies, item));
+    const newest = items(
+      found.items.filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked),
+    );
+    const highlights = items(await findHighlights(store, config.highlights ?? []));
     const catalogs = (await store.catalogs()).map(({ name, newest }) => {
       const snapshot = newest?.withdrawn === undefined ? newest : undefined;
       return { name, ...defined({ functions: snapshot?.functions, builtAt: snapshot?.createdAt }) };
     });
-    return pageResponse(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
+    const shown = { total, facets, highlights, newest, catalogs };
+    return pageResponse(c, site, { head, body: <HomePage shown={shown} /> });
   });
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { unknownHighlights } from './highlights.js';
 
 let registry: TestRegistry;
 beforeAll(async () => {
@@ -39,6 +40,42 @@ describe('the first page', () => {
     expect(page).toMatch(/href="\/catalogs\/default">default<\/a> <span class="quiet">2 functions/);
     expect(page).toContain('krmhub show example.com/CheckLimits');
     expect(page).toContain('/functions/example.com/checklimits:2.0.0');
+  });
+
+  it('says what a function is, with a picture, and shows who published and signed a release', async () => {
+    const page = await home();
+    expect(page).toContain(
+      'A KRM function is a program that changes, checks, or generates Kubernetes manifests.',
+    );
+    expect(page).toMatch(/<svg [^>]*role="img" aria-labelledby="picture-title"><title id="picture-title">/);
+    const [, newest = ''] = page.split('id="newest"');
+    expect(newest).toContain('by <bdi>Example Co</bdi>');
+    expect(newest).toContain('>not signed</span>');
+    expect(page).not.toContain('Highlights');
+  });
+
+  it('shows the functions that the operator chose, without those that it does not have', async () => {
+    const config = {
+      highlights: ['SetLabels', 'Missing', 'Yanked'].map((kind) => ({ group: 'example.com', kind })),
+    };
+    const chosen = await openTestRegistry({ config });
+    try {
+      for (const kind of ['SetLabels', 'Other', 'Yanked']) await chosen.publish({ kind, release: '1.0.0' });
+      const yank = await chosen.send('POST', '/api/v1/functions/example.com/Yanked/releases/1.0.0/yank', {
+        reason: 'wrong',
+      });
+      expect(yank.status).toBe(200);
+      const page = await (await chosen.request('/', { headers: { Accept: 'text/html' } })).text();
+      const highlights = page.slice(page.indexOf('id="highlights"'), page.indexOf('id="newest"'));
+      expect(
+        [...highlights.matchAll(/href="\/functions\/example.com\/(\w+)"/g)].map(([, kind]) => kind),
+      ).toEqual(['SetLabels']);
+      expect(await unknownHighlights(chosen.parts.store, config.highlights)).toEqual([
+        { group: 'example.com', kind: 'Missing' },
+      ]);
+    } finally {
+      await chosen.close();
+    }
   });
 
   it('names the registry by its public URL in commands, never by the Host header', async () => {
