@@ -46,6 +46,7 @@ const runElsewhere: Record<string, string> = {
 /** The tests that run the blocks that need more than a registry, by the word after their `sh`. */
 const runByOthers: Record<string, string | readonly string[]> = {
   podman: 'test/interop/container.test.ts',
+  authoring: 'test/interop/authoring.test.ts',
   kubectl: ['test/interop/kubernetes.test.ts', 'test/interop/kubernetes-replicas.test.ts'],
   helm: 'test/interop/helm.test.ts',
   kustomize: 'test/interop/build-document.test.ts',

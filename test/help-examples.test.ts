@@ -18,6 +18,8 @@ import {
  * that examples name, against one registry that has the content of the examples.
  */
 
+const PINNED = 'needs a program that was built; apps/cli/src/commands/pin.test.ts and docs/authoring.md pin';
+
 /**
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
  * and test/interop/cosign-keys.test.ts, those of functions of catalogs in docs/fn.md, those of builds in test/interop/build-document.test.ts, and those
@@ -31,6 +33,10 @@ const SKIPPED: Record<string, string> = {
     'needs a function in Python; apps/cli/src/commands/test.test.ts runs programs',
   'krmhub test owner --image localhost/set-owner:dev':
     'needs an engine; apps/cli/src/commands/test.test.ts has one',
+  'krmhub pin set-owner --image ghcr.io/acme/set-owner:v1.0.0': PINNED,
+  'krmhub pin set-owner/definition.yaml --dry-run': PINNED,
+  'krmhub pin check-limits --files check-limits/build': PINNED,
+  'krmhub pin check-limits --files build --downloads https://dl.example.com/v1.0.0': PINNED,
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':
     'needs a bucket of Amazon S3; test/interop/server-documents.test.ts has an S3 server',
   'krmhub serve --database-url postgres://krmhub@db.example.com/krmhub':

@@ -104,6 +104,7 @@ const OTHER_ARGUMENT: Record<string, string> = {
   'catalog pull --snapshot': 'also takes a digest',
   'push --exec': 'names a file to push, not a program to run',
   'fn eval --type': 'is the type of a function, as in kpt',
+  'resolve --platforms': 'asks for the platforms of an image, and names none',
   'fn render --output': 'takes a target as kpt does',
   'fn eval --output': 'takes a target as kpt does',
   'fn run --output': 'takes a target as kpt does',

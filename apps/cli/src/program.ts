@@ -16,6 +16,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     lint: async () => (await import('./commands/lint.js')).registerLint,
     convert: async () => (await import('./commands/convert.js')).registerConvert,
     test: async () => (await import('./commands/test.js')).registerTest,
+    pin: async () => (await import('./commands/pin.js')).registerPin,
     publish: async () => (await import('./commands/publish.js')).registerPublish,
   },
   'Find functions:': {

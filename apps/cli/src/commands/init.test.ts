@@ -108,6 +108,55 @@ describe('init', () => {
     expect(missing.out()).toContain('the script set-owner/main.star does not exist');
   });
 
+  it.each([
+    ['go', ['Dockerfile', 'build.sh', 'go.mod', 'go.sum', 'main.go', 'resource_list.go']],
+    ['typescript', ['Dockerfile', 'main.ts', 'package.json', 'tsconfig.json']],
+    ['python', ['Dockerfile', 'main.py', 'requirements.txt']],
+  ])('writes a program in %s, which test/interop/init-languages.test.ts builds', async (language, files) => {
+    const io = await run('init', 'example.com/SetOwner', '--language', language, '--out', "it's");
+    expectEnd(io, 0, 'krmhub docs authoring');
+    const written = await readdir(path.join(folder, "it's"));
+    expect(written).toEqual(expect.arrayContaining(['.dockerignore', '.github', '.gitignore', ...files]));
+    const dockerfile = await read("it's/Dockerfile");
+    expect(dockerfile).toMatch(/\nUSER 65532:65532\n/);
+    expect(dockerfile).not.toMatch(/:latest|@sha256/);
+    // A folder is one word of each command.
+    const [test] = io.err().match(/krmhub test .*/)!;
+    expect(test).toMatch(/^krmhub test 'it'\\''s' --exec /);
+    expectEnd(await run('lint', "it's"), 1);
+    expect((await started("it's")).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
+  it.each([
+    [['--runtime', 'starlark', '--language', 'go'], '--language cannot be combined with --runtime starlark'],
+    [['--runtime', 'exec', '--language', 'python'], 'an exec function in python cannot be built'],
+    [['--platforms', 'linux/amd64'], '--platforms cannot be combined with --runtime container'],
+    [
+      ['--runtime', 'exec', '--platforms', 'linux'],
+      'Use a list of these: linux/amd64, linux/arm64, darwin/amd64',
+    ],
+    [['--runtime', 'exec', '--platforms', 'linux/amd64,plan9/amd64'], 'Use a list of these'],
+    [['--language', 'rust'], "argument 'rust' is invalid"],
+  ])('refuses %j, and writes nothing', async (args, message) => {
+    expectEnd(await run('init', 'example.com/SetOwner', ...args), 2, message);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('lists the executables of an exec function, each platform once', async () => {
+    const platforms = 'linux/amd64,windows/arm64,linux/amd64';
+    expectEnd(await run('init', 'example.com/SetOwner', '--runtime', 'exec', '--platforms', platforms), 0);
+    const { definition } = await started('set-owner');
+    const files = ['set-owner_linux_amd64', 'set-owner_windows_arm64.exe'];
+    expect(definition.versions[0]!.runtime.exec!.platforms).toMatchObject([
+      { os: 'linux', arch: 'amd64', bin: 'set-owner' },
+      { os: 'windows', arch: 'arm64', bin: 'set-owner.exe' },
+    ]);
+    expect(definition.versions[0]!.runtime.exec!.platforms.map(({ uri }) => path.basename(uri))).toEqual(
+      files,
+    );
+    expect(await read('set-owner/build.sh')).toContain('linux/amd64 windows/arm64');
+  });
+
   it('replaces no files', async () => {
     await run('init', 'example.com/SetLabels');
     await rm(path.join(folder, 'set-labels/README.md'));

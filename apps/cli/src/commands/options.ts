@@ -12,9 +12,10 @@ import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { EngineName } from '@krmhub/functions';
 import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { defined } from '@krmhub/schema/defined';
-import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
+import { ARCHITECTURES, OPERATING_SYSTEMS, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Platform } from '../functions/programs/programs.js';
 import { parseDuration, parseTimeout } from '../io/duration.js';
 import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
@@ -215,6 +216,23 @@ export function collectList(value: string, previous: readonly string[] | undefin
   const items = value.split(',').map((item) => item.trim());
   if (items.includes('')) throw new InvalidArgumentError('The list contains an empty item.');
   return [...(previous ?? []), ...items];
+}
+
+/** Collects the platforms of executables: comma-separated lists of OS/ARCHITECTURE. */
+export function collectPlatforms(value: string, previous: readonly Platform[] = []): Platform[] {
+  const all = [...previous];
+  for (const item of collectList(value, undefined)) {
+    const [os, arch] = [
+      OPERATING_SYSTEMS.find((one) => item.startsWith(`${one}/`)),
+      ARCHITECTURES.find((one) => item.endsWith(`/${one}`)),
+    ];
+    if (os === undefined || arch === undefined || item !== `${os}/${arch}`) {
+      const known = OPERATING_SYSTEMS.flatMap((one) => ARCHITECTURES.map((arch) => `${one}/${arch}`));
+      throw new InvalidArgumentError(`Use a list of these: ${known.join(', ')}.`);
+    }
+    if (!all.some((one) => one.os === os && one.arch === arch)) all.push({ os, arch });
+  }
+  return all;
 }
 
 /** Collects an option that can be repeated; commas are part of the value. */

@@ -4,22 +4,36 @@ import { toYamlItem } from '@krmhub/catalog';
 import { runtimeRules } from '@krmhub/catalog/runtimes/runtimes';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { defined } from '@krmhub/schema/defined';
-import type { RuntimeKind } from '@krmhub/schema/definition';
+import type { FunctionName, RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
+import {
+  executableFile,
+  type Language,
+  type NewProgram,
+  newProgram,
+  type Platform,
+} from './programs/programs.js';
 
 export interface CreateOptions {
   /** Folder; absent for one with the name of the kind. */
   out?: string;
   runtime: RuntimeKind;
+  /** Language of a program; absent for none. */
+  language?: Language;
+  /** Platforms of an exec function. */
+  platforms?: readonly Platform[];
   output: OutputFormat;
 }
 
-/** Creates the files of a new function. Throws `conflict`, and writes nothing, if one of them exists. */
+/**
+ * Creates the files of a new function. Throws `usage` for options that do not fit its runtime, and `conflict`, and writes
+ * nothing, if one of the files exists.
+ */
 export async function createFunctionFiles(io: Io, name: string, options: CreateOptions): Promise<void> {
   const { group, kind, release } = parseFunctionReference(name);
   if (group === undefined || release !== undefined) {
@@ -28,14 +42,17 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
     });
   }
   const folder = options.out ?? kebabCase(kind);
+  const { platforms = [{ os: 'linux', arch: 'amd64' }] } = options;
+  const program = createProgram({ group, kind }, folder, { ...options, platforms });
   const files = {
-    'definition.yaml': definition(group, kind, options.runtime),
+    'definition.yaml': definition(group, kind, { ...options, platforms }),
     'README.md': readme(group, kind),
     'example.yaml': example(group, kind),
     'examples/basic/fn-config.yaml': example(group, kind),
     'examples/basic/input/resources.yaml': resources(),
     'examples/basic/expected/resources.yaml': resources(group),
     ...defined({ 'main.star': options.runtime === 'starlark' ? script(group) : undefined }),
+    ...program?.files,
   };
   const present: string[] = [];
   for (const file of Object.keys(files)) {
@@ -55,7 +72,11 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
     );
   }
   for (const [file, text] of Object.entries(files)) {
-    await writeFileAtomically(path.resolve(io.cwd, folder, file), text, { overwrite: false });
+    const mode = file.endsWith('.sh') ? 0o755 : undefined;
+    await writeFileAtomically(path.resolve(io.cwd, folder, file), text, {
+      overwrite: false,
+      ...defined({ mode }),
+    });
     await printLine(io, escapeControls(`wrote ${path.join(folder, file)}`));
   }
   if (!/^[A-Z][A-Za-z0-9]*$/.test(kind)) {
@@ -64,16 +85,52 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
       `the kind ${kind} is not in PascalCase, for example SetLabels, as kinds of Kubernetes are`,
     );
   }
-  const file = shellWord(path.join(folder, 'definition.yaml'));
   await printLine(io, 'edit the lines marked CHANGE in definition.yaml, remove the marks, then run:');
-  await printLine(io, `  krmhub lint ${shellWord(folder)}`);
-  if (options.runtime === 'starlark') await printLine(io, `  krmhub test ${shellWord(folder)}`);
-  await printLine(
-    io,
-    `  krmhub publish ${file} --release 0.1.0 --readme ${shellWord(path.join(folder, 'README.md'))}`,
-  );
+  for (const step of nextSteps(folder, options.runtime, program)) await printLine(io, `  ${step}`);
   const written = Object.keys(files).map((name) => path.join(folder, name));
   await printData(io, options.output, { group, kind, folder, files: written }, async () => undefined);
+}
+
+/** Returns the program of a function in the language of the options. Throws `usage`. */
+function createProgram(
+  { group, kind }: FunctionName,
+  folder: string,
+  {
+    runtime,
+    language,
+    platforms,
+  }: Pick<CreateOptions, 'runtime' | 'language'> & { platforms: readonly Platform[] },
+): NewProgram | undefined {
+  if (language === undefined) return undefined;
+  if (runtime === 'starlark') {
+    throw new KrmhubError('usage', '--language cannot be combined with --runtime starlark', {
+      hint: 'A Starlark function is a script. Remove --language, or use --runtime container.',
+    });
+  }
+  if (runtime === 'exec' && language !== 'go') {
+    throw new KrmhubError('usage', `an exec function in ${language} cannot be built for each platform`, {
+      hint: 'Use --language go, or --runtime container.',
+    });
+  }
+  return newProgram({ group, kind, name: kebabCase(kind), runtime, platforms }, language, folder);
+}
+
+/** Returns the commands after the edit, for a shell. */
+function nextSteps(folder: string, runtime: RuntimeKind, program: NewProgram | undefined): string[] {
+  const [named, readme, definition] = [folder, 'README.md', 'definition.yaml'].map((name, index) =>
+    shellWord(index === 0 ? name : path.join(folder, name)),
+  ) as [string, string, string];
+  const lint = `krmhub lint ${named}`;
+  const publish = `krmhub publish ${definition} --release 0.1.0 --readme ${readme}`;
+  if (program === undefined) {
+    return [lint, ...(runtime === 'starlark' ? [`krmhub test ${named}`] : []), publish];
+  }
+  return [
+    lint,
+    ...program.build,
+    `krmhub test ${named} --exec ${shellWord(program.run)}`,
+    'krmhub docs authoring   # how to build, pin, sign, and publish a release',
+  ];
 }
 
 /** Quotes text for YAML where necessary: a group such as 1.5 or a kind such as Null must stay a string. */
@@ -86,10 +143,22 @@ function home(group: string, kind: string): string {
   return `https://${group}/functions/${kebabCase(kind)}`;
 }
 
-function definition(group: string, kind: string, runtime: RuntimeKind): string {
+function definition(
+  group: string,
+  kind: string,
+  { runtime, platforms }: { runtime: RuntimeKind; platforms: readonly Platform[] },
+): string {
   const url = home(group, kind);
   const name = kebabCase(kind);
-  const draft = runtimeRules(runtime).draft({ name, text: yamlText(name), url });
+  const draft = runtimeRules(runtime).draft({
+    name,
+    url,
+    platforms: platforms.map((platform) => ({
+      ...platform,
+      bin: yamlText(platform.os === 'windows' ? `${name}.exe` : name),
+      file: executableFile(name, platform),
+    })),
+  });
   return `# The definition of ${kind}, for people and tools. Replace the placeholder below each CHANGE, and
 # remove the mark. Run \`krmhub lint\` to find the rest.
 apiVersion: config.kubernetes.io/v1alpha1

@@ -66,7 +66,7 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   }
   const progress = new Progress(io);
   try {
-    const fetched = await download(io, cache, request, isManifest, progress);
+    const fetched = await download(io, cache, request, isManifest ? undefined : sha256, progress);
     if (script !== undefined) await recordScript(io, cache, sha256);
     return fetched;
   } catch (error) {
@@ -77,14 +77,40 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   }
 }
 
+/** Downloads an executable that has no digest yet, for `OS/ARCHITECTURE`, and returns its digest. */
+export async function downloadDigest(io: Io, uri: string, platform: string): Promise<Digest> {
+  const [os, arch] = platform.split('/') as [string, string];
+  const name = `the executable for ${platform}`;
+  const cache = await openCache(consumePorts(io));
+  const progress = new Progress(io);
+  try {
+    return (await download(io, cache, { name, platform: { uri, os, arch } }, undefined, progress)).sha256;
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    const { code, message, hint } = error;
+    throw new KrmhubError(code, escapeControls(`cannot fetch ${uri}: ${message}`), { ...defined({ hint }) });
+  } finally {
+    await progress.clear();
+    await cache.close();
+  }
+}
+
 async function download(
   io: Io,
   cache: Cache,
-  { name, platform, catalog, artifact, maxBytes = EXECUTABLE_LIMITS.maxSourceBytes }: ExecutableRequest,
-  isManifest: boolean,
+  {
+    name,
+    platform,
+    catalog,
+    artifact,
+    maxBytes = EXECUTABLE_LIMITS.maxSourceBytes,
+  }: Omit<ExecutableRequest, 'platform' | 'offline'> & {
+    platform: Record<'uri' | 'os' | 'arch', string>;
+  },
+  expected: Digest | undefined,
   progress: Progress,
 ): Promise<FetchedExecutable> {
-  const { uri, sha256, os, arch } = platform;
+  const { uri, os, arch } = platform;
   const fileFolder = catalogFolder(io, catalog);
   const fetcher = sourceFetcher(io, {
     temporaryFolder: cache.temporaryFolder,
@@ -105,8 +131,7 @@ async function download(
       onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
       onManifest: async (bytes) => void (await cache.writeBlob(bytes)),
     },
-    (body) =>
-      cache.writeBlobStream(body, { maxBytes, ...defined({ expected: isManifest ? undefined : sha256 }) }),
+    (body) => cache.writeBlobStream(body, { maxBytes, ...defined({ expected }) }),
   );
   return { file: written.file, sha256: written.digest };
 }

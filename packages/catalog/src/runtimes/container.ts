@@ -48,11 +48,10 @@ export const container: CatalogRuntime<ContainerRuntime, PinnedContainer> = {
     return { ...rest, image: digestOfImage(image) ?? beside, sha256: '' };
   },
   takedownPins: ({ image, sha256 }) => [`sha256:${sha256}`, digestOfImage(image) ?? ''].filter(isDigest),
-  draft: ({ name }) => `container:
-  # CHANGE: the image. After you push it, add its digest as \`sha256: <64 hexadecimal digits>\`.
+  draft: ({ name }) => `# Declare what else it needs below image: requireNetwork: true, requireStorageMount: true.
+container:
+  # CHANGE: the image. After you push it, \`krmhub pin\` adds its digest.
   image: registry.example.com/functions/${name}:v0.1.0
-  # requireNetwork: true
-  # requireStorageMount: true
 `,
   access: ({ requireNetwork, requireStorageMount }) => ({
     network: requireNetwork === true,

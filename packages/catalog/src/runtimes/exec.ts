@@ -74,15 +74,19 @@ export const exec: CatalogRuntime<ExecRuntime, PinnedExec> = {
     platforms
       .flatMap(({ sha256, uri }) => [`sha256:${sha256}`, `sha256:${ociDigest(uri)}`])
       .filter((digest) => isDigest(digest)),
-  draft: ({ name, text, url }) => `exec:
+  draft: ({ url, platforms }) => `exec:
   platforms:
-    # CHANGE: one entry per platform. sha256 is the digest of the downloaded file.
-    - bin: ${text}
-      os: linux
-      arch: amd64
-      uri: ${url}/v0.1.0/${name}_linux_amd64.tar.gz
+    # CHANGE: the downloads. When you have built them, \`krmhub pin\` adds their digests.
+${platforms
+  .map(
+    ({ os, arch, bin, file }) => `    - bin: ${bin}
+      os: ${os}
+      arch: ${arch}
+      uri: ${url}/v0.1.0/${file}
       sha256: "${'0'.repeat(64)}"
 `,
+  )
+  .join('')}`,
   access: () => 'everything',
   permissions: () => 'executable: all permissions of the user',
   usage,

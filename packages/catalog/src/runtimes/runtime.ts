@@ -78,6 +78,14 @@ export interface ChangedReference {
 /** What a runtime may access besides its input. */
 export type RuntimeAccess = 'everything' | { network: boolean; storage: boolean };
 
+/** An executable of a new function. */
+export interface DraftPlatform {
+  os: string;
+  arch: string;
+  bin: string;
+  file: string;
+}
+
 export interface CatalogRuntime<Declared, Pinned> {
   /** Returns what it runs, in the order of the definition. */
   programs(declared: Declared): DeclaredProgram[];
@@ -90,10 +98,10 @@ export interface CatalogRuntime<Declared, Pinned> {
   /** Returns the names by which a takedown asks whether another release uses the same. */
   takedownPins(declared: Declared): RuntimePin[];
   /**
-   * Returns its YAML in the definition of a new function, to be edited. `name` is that of its program, `text`
-   * the same in YAML, and its releases are below `url`.
+   * Returns its YAML in the definition of a new function, to be edited. `name` is that of its program, and its releases
+   * are below `url`. `bin` of a platform is YAML, and `file` the name of its download.
    */
-  draft(program: { name: string; text: string; url: string }): string;
+  draft(program: { name: string; url: string; platforms: readonly DraftPlatform[] }): string;
   access(declared: Declared): RuntimeAccess;
   /** What an operator can read: its permissions, in one line. */
   permissions(declared: Declared): string;

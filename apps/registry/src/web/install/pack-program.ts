@@ -5,7 +5,15 @@ import { Header } from 'tar';
 import { INSTALLED, PROGRAM_FOLDER, readManifest } from './program-folder.js';
 
 /** The places are those of the checkout, because the program finds files by them. */
-const PARTS = ['LICENSE', 'README.md', 'apps/cli/dist/bundle', 'apps/registry/assets', 'docs', 'migrations'];
+const PARTS = [
+  'LICENSE',
+  'README.md',
+  'apps/cli/dist/bundle',
+  'apps/registry/assets',
+  'docs',
+  'examples',
+  'migrations',
+];
 const BUNDLE = 'apps/cli/dist/bundle/krmhub.js';
 /** npm gives the files of a package the same time. */
 const MTIME = new Date('1980-01-01T00:00:00Z');
