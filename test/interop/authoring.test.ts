@@ -138,7 +138,7 @@ describe('the programs of init', () => {
         expect([name, version]).toEqual([name, JSON.parse(installed).version]);
       }
       symlinkSync(path.join(root, 'node_modules'), at('node_modules'));
-      expect(steps[0]).toBe("npm install --prefix 'type script'");
+      expect(steps[0]).toBe("npm install --prefix 'type script'/");
       expect(await shell('tsc', env, at('.'))).toMatchObject({ code: 0, stdout: '' });
       const test = steps[1]!.replace("--exec 'node ", "--exec 'node24 ");
       expect((await shell(test, env, folder)).stdout).toMatch(passes);
