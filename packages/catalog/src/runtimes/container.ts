@@ -48,7 +48,9 @@ export const container: CatalogRuntime<ContainerRuntime, PinnedContainer> = {
     return { ...rest, image: digestOfImage(image) ?? beside, sha256: '' };
   },
   takedownPins: ({ image, sha256 }) => [`sha256:${sha256}`, digestOfImage(image) ?? ''].filter(isDigest),
-  draft: ({ name }) => `# Declare what else it needs below image: requireNetwork: true, requireStorageMount: true.
+  draft: ({
+    name,
+  }) => `# Declare what else it needs below image: requireNetwork: true, requireStorageMount: true.
 container:
   # CHANGE: the image. After you push it, \`krmhub pin\` adds its digest.
   image: registry.example.com/functions/${name}:v0.1.0
