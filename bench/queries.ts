@@ -1,5 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseSearch } from '@krmhub/api/search-syntax';
 import type BetterSqlite3 from 'better-sqlite3';
 import { searchText, sqlite } from './built.js';
 import type { Corpus } from './corpus.js';
@@ -74,7 +75,7 @@ export async function openSqlSearch(registryDatabase: string, scratch: string): 
       const statement = statements.get(sql) ?? database.prepare(sql);
       statements.set(sql, statement);
       const { text, kind, ...filters } = query;
-      const sought = text === undefined ? undefined : textQuery(text);
+      const sought = text === undefined ? undefined : textQuery(parseSearch(text).terms);
       const rows = statement.all({
         ...filters,
         ...(kind === undefined ? {} : { kind: kind.toLowerCase() }),

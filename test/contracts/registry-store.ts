@@ -6,6 +6,7 @@ import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
+import { searchQueriesContract } from './search-queries.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
@@ -42,6 +43,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     functionContract(() => harness.store);
     searchContract(() => harness.store);
     searchPagesContract(() => harness.store);
+    searchQueriesContract(() => harness);
     catalogContract(() => harness.store);
     catalogEntriesContract(() => harness.store);
     segmentContract(() => harness.store);

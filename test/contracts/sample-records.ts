@@ -64,9 +64,9 @@ function definitionOf(
 }
 
 /** What search shows of the function after a change. */
-export function foundAfter({ search, release }: FunctionChange): SearchResult {
-  const { images: _, ...found } = search;
-  return { ...found, publishedAt: release.publishedAt };
+export function foundAfter({ search }: FunctionChange): SearchResult {
+  const { images: _, published: publishedAt, ...found } = search;
+  return { ...found, publishedAt };
 }
 
 /** A change that stores a release of a function, or changes its lifecycle. */
@@ -127,6 +127,7 @@ export function changeOf(
       signer,
       receivedAt: AT,
     })),
+    published: release.publishedAt,
   };
   const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
   return { group, kind, expectedRevision, action, release, search, event };

@@ -47,7 +47,13 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await kinds({ text: 'policies' }))[0]).toBe('Gatekeeper');
       expect((await kinds({ text: 'vendor' })).sort()).toEqual(['HTTPRouteCheck', 'LabelDeployments']);
       expect(await kinds({ text: 'vendor.example.org labels' })).toEqual(['LabelDeployments']);
-      expect(await kinds({ text: 'labels kubeval' })).toEqual([]);
+      // No function has all of these words, so those with most of them are found.
+      const some = await search({ text: 'sets labels kubeval' });
+      expect([some.partial, some.items.map(({ kind }) => kind)]).toEqual([
+        true,
+        ['SetLabels', 'SetAnnotations', 'SetNamespace'],
+      ]);
+      expect((await search({ text: 'labels' })).partial).toBeUndefined();
     });
 
     it('lists by name without a text, fully yanked functions last', async () => {
@@ -68,7 +74,7 @@ export function searchContract(store: () => RegistryStore): void {
     it('filters: any of the values, but all of the tags', async () => {
       expect(await kinds({ tag: ['mutator', 'labels'] })).toEqual(['SetLabels']);
       expect(await kinds({ tag: ['labels', 'labels'] })).toEqual(['SetLabels']);
-      expect(await kinds({ tag: ['Labels'] })).toEqual([]);
+      expect(await kinds({ tag: ['Labels', 'MUTATOR'] })).toEqual(['SetLabels']);
       expect(await kinds({ kind: ['setlabels', 'KUBEVAL'] })).toEqual(['Kubeval', 'SetLabels']);
       expect(await kinds({ runtime: ['exec', 'starlark'] })).toEqual(['Gatekeeper', 'RenderHelmChart']);
       expect(await kinds({ license: ['MIT'], tag: ['validator'] })).toEqual(['Gatekeeper']);
@@ -116,14 +122,14 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await search({ text: 'GRÖSSEN strase' })).corrected).toBe('grosse strasse');
     });
 
-    it('orders by the field that matches and how, then by deprecation, length, and name', async () => {
+    it('orders by the field that matches and how, then by deprecation, words, and name', async () => {
       const group = 'order.example.com';
       const mark = { at: '2030-01-01T00:00:00.000Z', by: 'someone', reason: 'old' };
       // In the expected order, though every name is before the one above it.
       const samples = [
         { kind: 'Zip' },
-        { kind: 'ZipIt' },
         { kind: 'Zippers' },
+        { kind: 'ZipIt' },
         { kind: 'ZipFolders', deprecated: mark },
         { kind: 'XZip' },
         { kind: 'WZipAll' },
@@ -150,7 +156,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect(wrong).toEqual({ ...right, corrected: 'labels' });
       expect((await search({ text: 'valdates polices' })).corrected).toBe('validates policies');
       expect(right.corrected).toBeUndefined();
-      for (const text of ['xyzzyx', 'labels xyzzyx', 'l'.repeat(200)]) {
+      for (const text of ['xyzzyx', '"labels xyzzyx"', 'l'.repeat(200)]) {
         const found = await search({ text });
         expect([found.total, found.corrected], text).toEqual([0, undefined]);
       }
@@ -274,7 +280,8 @@ export function searchContract(store: () => RegistryStore): void {
       const tag = ['timed'];
       expect(await kinds({ tag, sort: 'newest' })).toEqual(['Newest', 'Middle', 'Oldest', 'Yanked']);
       expect(await kinds({ tag, sort: 'name' })).toEqual(['Middle', 'Newest', 'Oldest', 'Yanked']);
-      expect(await kinds({ tag, text: 'newest middle', sort: 'newest' })).toEqual([]);
+      expect(await kinds({ tag, text: '"newest middle"', sort: 'newest' })).toEqual([]);
+      expect(await kinds({ tag, text: 'newest middle', sort: 'newest' })).toEqual(['Newest', 'Middle']);
       expect(await kinds({ tag, text: 'timed', sort: 'newest' })).toEqual([
         'Newest',
         'Middle',

@@ -151,6 +151,9 @@ export const SearchResult = z
       description: 'The text that was searched instead of `q`, because no function has its words',
       example: 'labels',
     }),
+    partial: z.boolean().optional().openapi({
+      description: 'Whether no function has all words of `q`: the items have most of them',
+    }),
   })
   .openapi('SearchResult');
 

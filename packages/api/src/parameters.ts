@@ -164,7 +164,7 @@ export const SearchParameters = z.object({
     .optional()
     .openapi({
       description:
-        'Search words; prefixes of words match. `GROUP/KIND@RELEASE` finds a function, and an image reference finds the functions that run it',
+        'Search words; prefixes of words match. Also `"a phrase"`, `-word`, `kind:WORD`, `is:signed`, filters such as `tag:VALUE`, `GROUP/KIND@RELEASE`, the start of an image reference, or a digest',
     }),
   ...mapFacets((_, facet) => filter(facet)),
   sort: z

@@ -22,7 +22,7 @@ export * from './plan/check-compatibility.js';
 export * from './plan/check-replacement.js';
 export * from './plan/definition-facts.js';
 export * from './plan/displayed-release.js';
-export { imageRepositories, imageRepository } from './plan/image-repositories.js';
+export { imageNames, imageRepositories, imageRepository } from './plan/image-repositories.js';
 export * from './plan/lifecycle.js';
 export { lacksSigner, mergeSigners } from './plan/pinned-signers.js';
 export * from './plan/publish.js';

@@ -42,8 +42,9 @@ export const FACETS = {
     title: 'Tag',
     placeholder: 'tag',
     help: 'Functions with this tag. All filters are repeatable.',
-    parameter: 'Tag',
+    parameter: 'Tag, in any case',
     match: 'all',
+    ignoresCase: true,
   },
   kind: {
     ...text,
@@ -94,6 +95,12 @@ export const FACETS = {
     // Useful in links only.
     offered: 'none',
   },
+  signed: {
+    ...fact,
+    title: 'Signed',
+    help: 'Functions with a valid signature that no policy rejects, or without one.',
+    parameter: 'Whether a signature of the displayed release is valid, and no policy rejects it',
+  },
   pinned: {
     ...fact,
     title: 'Pinned by digest',
@@ -111,6 +118,12 @@ export const FACETS = {
     title: 'May access files',
     help: 'Functions that may use your files, or may not.',
     parameter: 'Whether the displayed release may access files',
+  },
+  deprecated: {
+    ...fact,
+    title: 'Deprecated',
+    help: 'Functions whose displayed release is deprecated, or is not.',
+    parameter: 'Whether the displayed release is deprecated',
   },
   signedBy: {
     ...text,

@@ -1,4 +1,5 @@
 import type { SearchOrder } from '@krmhub/api/parameters';
+import { SEARCH_SYNTAX } from '@krmhub/api/search-syntax';
 import { describeFacet, FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -23,12 +24,16 @@ export function registerSearch(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+What TEXT can have; quote it for the shell:
+${syntaxTable()}
+
 If a function exists only in upstream catalogs, its description starts with
 (SOURCE in CATALOG). Its release is unknown, because catalog entries do not
 contain releases.
 
 Examples:
   krmhub search set labels
+  krmhub search 'labels -helm is:signed'
   krmhub search --tag mutator
   krmhub search --sort newest --limit 5
   krmhub search --kind SetLabels -o json
@@ -39,6 +44,11 @@ Examples:
       const { searchFunctions } = await import('../functions/search-functions.js');
       await searchFunctions(io, words, options);
     });
+}
+
+function syntaxTable(): string {
+  const width = Math.max(...SEARCH_SYNTAX.map(([example]) => example.length));
+  return SEARCH_SYNTAX.map(([example, meaning]) => `  ${example.padEnd(width)}  ${meaning}`).join('\n');
 }
 
 /** The repeatable option of a facet, such as `--api-version <version>`. */

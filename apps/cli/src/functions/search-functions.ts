@@ -47,14 +47,16 @@ export async function searchFunctions(
   }
   const [first] = pages as [SearchResult, ...SearchResult[]];
   const items = pages.flatMap((page) => page.items);
-  const { total, facets, corrected } = first;
+  const { total, facets, corrected, partial } = first;
   if (corrected !== undefined) {
     await printLine(
       io,
       `no function has the words "${escapeControls(text)}": showing results for "${escapeControls(corrected)}"`,
     );
   }
-  const result = { total, items, facets, ...defined({ corrected }) };
+  if (partial === true)
+    await printLine(io, `no function has all of the words "${escapeControls(text)}": showing those with most of them`);
+  const result = { total, items, facets, ...defined({ corrected, partial }) };
   await printData(io, options.output, result, () => printItems(io, items));
   if (items.length === 0) await printNothingFound(io, text, filters, first, client);
   else if (items.length < total) {

@@ -34,6 +34,7 @@ import { openStore } from '../store/open-store.js';
 import { rowsLast } from '../store/pushed-rows.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
+import { trustedSearch } from '../store/search/trusted-search.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
@@ -111,7 +112,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     log,
     metrics,
   });
-  const store = options.wrapStore?.(opened.store) ?? opened.store;
+  const store = trustedSearch(options.wrapStore?.(opened.store) ?? opened.store, trust);
   const { processes } = opened;
   const { bytesLock } = processes;
   const turns = new Turns();

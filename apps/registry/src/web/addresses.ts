@@ -44,6 +44,11 @@ export function docsPath(page: string, heading = ''): string {
   return heading === '' ? path : `${path}#${heading}`;
 }
 
+/** Returns the path of the functions of a group. */
+export function groupPath(group: string, { cursor }: { cursor?: string | undefined } = {}): string {
+  return `/functions/${encodeURIComponent(group)}${formatQuery({ cursor })}`;
+}
+
 export function functionPath({ group, kind }: { group: string; kind: string }): string {
   return `/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
 }

@@ -19,7 +19,7 @@ it('builds the search fields of an entry', () => {
     network: false,
     storage: false,
     pinned: true,
-    images: ['registry.example.com/functions/set-labels'],
+    images: ['registry.example.com/functions/set-labels', expect.stringMatching(/^sha256:[a-f0-9]{64}$/)],
   });
 });
 

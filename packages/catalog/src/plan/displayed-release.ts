@@ -8,7 +8,7 @@ import {
 import { releaseSignatures } from '../policy/signature-verdict.js';
 import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts, runtimeFacts } from './definition-facts.js';
-import { imageRepositories } from './image-repositories.js';
+import { imageNames, imageRepositories } from './image-repositories.js';
 
 /**
  * Returns the newest of these releases by precedence, and a pre-release only if there is no other; undefined for an
@@ -69,6 +69,7 @@ export function searchDocument(
     yanked: releases.every(({ yanked }) => yanked !== undefined),
     deprecated: displayed.deprecated !== undefined,
     signatures: releaseSignatures(displayed),
+    published: displayed.publishedAt,
   };
 }
 
@@ -88,7 +89,7 @@ const ENTRY_TEXT_LIMITS = {
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,
-): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures'> {
+): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures' | 'published'> {
   const { group, names, description } = definition;
   const { maxDescriptionLength, maxValueLength, maxTags } = ENTRY_TEXT_LIMITS;
   const { publisher, tags, licenses, ...facts } = definitionFacts(definition);
@@ -102,7 +103,7 @@ export function upstreamSearchDocument(
     licenses: licenses.filter(isShort),
     ...facts,
     ...runtimeFacts(definition),
-    images: imageRepositories(definition),
+    images: imageNames(definition),
   };
 }
 

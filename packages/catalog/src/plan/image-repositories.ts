@@ -1,7 +1,9 @@
 import type { FunctionDefinition } from '@krmhub/schema';
+import { isDigest } from '@krmhub/schema/digests/is-digest';
 // Imports single modules, because separate processes load everything that is imported here.
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { eachRuntime } from '../runtimes/runtimes.js';
+import { runtimePins } from './runtime-pins.js';
 
 /** Maximum number of repositories of one function. Most have one. */
 const MAX_REPOSITORIES = 50;
@@ -22,6 +24,12 @@ export function imageRepositories({ versions }: Pick<FunctionDefinition, 'versio
   );
   const repositories = references.flatMap((reference) => imageRepository(reference) ?? []);
   return [...new Set(repositories)].slice(0, MAX_REPOSITORIES);
+}
+
+/** Returns the repositories, and the digests of what an entry runs: those of a release are in its own records. */
+export function imageNames(definition: Pick<FunctionDefinition, 'versions'>): string[] {
+  const digests = runtimePins(definition).filter(isDigest).slice(0, MAX_REPOSITORIES);
+  return [...imageRepositories(definition), ...digests];
 }
 
 /**

@@ -122,6 +122,7 @@ describe('a new release', () => {
         yanked: false,
         deprecated: false,
         signatures: [],
+        published: NOW,
       },
       event: {
         type: 'release.published',

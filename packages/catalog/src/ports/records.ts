@@ -145,6 +145,8 @@ export interface SearchDocument extends FunctionName, RuntimeFacts {
   deprecated: boolean;
   /** The valid signatures of the displayed release. */
   signatures: ReleaseSignature[];
+  /** When the displayed release was published. */
+  published: Time;
 }
 
 /** The origin of an upstream function: a catalog, and a source of its recipe. */
@@ -155,7 +157,7 @@ export interface UpstreamOrigin {
 }
 
 /** A search result: a function of this registry, or a function that exists only in upstream catalogs. */
-export interface SearchResult extends Omit<SearchDocument, 'release' | 'images'> {
+export interface SearchResult extends Omit<SearchDocument, 'release' | 'images' | 'published'> {
   /** Absent if this registry has no release of it, because the release is then unknown. */
   release?: string;
   /** Publish time of the displayed release. */

@@ -1,11 +1,18 @@
+import type { FunctionName } from '@krmhub/schema';
 import type { FacetFilters, FacetName } from '@krmhub/schema/facets';
+import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { SearchResult } from './records.js';
 
 export type SearchOrder = 'relevance' | 'name' | 'newest';
 
 /** Filters are by the displayed release of a function. */
 export interface SearchQuery extends FacetFilters {
+  /** Words and the rest of the syntax of a search. */
   text?: string;
+  /** Functions that the digest in the text names. */
+  named?: readonly FunctionName[];
+  /** Judges signatures, for the order and the filter `signed`. The revision changes with the policies. */
+  trust?: { revision: number; policies: readonly SigningPolicy[] };
   /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;
   /** Maximum number of results, at most 100. */
@@ -22,6 +29,8 @@ export interface FacetCount {
 export interface SearchPage {
   /** The text that was searched instead, because nothing has the words of the query. */
   corrected?: string;
+  /** No function has all words, and these have most of them. */
+  partial?: boolean;
   total: number;
   items: SearchResult[];
   /** The most frequent values of each facet, counted without its own filter. */

@@ -1,35 +1,36 @@
-import { describeSigner, type ReleaseSignature } from '@krmhub/catalog';
+import { describeSigner, isSound, type ReleaseSignature, type SignatureState } from '@krmhub/catalog';
 import { FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import type { DocumentRow } from './document-rows.js';
 import { FacetColumn } from './facet-column.js';
 import { FacetTuples } from './facet-tuples.js';
-import type { PublicationTimes } from './publication-times.js';
+import { type SearchTrust, signatureState } from './signature-states.js';
+import { splitName } from './text.js';
 
 /** Where the values of each facet come from. */
-const VALUES: Record<
-  FacetName,
-  (column: FacetColumn, row: FunctionRow, catalogs: readonly string[]) => void
-> = {
-  tag: (column, { id, tags }) => column.putText(id, tags, readList),
-  kind: (column, { id, kind }) => column.put(id, [kind]),
-  group: (column, { id, group }) => column.put(id, [group]),
-  publisher: (column, { id, publisher }) => column.put(id, [publisher]),
-  runtime: (column, { id, runtimes }) => column.putText(id, runtimes, readList),
-  license: (column, { id, licenses }) => column.putText(id, licenses, readList),
-  apiVersion: (column, { id, group, versions }) =>
-    column.putText(id, `${group} ${versions}`, () =>
-      readList(versions).map((version) => `${group}/${version}`),
-    ),
-  pinned: (column, { id, pinned }) => column.put(id, [trueOrFalse(pinned)]),
-  network: (column, { id, network }) => column.put(id, [trueOrFalse(network)]),
-  storage: (column, { id, storage }) => column.put(id, [trueOrFalse(storage)]),
-  signedBy: (column, { id, signatures }) => column.putText(id, signatures, readSigners),
-  catalog: (column, { id }, catalogs) => column.putText(id, catalogs.join(' '), () => catalogs),
-};
+const VALUES: Record<FacetName, (column: FacetColumn, row: JudgedRow, catalogs: readonly string[]) => void> =
+  {
+    tag: (column, { id, tags }) => column.putText(id, tags, readList),
+    kind: (column, { id, kind }) => column.put(id, [kind]),
+    group: (column, { id, group }) => column.put(id, [group]),
+    publisher: (column, { id, publisher }) => column.put(id, [publisher]),
+    runtime: (column, { id, runtimes }) => column.putText(id, runtimes, readList),
+    license: (column, { id, licenses }) => column.putText(id, licenses, readList),
+    apiVersion: (column, { id, group, versions }) =>
+      column.putText(id, `${group} ${versions}`, () =>
+        readList(versions).map((version) => `${group}/${version}`),
+      ),
+    signed: (column, { id, state }) => column.put(id, [trueOrFalse(Number(isSound({ state })))]),
+    pinned: (column, { id, pinned }) => column.put(id, [trueOrFalse(pinned)]),
+    network: (column, { id, network }) => column.put(id, [trueOrFalse(network)]),
+    storage: (column, { id, storage }) => column.put(id, [trueOrFalse(storage)]),
+    deprecated: (column, { id, deprecated }) => column.put(id, [trueOrFalse(deprecated)]),
+    signedBy: (column, { id, signatures }) => column.putText(id, signatures, readSigners),
+    catalog: (column, { id }, catalogs) => column.putText(id, catalogs.join(' '), () => catalogs),
+  };
 
 /** Facets that are counted together, because many functions have the same values in all of them. */
 const TOGETHER: readonly (readonly FacetName[])[] = [
-  ['runtime', 'license', 'pinned', 'network', 'storage', 'signedBy', 'catalog'],
+  ['runtime', 'license', 'signed', 'pinned', 'network', 'storage', 'deprecated', 'signedBy', 'catalog'],
   ['group', 'publisher', 'apiVersion'],
 ];
 /** Facets that are counted one by one. */
@@ -52,23 +53,29 @@ export interface SearchColumns {
   rank: Uint32Array;
   /** By id: whether every release is yanked. */
   yanked: Uint8Array;
-  /** By id: whether the displayed release is deprecated. */
-  deprecated: Uint8Array;
-  /** Publication time of displayed releases. */
-  published: PublicationTimes;
+  /** By id: 2 if the signatures are not trusted, plus 1 if the displayed release is deprecated. */
+  warnings: Uint8Array;
+  /** By id: the evidence for the displayed release, best first: verified before signed, and then pinned. */
+  standing: Uint8Array;
+  /** By id: number of words of the kind. */
+  kindWords: Uint8Array;
+  /** By id: when the displayed release was published, in milliseconds; 0 without one. */
+  published: Float64Array;
   /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
-  /** Returns the kinds that differ from this one by case only. */
-  spellings(kind: string): readonly string[];
-  kindOf(id: number): string;
+  /** Returns the id of a function; undefined if there is none with exactly this name. */
+  idOf(name: Name): number | undefined;
   /** Returns the names of all functions in order. */
   names(): readonly { group: string; kind: string }[];
 }
 
-export interface FunctionRow extends Omit<DocumentRow, 'description' | 'release'> {
+export interface FunctionRow extends Omit<DocumentRow, 'description'> {
   id: number;
   group: string;
   kind: string;
+}
+interface JudgedRow extends FunctionRow {
+  state: SignatureState;
 }
 export interface Name {
   group: string;
@@ -81,39 +88,49 @@ interface NamedId extends Name {
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
   state = 0;
-  readonly facets = mapFacets(() => new FacetColumn());
+  readonly facets = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   order = new Uint32Array();
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
-  deprecated = new Uint8Array(1);
-  readonly published: PublicationTimes;
-  /** Kinds by kind in lower case. */
-  readonly #spellings = new Map<string, string[]>();
+  warnings = new Uint8Array(1);
+  standing = new Uint8Array(1);
+  kindWords = new Uint8Array(1);
+  published = new Float64Array(1);
+  readonly #trust: SearchTrust;
   #ordered: NamedId[] = [];
   /** 1 for each id that is in `#ordered` or `#added`. */
   #present = new Uint8Array(1);
   #added: NamedId[] = [];
   #forgotten = false;
 
-  constructor(published: PublicationTimes) {
-    this.published = published;
+  constructor(trust: SearchTrust) {
+    this.#trust = trust;
   }
 
   put(row: FunctionRow, catalogs: readonly string[]): void {
     const { id, group, kind } = row;
-    for (const name of FACET_NAMES) VALUES[name](this.facets[name], row, catalogs);
-    this.#addSpelling(kind);
+    const state = signatureState(this.#trust, row);
+    const judged = { ...row, state };
+    for (const name of FACET_NAMES) VALUES[name](this.facets[name], judged, catalogs);
     this.images.putText(id, row.images, readList);
     for (const tuples of this.together) tuples.put(id);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
-      this.deprecated = grown(this.deprecated, id);
+      this.warnings = grown(this.warnings, id);
+      this.standing = grown(this.standing, id);
+      this.kindWords = grown(this.kindWords, id);
       this.#present = grown(this.#present, id);
+      const published = new Float64Array(this.yanked.length);
+      published.set(this.published);
+      this.published = published;
     }
     this.yanked[id] = row.yanked;
-    this.deprecated[id] = row.deprecated;
+    this.warnings[id] = (state === 'not-trusted' ? 2 : 0) + row.deprecated;
+    this.standing[id] = (state === 'verified' ? 0 : state === 'signed' ? 2 : 4) + 1 - row.pinned;
+    this.kindWords[id] = Math.min(splitName(kind).length, 255);
+    this.published[id] = row.published === '' ? 0 : Date.parse(row.published);
     if (this.#present[id] === 1) return;
     this.#present[id] = 1;
     this.#added.push({ id, group, kind });
@@ -121,11 +138,10 @@ export class Columns implements SearchColumns {
 
   /** Removes the function of this name if it has another id. Call it before any `put`. */
   forget(group: string, kind: string, id: number | undefined): void {
-    const at = this.ranksUpTo(group, kind) - 1;
-    const known = this.#ordered[at];
-    if (known === undefined || known.id === id || byName(known, { group, kind }) !== 0) return;
-    this.#present[known.id] = 0;
-    this.#ordered.splice(at, 1);
+    const known = this.idOf({ group, kind });
+    if (known === undefined || known === id) return;
+    this.#present[known] = 0;
+    this.#ordered.splice(this.ranksUpTo(group, kind) - 1, 1);
     this.#forgotten = true;
   }
 
@@ -168,19 +184,9 @@ export class Columns implements SearchColumns {
     for (let at = first; at < order.length; at += 1) this.rank[order[at]!] = at;
   }
 
-  spellings(kind: string): readonly string[] {
-    return this.#spellings.get(kind.toLowerCase()) ?? [];
-  }
-
-  #addSpelling(kind: string): void {
-    const folded = kind.toLowerCase();
-    const known = this.#spellings.get(folded);
-    if (known === undefined) this.#spellings.set(folded, [kind]);
-    else if (!known.includes(kind)) known.push(kind);
-  }
-
-  kindOf(id: number): string {
-    return this.#ordered[this.rank[id]!]!.kind;
+  idOf(name: Name): number | undefined {
+    const known = this.#ordered[this.ranksUpTo(name.group, name.kind) - 1];
+    return known !== undefined && byName(known, name) === 0 ? known.id : undefined;
   }
 
   names(): readonly Name[] {

@@ -23,7 +23,13 @@ export class FacetColumn {
   /** Set numbers by function id; 0 is the set without values. */
   #setOf = new Uint32Array(1);
 
-  constructor() {
+  /** Value numbers by value in lower case, if case does not matter. A set has one spelling of a value. */
+  readonly #spellings: Map<string, number[]> | undefined;
+  /** Those of values with several spellings. */
+  readonly #several = new Set<number[]>();
+
+  constructor({ ignoresCase = false } = {}) {
+    this.#spellings = ignoresCase ? new Map() : undefined;
     this.#setNumber([]);
   }
 
@@ -62,23 +68,44 @@ export class FacetColumn {
 
   /** Returns 1 for each set that has one of the values, or all of them; by set number. */
   matching(values: readonly string[], mode: 'any' | 'all'): Uint8Array {
-    const wanted = [...new Set(values)].map((value) => this.#valueNumbers.get(value) ?? -1);
     const found = new Uint8Array(this.sets);
-    if (mode === 'any') {
-      for (const value of wanted) for (const number of this.#setsWith[value] ?? []) found[number] = 1;
-      return found;
-    }
-    const [first = -1, ...others] = wanted;
-    for (const number of this.#setsWith[first] ?? []) {
-      const set = this.#members.slice(this.#starts[number], this.#starts[number + 1]);
-      if (others.every((value) => set.includes(value))) found[number] = 1;
+    const wanted = values.map((value) => this.#numbersOf(value));
+    const [first = [], ...others] = mode === 'any' ? [wanted.flat()] : wanted;
+    for (const number of first.flatMap((value) => this.#setsWith[value] ?? [])) {
+      const has = (value: number) => {
+        const end = this.#starts[number + 1]!;
+        for (let at = this.#starts[number]!; at < end; at += 1) if (this.#members[at] === value) return true;
+        return false;
+      };
+      if (others.every((spellings) => spellings.some(has))) found[number] = 1;
     }
     return found;
+  }
+
+  /** Returns 1 for each set that has a value with this start; by set number. */
+  startingWith(start: string): Uint8Array {
+    const found = new Uint8Array(this.sets);
+    for (const [value, number] of this.#valueNumbers)
+      if (value.startsWith(start)) for (const set of this.#setsWith[number] ?? []) found[set] = 1;
+    return found;
+  }
+
+  /** Returns the numbers of the spellings of a value. */
+  #numbersOf(value: string): readonly number[] {
+    if (this.#spellings !== undefined) return this.#spellings.get(value.toLowerCase()) ?? [];
+    const number = this.#valueNumbers.get(value);
+    return number === undefined ? [] : [number];
   }
 
   /** Returns the most frequent values, given how many functions have each set. */
   mostFrequent(countOfSet: Uint32Array): { value: string; count: number }[] {
     const counts = this.#areSingle ? countOfSet.subarray(1) : this.#countValues(countOfSet);
+    this.#mergeSpellings(
+      (number) => counts[number] ?? 0,
+      (number, count) => {
+        counts[number] = count;
+      },
+    );
     const best: { value: string; count: number }[] = [];
     let least = 1;
     for (let number = 0; number < counts.length; number += 1) {
@@ -88,6 +115,17 @@ export class FacetColumn {
       if (best.length === MAX_FACET_VALUES) least = best.at(-1)!.count;
     }
     return best;
+  }
+
+  /** Gives the count of all spellings of a value to its most frequent one. */
+  #mergeSpellings(countOf: (number: number) => number, put: (number: number, count: number) => void): void {
+    for (const spellings of this.#several) {
+      const [best = 0] = [...spellings].sort(
+        (a, b) => countOf(b) - countOf(a) || (this.#values[a]! < this.#values[b]! ? -1 : 1),
+      );
+      const sum = spellings.reduce((all, number) => all + countOf(number), 0);
+      for (const number of spellings) put(number, number === best ? sum : 0);
+    }
   }
 
   /** Returns the most frequent values of fewer functions than there are sets: the cost follows these functions. */
@@ -101,8 +139,13 @@ export class FacetColumn {
         counts.set(number, (counts.get(number) ?? 0) + 1);
       }
     }
+    this.#mergeSpellings(
+      (number) => counts.get(number) ?? 0,
+      (number, count) => counts.set(number, count),
+    );
     const best: { value: string; count: number }[] = [];
-    for (const [number, count] of counts) insertByFrequency(best, this.#values[number]!, count);
+    for (const [number, count] of counts)
+      if (count > 0) insertByFrequency(best, this.#values[number]!, count);
     return best;
   }
 
@@ -121,7 +164,7 @@ export class FacetColumn {
     const set =
       values.length === 1
         ? [this.#valueNumber(values[0]!)]
-        : [...new Set(values.map((value) => this.#valueNumber(value)))].sort((a, b) => a - b);
+        : [...this.#distinct(values)].sort((a, b) => a - b);
     const key = set.join();
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;
@@ -139,11 +182,29 @@ export class FacetColumn {
     return number;
   }
 
+  /** Returns the numbers of values, of several spellings the first. */
+  #distinct(values: readonly string[]): Set<number> {
+    if (this.#spellings === undefined) return new Set(values.map((value) => this.#valueNumber(value)));
+    const byFolded = new Map<string, string>();
+    for (const value of values)
+      if (!byFolded.has(value.toLowerCase())) byFolded.set(value.toLowerCase(), value);
+    return new Set([...byFolded.values()].map((value) => this.#valueNumber(value)));
+  }
+
   #valueNumber(value: string): number {
     const known = this.#valueNumbers.get(value);
     if (known !== undefined) return known;
     const number = this.#values.push(value) - 1;
     this.#valueNumbers.set(value, number);
+    if (this.#spellings === undefined) return number;
+    const folded = value.toLowerCase();
+    const spellings = this.#spellings.get(folded);
+    if (spellings === undefined) {
+      this.#spellings.set(folded, [number]);
+      return number;
+    }
+    spellings.push(number);
+    this.#several.add(spellings);
     return number;
   }
 }

@@ -40,9 +40,11 @@ export interface TextHits {
 }
 
 /** Finds functions in the full-text index. Call it in the transaction of the search. */
-export function textHits({
-  client,
-}: Pick<Connection, 'client'>): (text: TextQuery, name?: FunctionName) => TextHits {
+export function textHits({ client }: Pick<Connection, 'client'>): {
+  find: (text: TextQuery, name?: FunctionName) => TextHits;
+  /** Returns the ids of an FTS5 expression, ascending. */
+  idsMatching: (expression: string) => Uint32Array;
+} {
   // One value for all ids: a row for each would cost more than finding it.
   const matching = prepared(() =>
     client
@@ -61,8 +63,8 @@ export function textHits({
     return list == null ? new Uint32Array() : readList(list);
   };
 
-  return ({ found, whole, start, kinds }, name) => {
-    const ids = idsMatching(found);
+  const find = ({ found, whole, start, kinds, each }: TextQuery, name?: FunctionName): TextHits => {
+    const ids = each === undefined ? idsMatching(found) : withMost(each.map(idsMatching));
     const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.beginnings);
     /** Improves tiers. */
     const put = (tier: number, found: Iterable<number>): void => {
@@ -107,6 +109,17 @@ export function textHits({
       },
     };
   };
+  return { find, idsMatching };
+}
+
+/** Returns the ids that are in most of the lists, ascending. */
+function withMost(lists: readonly Uint32Array[]): Uint32Array {
+  const counts = new Uint8Array(Math.max(0, ...lists.map((ids) => (ids.at(-1) ?? -1) + 1)));
+  let most = 1;
+  for (const ids of lists) for (const id of ids) most = Math.max(most, ++counts[id]!);
+  const found: number[] = [];
+  for (const [id, count] of counts.entries()) if (count === most) found.push(id);
+  return Uint32Array.from(found);
 }
 
 /** Parses text like `1,20,300`. */

@@ -1,79 +1,54 @@
 import type { SearchQuery } from '@krmhub/catalog';
 import type { SearchColumns } from './columns.js';
-import type { Position, Reading } from './cursor.js';
 import { type TextHits, TIER } from './hits.js';
 
 /**
- * Order of results: by numbers, lower ones first, then by name. Functions with only yanked releases come last in
- * every order.
+ * Order of results: by score, then by age, lower ones first, then by name. Functions with only yanked releases come last
+ * in every order.
  */
 export interface ResultOrder {
-  /** Compares two functions by the numbers only. */
-  compare(a: number, b: number): number;
-  /** Compares a function with a position by the numbers only. */
-  compareTo(id: number, position: Position): number;
-  /** The numbers that a position starts with; group and kind follow. */
-  keysOf(id: number): number[];
+  score(id: number): number;
+  /** Publication time, negative, so that newer ones come first; 0 if it does not matter. */
+  age(id: number): number;
 }
 
-/** Reports whether the words of the query rank the hits: unless another order was requested. */
-export function isRanked({ text = '', sort = 'relevance' }: SearchQuery, reading: Reading): boolean {
-  return sort === 'relevance' && text.trim() !== '' && reading !== 'image';
-}
+/** Values of the parts of a score below a tier. */
+const WARNINGS = 4;
+const KIND_WORDS = 16;
+const STANDINGS = 8;
+const BELOW_TIER = WARNINGS * KIND_WORDS * STANDINGS;
+const TIERS = 16;
 
-/** Returns how many numbers the position of a result starts with. */
-export function countKeys(query: SearchQuery, reading: Reading): number {
-  if (isRanked(query, reading)) return 4;
-  return query.sort === 'newest' ? 2 : 1;
+/** The lowest score of a tier. */
+export function tierScore(tier: number): number {
+  return tier * BELOW_TIER;
 }
 
 /** `text` is given if its words rank the hits. */
 export function resultOrder(
-  query: SearchQuery,
+  { sort }: Pick<SearchQuery, 'sort'>,
   columns: SearchColumns,
   text: TextHits | undefined,
 ): ResultOrder {
-  if (text !== undefined) return ranked(columns, text);
-  return query.sort === 'newest' ? newest(columns) : byName(columns);
+  const { yanked, published } = columns;
+  const age = (id: number) => -published[id]!;
+  if (text !== undefined) return { score: rankedScore(columns, text), age };
+  return { score: (id) => yanked[id]!, age: sort === 'newest' ? age : () => 0 };
 }
 
 /**
- * Orders by where the words match, and how; then by whether the release is deprecated; then by how much of the kind the
- * words are. It must depend on a function and the query alone: see `TIER`.
+ * Scores where the words match, and how; then whether the release should not be used; then how much of the kind the
+ * words are; then the evidence for the release. It must depend on stored values, the policies, and the query alone, and
+ * not on the clock, so that pages fit together: see `TIER`.
  */
-function ranked(columns: SearchColumns, { tier: tierOf }: TextHits): ResultOrder {
-  const { yanked, deprecated } = columns;
-  const kindLength = (id: number): number =>
-    tierOf(id) > TIER.kindBeginnings ? 0 : columns.kindOf(id).length;
-  return {
-    compare: (a, b) =>
-      yanked[a]! - yanked[b]! ||
-      tierOf(a) - tierOf(b) ||
-      deprecated[a]! - deprecated[b]! ||
-      kindLength(a) - kindLength(b),
-    compareTo: (id, [first, tier, last, length]) =>
-      yanked[id]! - (first as number) ||
-      tierOf(id) - (tier as number) ||
-      deprecated[id]! - (last as number) ||
-      kindLength(id) - (length as number),
-    keysOf: (id) => [yanked[id]!, tierOf(id), deprecated[id]!, kindLength(id)],
-  };
-}
-
-/** Orders by publication of the displayed release. Functions without a release come last. */
-function newest({ yanked, published: times }: SearchColumns): ResultOrder {
-  const published = times.all(yanked.length);
-  return {
-    compare: (a, b) => yanked[a]! - yanked[b]! || published[b]! - published[a]!,
-    compareTo: (id, [first, age]) => yanked[id]! - (first as number) || -published[id]! - (age as number),
-    keysOf: (id) => [yanked[id]!, -published[id]!],
-  };
-}
-
-function byName({ yanked }: SearchColumns): ResultOrder {
-  return {
-    compare: (a, b) => yanked[a]! - yanked[b]!,
-    compareTo: (id, [first]) => yanked[id]! - (first as number),
-    keysOf: (id) => [yanked[id]!],
+function rankedScore(
+  { yanked, warnings, kindWords, standing }: SearchColumns,
+  { tier: tierOf }: TextHits,
+): ResultOrder['score'] {
+  return (id) => {
+    const tier = tierOf(id);
+    const words = tier > TIER.kindBeginnings ? 0 : Math.min(kindWords[id]!, KIND_WORDS - 1);
+    const within = (warnings[id]! * KIND_WORDS + words) * STANDINGS + standing[id]!;
+    return (yanked[id]! * TIERS + tier) * BELOW_TIER + within;
   };
 }

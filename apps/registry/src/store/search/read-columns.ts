@@ -2,8 +2,8 @@ import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { Columns, type FunctionRow, type Name, type SearchColumns } from './columns.js';
 import { DOCUMENT_FIELDS, FINDABLE, FINDABLE_TABLES } from './document-rows.js';
-import { PublicationTimes } from './publication-times.js';
-import { IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
+import { IN_NEWEST_SNAPSHOT } from './rows.js';
+import { NO_POLICIES, type SearchTrust } from './signature-states.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
 /** Changed functions that are read one by one; after more changes, everything is read again. */
@@ -20,16 +20,18 @@ interface Seen {
 }
 
 const ROW = `SELECT id, group_name AS "group", kind,
-  ${DOCUMENT_FIELDS.filter((field) => field !== 'description' && field !== 'release').join(', ')}`;
+  ${DOCUMENT_FIELDS.filter((field) => field !== 'description').join(', ')}`;
 /** Rows per read, so that not all are in memory at a time. */
 const PAGE = 1_000;
 
 /**
  * Reads the columns. Returns a function that updates them to the state of the database; call it in the transaction of
  * the search. The event log, the serials of catalogs, and the changes of upstream rows show which functions changed
- * since the last call.
+ * since the last call. After a change of the signing policies, everything is read again.
  */
-export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
+export function searchColumns({
+  client,
+}: Pick<Connection, 'client'>): (trust?: SearchTrust) => SearchColumns {
   const lastEvent = prepared(() =>
     client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck(),
   );
@@ -62,8 +64,8 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     ),
   );
   const oneRow = prepared(() =>
-    client.prepare<[string, string], FunctionRow & { published: string | null }>(
-      `${ROW}, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+    client.prepare<[string, string], FunctionRow>(
+      `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
     ),
   );
   // In the order of the file: sorting them in memory is faster than reading them in the order of an index.
@@ -92,13 +94,11 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
 
   let columns: Columns | undefined;
   let states = 0;
+  let trust = NO_POLICIES;
   let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
 
-  const published = new PublicationTimes({ client });
-
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
-    const all = new Columns(published);
-    published.reset();
+    const all = new Columns(trust);
     const catalogs = new Map<string, string[]>();
     for (const [catalog, serial] of serials) {
       for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
@@ -129,7 +129,9 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     return changed.length > MAX_SINGLE_READS ? undefined : changed;
   };
 
-  return () => {
+  return (wanted = trust) => {
+    if (wanted.revision !== trust.revision) columns = undefined;
+    trust = wanted;
     const { first, last } = upstreamChanges.get()!;
     const now: Seen = {
       event: lastEvent.get()!,
@@ -148,7 +150,6 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
       for (const { row } of rows) {
         if (row === undefined) continue;
         columns.put(row, selectCatalogs.all(row.group, row.kind.toLowerCase()));
-        published.put(row.id, row.published);
       }
     }
     if (changed === undefined || !isSame(seen, now)) states += 1;

@@ -39,8 +39,5 @@ export const IN_NEWEST_SNAPSHOT = `EXISTS (
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
     AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
 
-/** SQL of the publication time of the displayed release of a row `shown`; null without a release. */
-export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
-
 /** What to use instead of the displayed release of `shown`, if it is deprecated: JSON. */
 export const REPLACEMENT = `(SELECT deprecated -> '$.replacement' FROM release WHERE function_id = shown.id AND release.release = shown.release)`;

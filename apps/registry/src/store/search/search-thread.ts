@@ -1,6 +1,5 @@
 /** Searches a database that another thread writes. */
 
-import { setImmediate } from 'node:timers/promises';
 import { collectGarbage } from '../../workers/isolation/collect-garbage.js';
 import { serveRole } from '../../workers/isolation/serve-role.js';
 import { openReadConnection } from '../sqlite/connection.js';
@@ -10,11 +9,10 @@ import type { SearchRole, SearchThreadInput } from './search-threads.js';
 await serveRole(open, { inBackground: false });
 
 function open({ file }: SearchThreadInput): SearchRole {
-  const { search, nearFunctions, readAhead } = searchRows(openReadConnection(file));
-  // Fills the columns before the first request, and the others between requests.
+  const { search, nearFunctions } = searchRows(openReadConnection(file));
+  // Fills the columns before the first request.
   const prepare = async () => {
     await search({ limit: 1 });
-    while (!(await readAhead())) await setImmediate();
     collectGarbage();
   };
   prepare().catch(() => undefined);

@@ -12,6 +12,14 @@
  * @module
  */
 
+import {
+  formatSearch,
+  namedThing,
+  parseSearch,
+  type SearchExpression,
+  type SearchTerm,
+  thingOf,
+} from '@krmhub/api/search-syntax';
 import type {
   FacetCount,
   NameFinder,
@@ -21,8 +29,8 @@ import type {
   SearchStore,
   UpstreamOrigin,
 } from '@krmhub/catalog';
-import { nearFunctions } from '@krmhub/catalog';
-import type { Replacement } from '@krmhub/schema';
+import { imageRepository, nearFunctions } from '@krmhub/catalog';
+import type { FunctionName, Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import type { Connection } from '../sqlite/connection.js';
@@ -31,11 +39,10 @@ import type { SearchColumns } from './columns.js';
 import { type Position, type Reading, readCursor, writeCursor } from './cursor.js';
 import { DOCUMENT_FIELDS, type DocumentRow, decodeDocument, FINDABLE } from './document-rows.js';
 import { type TextHits, TIER, textHits } from './hits.js';
-import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
+import { type ResultOrder, resultOrder, tierScore } from './order.js';
 import { searchColumns } from './read-columns.js';
-import { PUBLISHED_AT, REPLACEMENT } from './rows.js';
+import { REPLACEMENT } from './rows.js';
 import { countFacet, type Filters, firstBy, scan } from './scan.js';
-import { readSearchText } from './search-text.js';
 import { spelling } from './spelling.js';
 import { textQuery } from './text.js';
 import { upstreamOrigins } from './upstream-origins.js';
@@ -47,28 +54,21 @@ const MAX_REMEMBERED = 8;
 interface ItemRow extends DocumentRow {
   group: string;
   kind: string;
-  published: string | null;
   /** JSON. */
   replacement: string | null;
 }
 
 /** Searches full text with SQLite; filters, counts and orders in memory. */
-export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<
-  SearchStore,
-  'search' | 'descriptions'
-> &
-  NameFinder & {
-    /** Reads some of what only later searches may need. Resolves with whether everything is read. */
-    readAhead(): Promise<boolean>;
-  } {
+export function searchRows(
+  connection: Pick<Connection, 'client' | 'read'>,
+): Pick<SearchStore, 'search' | 'descriptions'> & NameFinder {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
-  const findText = textHits(connection);
+  const { find: findText, idsMatching } = textHits(connection);
   const correct = spelling(connection, findText);
   const item = prepared(() =>
     client.prepare<[number], ItemRow>(
-      `SELECT group_name AS "group", kind, ${DOCUMENT_FIELDS.join(', ')}, ${PUBLISHED_AT} AS published,
-       ${REPLACEMENT} AS replacement
+      `SELECT group_name AS "group", kind, ${DOCUMENT_FIELDS.join(', ')}, ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
     ),
   );
@@ -96,74 +96,120 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     return known;
   };
 
-  const readFilters = (query: SearchQuery, columns: SearchColumns): Filters => {
-    const filters: Filters = {};
+  const readFilters = (
+    query: SearchQuery,
+    { filters, without }: SearchExpression,
+    columns: SearchColumns,
+  ) => {
+    const read: Filters = {};
     for (const facet of FACET_NAMES) {
-      const given = query[facet] ?? [];
-      if (given.length === 0) continue;
-      const values = describeFacet(facet).ignoresCase
-        ? given.flatMap((kind) => columns.spellings(kind))
-        : given;
-      filters[facet] = columns.facets[facet].matching(values, describeFacet(facet).match);
+      const column = columns.facets[facet];
+      const given = [...(query[facet] ?? []), ...(filters[facet] ?? [])];
+      const excluded = without[facet] ?? [];
+      if (given.length === 0 && excluded.length === 0) continue;
+      const passes =
+        given.length === 0
+          ? new Uint8Array(column.sets).fill(1)
+          : column.matching(given, describeFacet(facet).match);
+      const fails = column.matching(excluded, 'any');
+      read[facet] = passes.map((passing, set) => passing & ~fails[set]!);
     }
-    return filters;
+    return read;
   };
 
-  /** Returns the ids of the functions that run the image that a text names. */
-  const running = (text: string, columns: SearchColumns): Uint32Array => {
-    const { repository } = readSearchText(text);
-    if (repository === undefined) return new Uint32Array();
-    const matching = columns.images.matching([repository], 'any');
-    const { numbers } = columns.images;
-    return columns.order.filter((id) => matching[numbers[id]!] === 1);
+  /** Returns the ids of the functions that run an image whose name starts with the text, or that has a digest. */
+  const running = (query: SearchQuery, term: SearchTerm | undefined, columns: SearchColumns): Uint32Array => {
+    if (term === undefined) return new Uint32Array();
+    const { reference, digest } = thingOf(term);
+    const { images } = columns;
+    if (digest !== undefined) {
+      const named = new Set((query.named ?? []).map((name) => columns.idOf(name)));
+      return select(columns, images.matching([digest], 'any'), (id) => named.has(id));
+    }
+    if (reference === undefined) return new Uint32Array();
+    const repository = imageRepository(reference);
+    const exact = select(columns, images.matching(repository === undefined ? [] : [repository], 'any'));
+    return exact.length > 0
+      ? exact
+      : select(columns, images.startingWith(reference.replace(/^(?:oci|docker):\/\//, '')));
   };
 
-  /** A pasted image reference finds what runs it. Otherwise, words that nothing has are corrected. */
+  /** Returns the ids of the functions that the excluded terms find. */
+  const excluded = (
+    query: SearchQuery,
+    terms: readonly SearchTerm[],
+    columns: SearchColumns,
+  ): Set<number> => {
+    const ids = terms.flatMap((term) => {
+      const runs = running(query, term, columns);
+      if (runs.length > 0) return [...runs];
+      const words = textQuery([term]);
+      return words === undefined ? [] : [...idsMatching(words.found)];
+    });
+    return new Set(ids);
+  };
+
+  /** An image reference or a digest finds what runs it. Otherwise, words that nothing has are corrected. */
   const page = (query: SearchQuery): SearchPage => {
     const { text = '', cursor } = query;
     if (cursor !== undefined) {
-      const { reading, position } = readCursor(query, cursor, (reading) => countKeys(query, reading));
+      const { reading, position } = readCursor(query, cursor);
       return foundPage(query, reading, position);
     }
-    if (text.trim() === '') return foundPage(query, 'words');
-    if (running(text, currentColumns()).length > 0) return foundPage(query, 'image');
+    const columns = currentColumns(query.trust);
+    const { wanted, unwanted } = split(parseSearch(text));
+    if (wanted.length === 1 && running(query, wanted[0], columns).length > 0)
+      return foundPage(query, 'image');
     const found = foundPage(query, 'words');
     // A first page with results needs no second look at the words.
-    if (found.total > 0) return found;
-    const { words } = readSearchText(text);
-    const corrected = hasWords(words) ? undefined : correct(words);
-    return corrected === undefined ? found : foundPage(query, { corrected });
+    if (found.total > 0 || wanted.length === 0) return found;
+    const corrected = hasWords(wanted) ? undefined : correct(wanted);
+    const right =
+      corrected &&
+      foundPage(query, {
+        corrected: formatSearch({ ...parseSearch(text), terms: [...corrected, ...unwanted] }),
+      });
+    if (right !== undefined && right.total > 0) return right;
+    // What is in quotes, of the kind, or a name is meant as it is.
+    const isPlain = wanted.every(
+      (term) => !term.isPhrase && !term.isKind && !term.text.includes('/'),
+    );
+    const some = isPlain ? foundPage(query, 'some') : found;
+    return some.total > 0 ? some : (right ?? found);
   };
 
-  const hasWords = (text: string): boolean => {
-    const words = textQuery(text);
+  const hasWords = (terms: readonly SearchTerm[]): boolean => {
+    const words = textQuery(terms);
     return words === undefined || findText(words).ids.length > 0;
   };
 
   const foundPage = (query: SearchQuery, reading: Reading, after?: Position): SearchPage => {
-    const given = (query.text ?? '').trim();
     const corrected = typeof reading === 'object' ? reading : undefined;
-    const { words, name } = readSearchText(corrected?.corrected ?? given);
-    const sought = given === '' || reading === 'image' ? undefined : textQuery(words);
-    if (given !== '' && reading !== 'image' && sought === undefined) {
+    const expression = parseSearch(corrected?.corrected ?? query.text ?? '');
+    const { wanted, unwanted } = split(expression);
+    const sought =
+      reading === 'image' ? undefined : textQuery(wordsOf(expression, wanted), { some: reading === 'some' });
+    if (wanted.length > 0 && reading !== 'image' && sought === undefined) {
       return { total: 0, items: [], facets: mapFacets(() => []) };
     }
 
-    const columns = currentColumns();
+    const columns = currentColumns(query.trust);
     const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
     if (cached.state !== columns.state)
       cached = { state: columns.state, pages: new Map(), facets: new Map() };
     const known = everything === undefined ? undefined : cached.pages.get(everything);
     if (known !== undefined) return known;
-    const text = sought && findText(sought, name);
-    const rankedText = isRanked(query, reading) ? text : undefined;
+    const text = sought && findText(sought, namedThing(expression).name);
+    const rankedText = (query.sort ?? 'relevance') === 'relevance' ? text : undefined;
     const order = resultOrder(query, columns, rankedText);
-    const some = reading === 'image' ? running(given, columns) : text?.ids;
+    const some = reading === 'image' ? running(query, wanted[0], columns) : text?.ids;
+    const left = unwanted.length === 0 ? undefined : excluded(query, unwanted, columns);
+    const candidates = left && (some ?? columns.order).filter((id) => !left.has(id));
     const { hits, facets } = scan(
       columns,
-      some ?? columns.order,
-      readFilters(query, columns),
-      some === undefined ? countsOfAll(columns) : undefined,
+      candidates ?? some ?? columns.order,
+      readFilters(query, expression, columns),
+      some === undefined && left === undefined ? countsOfAll(columns) : undefined,
     );
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
     const ids = readPage(hits, limit + 1, { columns, order, text: rankedText, after });
@@ -171,14 +217,13 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
     const found: SearchPage = {
-      ...corrected,
+      ...(corrected && { corrected: corrected.corrected }),
+      ...(reading === 'some' && { partial: true }),
       total: hits.length,
       items: rows.map((row) => foundFunction(row, readOrigins)),
       facets,
       ...defined({
-        next: more
-          ? writeCursor(query, reading, [...order.keysOf(ids[limit - 1]!), last.group, last.kind])
-          : undefined,
+        next: more ? writeCursor(query, reading, positionOf(ids[limit - 1]!, last, order)) : undefined,
       }),
     };
     if (everything !== undefined && cached.pages.size < MAX_REMEMBERED) {
@@ -189,12 +234,38 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
 
   return {
     search: (query) => read(() => page(query)),
-    readAhead: () => read(() => currentColumns().published.readSome()),
     descriptions: (names) =>
       read(() => names.map(({ group, kind }) => description.get(group, kind.toLowerCase()))),
     nearFunctions: (name) =>
       read(() => nearFunctions(name, currentColumns().names()).map(({ group, kind }) => ({ group, kind }))),
   };
+}
+
+function split({ terms }: SearchExpression): { wanted: SearchTerm[]; unwanted: SearchTerm[] } {
+  return {
+    wanted: terms.filter(({ isExcluded }) => !isExcluded),
+    unwanted: terms.filter(({ isExcluded }) => isExcluded),
+  };
+}
+
+/** Returns the terms to search for words: without the release of a named function. */
+function wordsOf(expression: SearchExpression, wanted: readonly SearchTerm[]): readonly SearchTerm[] {
+  const { name } = namedThing(expression);
+  if (name?.release === undefined) return wanted;
+  return wanted.map((term) => ({ ...term, text: `${name.group}/${name.kind}` }));
+}
+
+function select(
+  { order, images }: SearchColumns,
+  sets: Uint8Array,
+  isNamed: (id: number) => boolean = () => false,
+): Uint32Array {
+  const { numbers } = images;
+  return order.filter((id) => sets[numbers[id]!] === 1 || isNamed(id));
+}
+
+function positionOf(id: number, { group, kind }: FunctionName, order: ResultOrder): Position {
+  return { score: order.score(id), age: order.age(id), group, kind };
 }
 
 function isUnfiltered(query: SearchQuery): boolean {
@@ -218,7 +289,8 @@ function readPage(
 ): number[] {
   const { columns, order, text, after } = wanted;
   const { rank, yanked } = columns;
-  const compare = (a: number, b: number): number => order.compare(a, b) || rank[a]! - rank[b]!;
+  const compare = (a: number, b: number): number =>
+    order.score(a) - order.score(b) || order.age(a) - order.age(b) || rank[a]! - rank[b]!;
   const first = (ids: Uint32Array): number[] => firstBy(ids, limit, compare);
   const candidates = () => (after === undefined ? hits : hits.filter(isAfter(after, columns, order)));
   if (text === undefined) return first(candidates());
@@ -227,7 +299,7 @@ function readPage(
     const exact = text.exactTier();
     if (exact === TIER.beginnings) return first(candidates());
     // A position that is not exact yet would come before the functions of its own tier.
-    if (after !== undefined && (after[0] !== 0 || (after[1] as number) > exact)) continue;
+    if (after !== undefined && after.score >= tierScore(exact + 1)) continue;
     const ids = candidates().filter((id) => text.tier(id) <= exact && yanked[id] === 0);
     if (ids.length >= limit) return first(ids);
   }
@@ -238,9 +310,9 @@ function isAfter(
   { rank, ranksUpTo }: SearchColumns,
   order: ResultOrder,
 ): (id: number) => boolean {
-  const ranks = ranksUpTo(...(position.slice(-2) as [string, string]));
+  const ranks = ranksUpTo(position.group, position.kind);
   return (id) => {
-    const differs = order.compareTo(id, position);
+    const differs = order.score(id) - position.score || order.age(id) - position.age;
     return differs === 0 ? rank[id]! >= ranks : differs > 0;
   };
 }
@@ -250,14 +322,14 @@ function foundFunction(
   readOrigins: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
   const { group, kind, release } = row;
-  const { images: _, ...document } = decodeDocument(row);
+  const { images: _, published, ...document } = decodeDocument(row);
   return {
     group,
     kind,
     ...document,
     ...defined({
       release: release ?? undefined,
-      publishedAt: row.published ?? undefined,
+      publishedAt: published === '' ? undefined : published,
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
       from: release === null ? readOrigins(group, kind) : undefined,
     }),

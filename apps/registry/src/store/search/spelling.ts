@@ -1,3 +1,4 @@
+import type { SearchTerm } from '@krmhub/api/search-syntax';
 import { editDistance } from '@krmhub/schema/suggest';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
@@ -29,14 +30,14 @@ interface Word {
 export function spelling(
   { client }: Pick<Connection, 'client'>,
   findText: (text: TextQuery) => TextHits,
-): (text: string) => string | undefined {
+): (terms: readonly SearchTerm[]) => SearchTerm[] | undefined {
   const words = prepared(() =>
     client.prepare<[from: string, to: string], Word>(
       `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
     ),
   );
   const isKnown = (word: string): boolean => {
-    const query = textQuery(word);
+    const query = textQuery([{ text: word, isPhrase: false, isKind: false, isExcluded: false }]);
     return query !== undefined && findText(query).ids.length > 0;
   };
   const nearest = (word: string): string | undefined => {
@@ -58,17 +59,22 @@ export function spelling(
     return best?.term;
   };
 
-  return (text) => {
+  return (terms) => {
     let tried = 0;
     let changed = false;
-    const corrected = queryWords(text).map((word) => {
+    const correctWord = (word: string): string => {
       if (tried >= SPELLING_LIMITS.maxWords || isKnown(word)) return word;
       tried += 1;
       const near = nearest(foldCase(word));
       changed ||= near !== undefined;
       return near ?? word;
-    });
-    return changed ? corrected.join(' ') : undefined;
+    };
+    const corrected = terms.flatMap((term) =>
+      term.isPhrase || term.isExcluded
+        ? [term]
+        : queryWords(term.text).map((word) => ({ ...term, text: correctWord(word) })),
+    );
+    return changed ? corrected : undefined;
   };
 }
 

@@ -1,3 +1,4 @@
+import { parseSearch } from '@krmhub/api/search-syntax';
 import { describe, expect, it } from 'vitest';
 import { foldCase, kindText, splitName, textQuery } from './text.js';
 
@@ -40,11 +41,13 @@ it.each([
   expect(new Set(spellings.map(foldCase)).size).toBe(1);
 });
 
+const queryOf = (text: string) => textQuery(parseSearch(text).terms);
+
 describe('textQuery', () => {
   it('quotes every word', () => {
-    const { found, whole, start } = textQuery('a" OR kind:b*')!;
+    const { found, whole, start } = queryOf('a" OR kind:b*')!;
     for (const expression of [found, whole, start]) expect(expression).not.toMatch(/kind:|b\*[^"]*$/);
-    expect(textQuery('NOT')).toEqual({
+    expect(queryOf('NOT')).toEqual({
       found: '("not"*)',
       whole: '("not")',
       start: '^ "not"*',
@@ -53,13 +56,13 @@ describe('textQuery', () => {
   });
 
   it('matches prefixes of the last word and of words with two letters', () => {
-    expect(textQuery('x label')?.found).toBe('(("x") AND ("label"*)) OR "xlabel"*');
-    expect(textQuery('ex label')?.found).toBe('(("ex"*) AND ("label"*)) OR "exlabel"*');
-    expect(textQuery('x')?.found).toBe('("x"*)');
+    expect(queryOf('x label')?.found).toBe('((("x") AND ("label"*)) OR "xlabel"*)');
+    expect(queryOf('ex label')?.found).toBe('((("ex"*) AND ("label"*)) OR "exlabel"*)');
+    expect(queryOf('x')?.found).toBe('("x"*)');
   });
 
   it('names a kind by its words, joined or with hyphens', () => {
-    expect(textQuery('Set labels')?.kinds).toEqual(['setlabels', 'set-labels']);
+    expect(queryOf('Set labels')?.kinds).toEqual(['setlabels', 'set-labels']);
   });
 
   it.each([
@@ -67,12 +70,12 @@ describe('textQuery', () => {
     ['policies', '"policy"'],
     ['patches', '"patch"'],
   ])('matches the singular of %s', (plural, singular) => {
-    expect(textQuery(plural)?.found).toContain(singular);
+    expect(queryOf(plural)?.found).toContain(singular);
   });
 
   it('limits the length of the query', () => {
-    expect(textQuery('ab '.repeat(1_000))!.found.length).toBeLessThan(2_000);
-    expect(textQuery('Ab'.repeat(1_000))!.found.length).toBeLessThan(2_000);
-    expect(textQuery('  "*" ')).toBeUndefined();
+    expect(queryOf('ab '.repeat(1_000))!.found.length).toBeLessThan(2_000);
+    expect(queryOf('Ab'.repeat(1_000))!.found.length).toBeLessThan(2_000);
+    expect(queryOf('  "*" ')).toBeUndefined();
   });
 });

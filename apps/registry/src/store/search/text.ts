@@ -1,9 +1,20 @@
 /** Converts text to full-text words, for the index and for queries. Pure. */
 
-/** Code points of a query that are used; people type fewer. */
-const MAX_QUERY_LENGTH = 200;
+import type { SearchTerm } from '@krmhub/api/search-syntax';
+
+/** Code points of a word or a phrase that are used. */
+const MAX_WORD_LENGTH = 200;
 /** Words of a query that are searched for. */
 const MAX_QUERY_WORDS = 12;
+
+/**
+ * Words that say nothing about a function. They are searched for in a phrase, about a kind, or if there are no other
+ * words.
+ */
+const STOP_WORDS = new Set(
+  `a an and any are as at be by can do does for from how i if in into is it its me my of on or our that the their
+   them this to use using want we what when which with you your`.split(/\s+/),
+);
 
 /** What FTS5's unicode61 tokenizer treats as one word, and the marks that it removes. */
 const WORD = /[\p{L}\p{N}\p{Co}\p{M}]+/gu;
@@ -49,34 +60,63 @@ export interface TextQuery {
   start: string;
   /** The query as a kind in lower case: joined, and with hyphens. */
   kinds: string[];
+  /** Selects what each word finds. Given if not all of them are needed. */
+  each?: string[];
 }
 
-/** Returns the words of a query that are searched for. */
+/** Columns that a phrase can be in. */
+const PHRASE_COLUMNS = '{kind tags description group_name publisher}';
+
+/** Returns the words of a text. */
 export function queryWords(text: string): string[] {
-  const cut = (one: string) => [...one].slice(0, MAX_QUERY_LENGTH).join('');
+  const cut = (one: string) => [...one].slice(0, MAX_WORD_LENGTH).join('');
   return (cut(cut(text).normalize('NFKC')).match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
 }
 
-/** Returns undefined if the text contains no searchable word. */
-export function textQuery(text: string): TextQuery | undefined {
-  const words = queryWords(text);
-  if (words.length === 0) return undefined;
-  const folded = words.map(foldCase);
-  const joined = folded.join('');
-  const last = words.length - 1;
-  const every = (expressions: string[], together: string): string =>
-    words.length === 1 ? expressions[0]! : `(${expressions.join(' AND ')}) OR ${together}`;
+/** Returns undefined if the terms contain no searchable word. With `some`, not all words are needed. */
+export function textQuery(terms: readonly SearchTerm[], { some = false } = {}): TextQuery | undefined {
+  const all = terms.flatMap(({ text, isPhrase, isKind }) =>
+    isPhrase ? [] : queryWords(text).map((word) => ({ word, isKind })),
+  );
+  const telling = all.filter(({ word, isKind }) => isKind || !STOP_WORDS.has(foldCase(word)));
+  const hasPhrase = terms.some(({ isPhrase }) => isPhrase);
+  const words = (telling.length > 0 || hasPhrase ? telling : all).slice(0, MAX_QUERY_WORDS);
+  const phrases = terms
+    .filter(({ isPhrase }) => isPhrase)
+    .map(({ text, isKind }) => ({ words: queryWords(text).map(foldCase), isKind }))
+    .filter((phrase) => phrase.words.length > 0);
+  if (words.length === 0 && phrases.length === 0) return undefined;
+
+  const inKind = (isKind: boolean, expression: string) => (isKind ? `({kind} : ${expression})` : expression);
+  const exact = phrases.map(
+    (phrase) => `(${phrase.isKind ? '{kind}' : PHRASE_COLUMNS} : ${quote(phrase.words.join(' '))})`,
+  );
+  const every = (match: (word: string, isLast: boolean) => string[], together: string): string => {
+    const last = words.length - 1;
+    const each = words.map(({ word, isKind }, at) => inKind(isKind, matchAny(match(word, at === last))));
+    if (some) return each.join(' OR ');
+    const all = each.join(' AND ');
+    const either =
+      words.length < 2
+        ? all
+        : `((${all}) OR ${inKind(
+            words.some(({ isKind }) => isKind),
+            together,
+          )})`;
+    return [...(words.length === 0 ? [] : [either]), ...exact].join(' AND ');
+  };
+  // Stop words are parts of kinds, such as ForEach.
+  const joined = terms
+    .flatMap(({ text }) => queryWords(text))
+    .slice(0, MAX_QUERY_WORDS)
+    .map(foldCase);
+  const together = joined.join('');
   return {
-    found: every(
-      words.map((word, at) => matchAny(foundWord(word, at === last))),
-      prefix(joined),
-    ),
-    whole: every(
-      words.map((word) => matchAny([quote(foldCase(word)), ...nameParts(word, quote)])),
-      quote(joined),
-    ),
-    start: `^ ${prefix(joined)}`,
-    kinds: [...new Set([joined, folded.join('-')])],
+    found: every(foundWord, prefix(together)),
+    whole: every((word) => [quote(foldCase(word)), ...nameParts(word, quote)], quote(together)),
+    start: `^ ${prefix(together)}`,
+    kinds: [...new Set([together, joined.join('-')])],
+    ...(some && { each: words.map(({ word }) => matchAny(foundWord(word, false))) }),
   };
 }
 

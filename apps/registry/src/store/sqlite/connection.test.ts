@@ -128,6 +128,7 @@ describe('migrations', () => {
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
+    client.exec('ALTER TABLE function DROP COLUMN published');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
@@ -178,7 +179,9 @@ describe('migrations', () => {
     const facts = (table: string) =>
       later.client.prepare(`SELECT network, storage, pinned, images FROM "${table}"`).raw().all();
     expect(facts('function')).toEqual([[1, 0, 1, '["registry.example.com/fn"]']]);
-    expect(facts('upstream_function')).toEqual([[1, 1, 0, '["registry.example.com/fn"]']]);
+    // Upstream functions are found by digests, too.
+    const names = JSON.stringify(['registry.example.com/fn', `sha256:${'a1'.repeat(32)}`]);
+    expect(facts('upstream_function')).toEqual([[1, 1, 0, names]]);
     expect(later.client.prepare('SELECT release, pin FROM release_pin').raw().all()).toEqual([
       [2, `sha256:${'a1'.repeat(32)}`],
     ]);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { imageRepositories, type RuntimeFacts, runtimeFacts, runtimePins } from '@krmhub/catalog';
+import { imageNames, imageRepositories, type RuntimeFacts, runtimeFacts, runtimePins } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
@@ -99,6 +99,9 @@ function prepareMigrations(client: BetterSqlite3.Database): void {
   });
   client.function('image_repositories', { deterministic: true }, (definition) =>
     JSON.stringify(typeof definition === 'string' ? imageRepositories(JSON.parse(definition)) : []),
+  );
+  client.function('image_names', { deterministic: true }, (json) =>
+    JSON.stringify(typeof json === 'string' ? imageNames(JSON.parse(json)) : []),
   );
   client.function('runtime_pins', { deterministic: true }, (definition) =>
     JSON.stringify(runtimePins(JSON.parse(String(definition)))),

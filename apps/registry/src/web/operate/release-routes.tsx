@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
+import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -11,7 +12,6 @@ import type { TakeDownReleaseDeps, TakedownRequest } from '../../publish/takedow
 import { takeDownRelease } from '../../publish/takedown/take-down-release.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
-import { readSearchText } from '../../store/search/search-text.js';
 import { operateReleasePath, RELEASES, takedownPath } from '../addresses.js';
 import { sentence } from '../sentence.js';
 import type { Site } from '../site.js';
@@ -93,7 +93,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
 
   /** Returns the name of a release only if it was taken down, whatever the URL says. */
   const takenDownName = async (text: string): Promise<string | undefined> => {
-    const { name } = readSearchText(text);
+    const { name } = namedThing(parseSearch(text));
     if (name?.release === undefined) return undefined;
     const takedowns = await store.takedowns(name.group, name.kind);
     return takedowns.some(({ release }) => release === name.release) ? text : undefined;
@@ -107,7 +107,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
       ...defined({ status }),
     });
     if (typed.trim() === '') return page({ typed });
-    const { name } = readSearchText(typed);
+    const { name } = namedThing(parseSearch(typed));
     if (name === undefined) return page({ typed, problem: 'Enter GROUP/KIND or GROUP/KIND@RELEASE.' }, 400);
     const { group, kind, release } = name;
     if (release !== undefined) return c.redirect(site.at(operateReleasePath({ group, kind, release })), 303);

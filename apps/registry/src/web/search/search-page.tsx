@@ -55,6 +55,13 @@ export function SearchPage({
               .
             </p>
           )}
+          {result.partial === true ? (
+            <p class="found-corrected">
+              No function has all of the words “
+              <Text value={search.q ?? ''} max={200} />
+              ”. These have most of them.
+            </p>
+          ) : null}
           {total === 0 ? (
             <NoResults search={search} tags={tags} />
           ) : (

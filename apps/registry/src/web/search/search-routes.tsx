@@ -4,24 +4,31 @@
  * @module
  */
 
-import { createRoute } from '@hono/zod-openapi';
-import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
-import type { FacetCount, SearchStore } from '@krmhub/catalog';
+import { createRoute, z } from '@hono/zod-openapi';
+import { Group, REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
+import {
+  formatSearch,
+  namedThing,
+  parseSearch,
+  type SearchExpression,
+  type SearchFilters,
+} from '@krmhub/api/search-syntax';
+import type { FacetCount, FunctionReader, SearchStore, SearchPage as StoredPage } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import type { FindStore } from '../../store/find-record.js';
 import { searchQuery } from '../../store/search/search-query.js';
-import { readSearchText } from '../../store/search/search-text.js';
-import { functionPath, releasePath, type SearchLink, searchPath } from '../addresses.js';
+import { functionPath, groupPath, releasePath, type SearchLink, searchPath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
-import { typedFilters } from './query-tokens.js';
+import { GroupPage } from './group-page.js';
 import { SearchPage } from './search-page.js';
-import type { Search } from './search-view.js';
+import { chips, type Search } from './search-view.js';
 
 export const SEARCH_ROUTES = {
   searchPage: createRoute({
@@ -30,10 +37,22 @@ export const SEARCH_ROUTES = {
     request: { query: SearchParameters.omit({ limit: true }) },
     responses: { 200: { description: 'A page of functions' } },
   }),
+  groupPage: createRoute({
+    method: 'get',
+    path: '/functions/{group}',
+    request: {
+      params: z.object({ group: Group }),
+      query: SearchParameters.pick({ cursor: true }),
+    },
+    responses: { 200: { description: 'The functions of a group' } },
+  }),
 } as const;
 
+/** Functions on a page of a group. */
+const GROUP_PAGE = 50;
+
 export interface SearchPageDeps {
-  store: SearchStore & FindStore;
+  store: SearchStore & FindStore & Pick<FunctionReader, 'releasesWith'>;
   trust: SigningTrust;
   site: Site;
 }
@@ -41,9 +60,14 @@ export interface SearchPageDeps {
 export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPageDeps): void {
   const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
 
-  /** Returns the page of a function or release that the text names, with any case of the kind. */
-  const namedPage = async (q: string): Promise<string | undefined> => {
-    const { name } = readSearchText(q);
+  /** Returns the page of a function or release that the text names, with any case of the kind, or by a digest. */
+  const namedPage = async (expression: SearchExpression): Promise<string | undefined> => {
+    if (expression.terms.length !== 1) return undefined;
+    const { name, digest } = namedThing(expression);
+    if (digest !== undefined) {
+      const [release, ...others] = await store.releasesWith(digest);
+      return release === undefined || others.length > 0 ? undefined : releasePath(release);
+    }
     if (name === undefined) return undefined;
     const { group, kind, release } = name;
     const fn = await store.function(group, kind);
@@ -55,6 +79,11 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
       fn ?? (await store.servedEntries(group, kind))[0] ?? (await store.takedowns(group, kind))[0];
     return found && functionPath(found);
   };
+
+  const shown = (page: StoredPage) => ({
+    ...page,
+    items: page.items.map((item) => searchItem(trust.policies, item)),
+  });
 
   /** Tags with results, to suggest if nothing was found. */
   const frequentTags = async (): Promise<FacetCount[]> => (await store.search({ limit: 1 })).facets.tag;
@@ -68,25 +97,23 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
     const sort = order === 'relevance' ? undefined : order;
     const search: Search = { ...filters, q, sort, cursor };
     refuseTooMany(filters, search);
-    const typed = typedFilters(q);
-    if (typed !== undefined) {
-      const merged = { ...search, q: typed.text, cursor: undefined };
-      for (const [name, values] of Object.entries(typed.filters) as [
-        keyof typeof typed.filters,
-        string[],
-      ][]) {
-        merged[name] = [...new Set([...(search[name] ?? []), ...values])];
-      }
+    const expression = parseSearch(q);
+    const typed = Object.entries(expression.filters) as [keyof SearchFilters, string[]][];
+    if (typed.length > 0) {
+      // Filters are links of the page, so they leave the text.
+      const merged = { ...search, q: formatSearch({ ...expression, filters: {} }), cursor: undefined };
+      for (const [name, values] of typed) merged[name] = [...new Set([...(search[name] ?? []), ...values])];
       return redirect(c, searchPath(merged));
     }
-    const found = await namedPage(q);
+    const found = await namedPage(expression);
     if (found !== undefined) return redirect(c, found);
 
-    const page = await store.search(searchQuery({ ...query, limit: REQUEST_LIMITS.defaultSearchLimit }));
-    const result = { ...page, items: page.items.map((item) => searchItem(trust.policies, item)) };
+    const result = shown(
+      await store.search(searchQuery({ ...query, limit: REQUEST_LIMITS.defaultSearchLimit })),
+    );
     return pageResponse(c, site, {
       head: {
-        title: q.trim() === '' ? 'Functions' : `${q.trim()} – functions`,
+        title: searchTitle(search),
         description: 'Search the functions of this registry by words, tags, groups, publishers, and more.',
         path: '/functions',
         section: 'functions',
@@ -94,10 +121,41 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
         search: null,
       },
       body: (
-        <SearchPage search={search} result={result} tags={page.total === 0 ? await frequentTags() : []} />
+        <SearchPage search={search} result={result} tags={result.total === 0 ? await frequentTags() : []} />
       ),
     });
   });
+
+  servePage(app, SEARCH_ROUTES.groupPage, {}, async (c, { params: { group }, query: { cursor } }) => {
+    const found = await store.search({
+      group: [group],
+      sort: 'name',
+      limit: GROUP_PAGE,
+      ...defined({ cursor }),
+    });
+    if (found.total === 0) {
+      throw new KrmhubError('not-found', `group ${group} has no functions`, {
+        hint: 'Search for the function.',
+      });
+    }
+    return pageResponse(c, site, {
+      head: {
+        title: `Functions of ${group}`,
+        description: `The KRM functions of the group ${group} in this registry.`,
+        path: groupPath(group),
+        section: 'functions',
+        isIndexed: cursor === undefined,
+      },
+      body: <GroupPage group={group} result={shown(found)} cursor={cursor} />,
+    });
+  });
+}
+
+function searchTitle(search: Search): string {
+  const asked = chips(search).map(({ title, value }) =>
+    title === 'Text' ? value.trim() : `${title.toLowerCase()} ${value}`,
+  );
+  return asked.length === 0 ? 'Functions' : `${asked.join(', ')} – functions`;
 }
 
 /** Throws `invalid-request`: each link to another search on the page repeats all of this one. */

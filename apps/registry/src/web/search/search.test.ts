@@ -63,6 +63,24 @@ describe('the search page', () => {
     expect([response.status, response.headers.get('location')]).toEqual([302, path]);
   });
 
+  it('lists the functions of a group, and opens the release of a digest', async () => {
+    const group = await readPage('/functions/many.example');
+    expect(group).toContain('<h1>many.example</h1>');
+    expect(group).toContain('25 functions; the publisher is ');
+    expect(group.match(/class="found-function"/g)).toHaveLength(25);
+    expect(listLinks(await readPage('/functions?q=labels')).get('other.example/')).toBe('/functions/other.example');
+    expect((await browse('/functions/none.example')).status).toBe(404);
+    const detail = await registry.request('/api/v1/functions/example.com/CheckLimits');
+    const { releases } = (await detail.json()) as { releases: { digest: string }[] };
+    const found = await browse(`/functions?q=${releases[0]!.digest}`);
+    expect(found.headers.get('location')).toBe('/functions/example.com/CheckLimits/releases/1.0.0');
+  });
+
+  it('says in its title what it searches, and that results have most of the words only', async () => {
+    expect(await readPage('/functions?q=labels&tag=mutator')).toContain('<title>labels, tag mutator – functions');
+    expect(await readPage('/functions?q=labels%20mutator%20unheard')).toContain('These have most of them.');
+  });
+
   it('finds the functions that run a pasted image', async () => {
     const { body } = await registry.publish({
       kind: 'SetLabels',
@@ -141,7 +159,7 @@ describe('the search page', () => {
 
   it.each([
     ['tag:mutator labels', '/functions?q=labels&tag=mutator'],
-    ['kind:SetLabels', '/functions?kind=SetLabels'],
+    ['kind:Set is:signed -tag:x', '/functions?q=kind%3ASet+-tag%3Ax&signed=true'],
     ['labels GROUP:other.example tag:labels', '/functions?q=labels&tag=labels&group=other.example'],
     ['pinned:true apiVersion:example.com/v1', '/functions?apiVersion=example.com%2Fv1&pinned=true'],
     ['publisher:"Example Co" licence:MIT', '/functions?publisher=Example+Co&license=MIT'],
@@ -254,9 +272,9 @@ describe('suggestions', () => {
     expect(response.headers.get('content-type')).toBe('application/x-suggestions+json');
     expect(await response.json()).toEqual([
       'set lab',
-      ['example.com/SetLabels', 'other.example/SetLabels'],
+      ['other.example/SetLabels', 'example.com/SetLabels'],
       ['SetLabels does what its name says.', 'SetLabels does what its name says.'],
-      ['/functions/example.com/SetLabels', '/functions/other.example/SetLabels'],
+      ['/functions/other.example/SetLabels', '/functions/example.com/SetLabels'],
     ]);
   });
 

@@ -26,6 +26,7 @@ export type FunctionRows = Pick<
   | 'countFunctions'
   | 'release'
   | 'definitionsJson'
+  | 'releasesWith'
   | 'releaseFiles'
   | 'fileBytes'
   | 'namesFile'
@@ -71,6 +72,12 @@ const selectDefinitions = text<{ definition: Uint8Array | null }>(
       ORDER BY wanted.position`,
     ':releases',
   ),
+);
+const MAX_NAMED = 100;
+const selectNamed = text<FunctionName & { release: string }>(
+  `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
+   WHERE release.id IN (SELECT id FROM release WHERE digest = :digest UNION SELECT release FROM release_pin WHERE pin = :digest)
+   ORDER BY group_name, kind, release.release LIMIT ${MAX_NAMED}`,
 );
 const selectFiles = query((db) =>
   db
@@ -151,6 +158,8 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
         const found = yield* selectDefinitions.all({ releases: JSON.stringify(wanted) });
         return found.map(({ definition }) => definition ?? undefined);
       }),
+
+    releasesWith: (digest) => readOne(() => selectNamed.all({ digest })),
 
     releaseFiles: (group, kind, release) =>
       readOne(function* () {

@@ -49,6 +49,8 @@ export const functions = sqliteTable(
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
     /** JSON list; signatures of the displayed release. */
     signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
+    /** Publication of the displayed release, in UTC. */
+    published: text('published').notNull(),
   },
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),

@@ -10,7 +10,7 @@ import { type SyncSql, withSql } from '../../sqlite/sqlite-sql.js';
 import { DOCUMENT_COLUMN_TYPES } from '../document-rows.js';
 
 /** Version of what is written to the tables. */
-const CONTENT_VERSION = 2;
+const CONTENT_VERSION = 3;
 
 /**
  * Tables and views have the names and columns of the registry's database as far as searches read them, so that the same
@@ -32,7 +32,7 @@ const TABLES = `
     target INTEGER, after_group TEXT, after_kind TEXT) WITHOUT ROWID;
   CREATE TABLE indexed (
     id INTEGER PRIMARY KEY, group_name TEXT NOT NULL, kind TEXT NOT NULL, kind_folded TEXT NOT NULL,
-    ${DOCUMENT_COLUMN_TYPES}, published_at TEXT, replacement TEXT, entry TEXT,
+    ${DOCUMENT_COLUMN_TYPES}, replacement TEXT, entry TEXT,
     UNIQUE (group_name, kind_folded));
   CREATE INDEX indexed_kind ON indexed (kind_folded);
   CREATE TABLE catalog_function (
@@ -46,7 +46,7 @@ const TABLES = `
   CREATE VIRTUAL TABLE function_text_words USING fts5vocab (function_text, row);
   CREATE VIEW function AS SELECT * FROM indexed WHERE release IS NOT NULL;
   CREATE VIEW upstream_function AS SELECT * FROM indexed WHERE release IS NULL;
-  CREATE VIEW release AS SELECT id AS function_id, release, published_at,
+  CREATE VIEW release AS SELECT id AS function_id, release,
     CASE WHEN replacement IS NOT NULL THEN json_object('replacement', json(replacement)) END AS deprecated FROM indexed;
   CREATE VIEW snapshot AS SELECT name AS catalog, serial FROM catalog;
   CREATE VIEW event AS SELECT event AS sequence, NULL AS type, NULL AS group_name, NULL AS kind FROM progress;`;

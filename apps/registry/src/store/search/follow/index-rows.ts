@@ -14,12 +14,12 @@ import {
 /** Rows of the file of a search index. */
 
 type Columns = keyof IndexRow;
-const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'publishedAt', 'replacement', 'entry'];
+const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'replacement', 'entry'];
 /** Columns that the full-text document has. */
 const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher'];
 
 const selectRow = text<IndexRow & { id: number }>(
-  `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, published_at AS publishedAt, replacement, entry
+  `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, replacement, entry
    FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded`,
 );
 const selectEntry = text<{ entry: Digest | null }>(
@@ -27,9 +27,9 @@ const selectEntry = text<{ entry: Digest | null }>(
 );
 const put = text(
   `INSERT OR REPLACE INTO indexed (id, group_name, kind_folded, kind, ${DOCUMENT_FIELDS.join(', ')},
-     published_at, replacement, entry)
+     replacement, entry)
    VALUES (:id, :group, :kindFolded, :kind, ${DOCUMENT_FIELDS.map((field) => `:${field}`).join(', ')},
-     :publishedAt, :replacement, :entry)`,
+     :replacement, :entry)`,
 );
 const remove = text('DELETE FROM indexed WHERE id = :id');
 // The query of `newId` would read all rows of the views here if no function comes from an upstream catalog.

@@ -17,7 +17,6 @@ export interface FoldedName {
 /** What search displays of a function. */
 export interface IndexRow extends DocumentRow {
   kind: string;
-  publishedAt: string | null;
   /** JSON. */
   replacement: string | null;
   /** Digest of the displayed entry; null for a function of the registry. */
@@ -56,8 +55,7 @@ type FunctionRow = Omit<IndexRow, 'entry' | 'replacement'> & FoldedName & { depr
 const selectFunctions = text<FunctionRow>(
   wantedNames(
     (wanted) => `SELECT function.group_name AS "group", function.kind_folded AS "kindFolded", function.kind,
-       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.published_at AS "publishedAt",
-       release.deprecated AS deprecation
+       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.deprecated AS deprecation
      FROM ${wanted}
      JOIN function ON function.group_name = wanted.value ->> 0 AND function.kind_folded = wanted.value ->> 1
      LEFT JOIN release ON release.function_id = function.id AND release.release = function.release`,
@@ -131,7 +129,7 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, IndexRow>> {
         yanked: 0,
         deprecated: 0,
         signatures: '[]',
-        publishedAt: null,
+        published: '',
         replacement: null,
         entry: digest,
       });

@@ -1,0 +1,26 @@
+import {
+  judgeSignatures,
+  type ReleaseSignature,
+  type SearchQuery,
+  type SignatureState,
+} from '@krmhub/catalog';
+import type { DocumentRow } from './document-rows.js';
+
+/** The signing policies that a search judges signatures by. */
+export type SearchTrust = NonNullable<SearchQuery['trust']>;
+
+export const NO_POLICIES: SearchTrust = { revision: 0, policies: [] };
+
+interface SignedRow extends Pick<DocumentRow, 'release' | 'signatures'> {
+  group: string;
+  kind: string;
+}
+
+/** Returns the state of the signatures of a displayed release, as results show it. */
+export function signatureState({ policies }: SearchTrust, row: SignedRow): SignatureState {
+  const { group, kind, release } = row;
+  // Policies apply to releases only.
+  if (release === null || (policies.length === 0 && row.signatures === '[]')) return 'unsigned';
+  const signatures = JSON.parse(row.signatures) as ReleaseSignature[];
+  return judgeSignatures(policies, { group, kind, release }, { signatures }).state;
+}
