@@ -171,9 +171,7 @@ export function searchRows(
       });
     if (right !== undefined && right.total > 0) return right;
     // What is in quotes, of the kind, or a name is meant as it is.
-    const isPlain = wanted.every(
-      (term) => !term.isPhrase && !term.isKind && !term.text.includes('/'),
-    );
+    const isPlain = wanted.every((term) => !term.isPhrase && !term.isKind && !term.text.includes('/'));
     const some = isPlain ? foundPage(query, 'some') : found;
     return some.total > 0 ? some : (right ?? found);
   };

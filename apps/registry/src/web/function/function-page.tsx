@@ -1,6 +1,6 @@
 import type { SigningPolicy } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath } from '../addresses.js';
+import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
@@ -94,7 +94,9 @@ function Header({ view }: { view: FunctionView }) {
       <div class="function-name" data-copy="Name of the function">
         <h1>
           <code>
-            <span class="function-group">{name.group}/</span>
+            <a class="function-group" href={at(groupPath(name.group))}>
+              {name.group}/
+            </a>
             <wbr />
             {name.kind}
           </code>

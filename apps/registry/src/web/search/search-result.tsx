@@ -1,6 +1,6 @@
 import type { SearchItem } from '@krmhub/api/model';
 import { verdictLabel } from '@krmhub/catalog';
-import { catalogPath, functionPath, searchPath } from '../addresses.js';
+import { catalogPath, functionPath, groupPath, searchPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
@@ -19,11 +19,12 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
   return (
     <li class="found-function">
       <h3>
-        <a href={at(functionPath(item))}>
-          <span class="found-group">{group}/</span>
-          <wbr />
-          {kind}
-        </a>{' '}
+        <a class="found-group" href={at(groupPath(group))}>
+          {group}
+        </a>
+        /
+        <wbr />
+        <a href={at(functionPath(item))}>{kind}</a>{' '}
         <span class="found-release">{release ?? 'release unknown'}</span>
         {yanked ? (
           <>
