@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { KrmhubError } from '@krmhub/schema';
+import { mapFacets } from '@krmhub/schema/facets';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RegistryClient, RegistryError } from './client.js';
 import { searchPages, snapshotPages } from './read-pages.js';
@@ -39,20 +40,7 @@ function respond(response: ServerResponse, status: number, type: string, body: s
   response.writeHead(status, { 'content-type': type }).end(body);
 }
 
-const NO_FACETS = {
-  tag: [],
-  kind: [],
-  group: [],
-  publisher: [],
-  runtime: [],
-  license: [],
-  apiVersion: [],
-  pinned: [],
-  network: [],
-  storage: [],
-  signedBy: [],
-  catalog: [],
-};
+const NO_FACETS = mapFacets(() => []);
 const EMPTY_RESULT = { total: 0, items: [], facets: NO_FACETS };
 
 describe('registry URL', () => {

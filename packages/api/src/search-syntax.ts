@@ -1,4 +1,5 @@
 import { canonicalRelease, type Digest, type FunctionName, isDigest, isGroup, isKind } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, isYesOrNo } from '@krmhub/schema/facets';
 
 /**
@@ -12,11 +13,11 @@ export const SEARCH_SYNTAX: readonly (readonly [example: string, meaning: string
   ['"set labels"', 'these words one after the other'],
   ['labels -helm', 'without the functions that the word finds'],
   ['kind:Set', 'a word of the kind'],
-  ['tag:mutator', 'a filter: tag, group, publisher, runtime, license, …'],
+  ['tag:mutator', 'a filter; also group:, publisher:, license:, …'],
   ['-tag:mutator', 'without the functions that the filter finds'],
   ['is:signed', 'also is:pinned, is:deprecated, -is:deprecated'],
   ['example.com/SetLabels@1.0.0', 'a function, or a release of it'],
-  ['ghcr.io/example/', 'functions that run an image, by the start of its name'],
+  ['ghcr.io/example/', 'what runs an image; the start is enough'],
   ['sha256:…', 'the digest of a release, an image, or a script'],
 ];
 
@@ -158,10 +159,7 @@ export function thingOf({ text, isKind: isKindOnly }: SearchTerm): NamedThing {
   if (isKindOnly || /\s/.test(text)) return {};
   if (isDigest(text)) return { digest: text };
   const name = functionName(text);
-  return {
-    ...(name !== undefined && { name }),
-    ...(/[/:@]/.test(text) && { reference: text }),
-  };
+  return defined({ name, reference: /[/:@]/.test(text) ? text : undefined });
 }
 
 function functionName(text: string): NamedThing['name'] {

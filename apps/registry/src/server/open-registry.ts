@@ -113,7 +113,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     metrics,
   });
   const store = trustedSearch(options.wrapStore?.(opened.store) ?? opened.store, trust);
-  const { processes } = opened;
+  const { processes, shared } = opened;
   const { bytesLock } = processes;
   const turns = new Turns();
   const { planner = new Planner({ turns }) } = options;
@@ -129,7 +129,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   );
   try {
     let isBuilding = false;
-    const { shared } = opened;
     // Nothing of the database is in memory yet.
     const following = shared && (await Following.open({ shared, leads: () => isBuilding, log }));
     const leader = following ?? LEADER_HERE;

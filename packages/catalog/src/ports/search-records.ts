@@ -1,6 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { FacetFilters, FacetName } from '@krmhub/schema/facets';
-import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { SearchResult } from './records.js';
 
 export type SearchOrder = 'relevance' | 'name' | 'newest';
@@ -12,7 +11,11 @@ export interface SearchQuery extends FacetFilters {
   /** Functions that the digest in the text names. */
   named?: readonly FunctionName[];
   /** Judges signatures, for the order and the filter `signed`. The revision changes with the policies. */
-  trust?: { revision: number; policies: readonly SigningPolicy[] };
+  trust?: {
+    revision: number;
+    /** Of type SigningPolicy. */
+    policies: readonly object[];
+  };
   /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;
   /** Maximum number of results, at most 100. */

@@ -215,8 +215,8 @@ export function searchRows(
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
     const found: SearchPage = {
-      ...(corrected && { corrected: corrected.corrected }),
-      ...(reading === 'some' && { partial: true }),
+      ...corrected,
+      ...defined({ partial: reading === 'some' || undefined }),
       total: hits.length,
       items: rows.map((row) => foundFunction(row, readOrigins)),
       facets,

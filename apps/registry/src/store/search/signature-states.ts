@@ -3,6 +3,7 @@ import {
   type ReleaseSignature,
   type SearchQuery,
   type SignatureState,
+  type SigningPolicy,
 } from '@krmhub/catalog';
 import type { DocumentRow } from './document-rows.js';
 
@@ -22,5 +23,6 @@ export function signatureState({ policies }: SearchTrust, row: SignedRow): Signa
   // Policies apply to releases only.
   if (release === null || (policies.length === 0 && row.signatures === '[]')) return 'unsigned';
   const signatures = JSON.parse(row.signatures) as ReleaseSignature[];
-  return judgeSignatures(policies, { group, kind, release }, { signatures }).state;
+  return judgeSignatures(policies as readonly SigningPolicy[], { group, kind, release }, { signatures })
+    .state;
 }

@@ -1,4 +1,5 @@
-import { parseSearch } from '@krmhub/api/search-syntax';
+import { formatSearch, namedThing, parseSearch } from '@krmhub/api/search-syntax';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { foldCase, kindText, splitName, textQuery } from './text.js';
 
@@ -77,5 +78,39 @@ describe('textQuery', () => {
     expect(queryOf('ab '.repeat(1_000))!.found.length).toBeLessThan(2_000);
     expect(queryOf('Ab'.repeat(1_000))!.found.length).toBeLessThan(2_000);
     expect(queryOf('  "*" ')).toBeUndefined();
+  });
+});
+
+describe('a search text', () => {
+  it('stays the same when it is written and read again, whatever it is', () => {
+    const random = new Random(7);
+    const parts = [
+      'set',
+      '"',
+      '-',
+      ':',
+      'tag:',
+      'kind:',
+      'is:signed',
+      'image:',
+      'foo:',
+      ' ',
+      ' ',
+      '\n',
+      'é',
+      '\ud800',
+      '@',
+      '/',
+      '*',
+      'pinned:TRUE',
+      'sha256:',
+    ];
+    for (let count = 0; count < 20_000; count += 1) {
+      const text = Array.from({ length: random.below(12) }, () => random.pick(parts)).join('');
+      const expression = parseSearch(text);
+      expect(parseSearch(formatSearch(expression)), JSON.stringify(text)).toEqual(expression);
+      namedThing(expression);
+      textQuery(expression.terms);
+    }
   });
 });

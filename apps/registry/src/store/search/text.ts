@@ -1,6 +1,7 @@
 /** Converts text to full-text words, for the index and for queries. Pure. */
 
 import type { SearchTerm } from '@krmhub/api/search-syntax';
+import { defined } from '@krmhub/schema/defined';
 
 /** Code points of a word or a phrase that are used. */
 const MAX_WORD_LENGTH = 200;
@@ -116,7 +117,7 @@ export function textQuery(terms: readonly SearchTerm[], { some = false } = {}): 
     whole: every((word) => [quote(foldCase(word)), ...nameParts(word, quote)], quote(together)),
     start: `^ ${prefix(together)}`,
     kinds: [...new Set([together, joined.join('-')])],
-    ...(some && { each: words.map(({ word }) => matchAny(foundWord(word, false))) }),
+    ...defined({ each: some ? words.map(({ word }) => matchAny(foundWord(word, false))) : undefined }),
   };
 }
 

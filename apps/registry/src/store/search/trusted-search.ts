@@ -1,5 +1,6 @@
 import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
 import type { FunctionReader, SearchQuery, SearchStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 
 /**
  * Returns the store with searches that know the signing policies, and the releases that a digest names: the index of a
@@ -16,7 +17,7 @@ export function trustedSearch<Store extends SearchStore & Pick<FunctionReader, '
       return store.search({
         ...query,
         trust: { revision: trust.revision, policies: trust.policies },
-        ...(digest !== undefined && { named: await store.releasesWith(digest) }),
+        ...defined({ named: digest === undefined ? undefined : await store.releasesWith(digest) }),
       });
     },
   };
