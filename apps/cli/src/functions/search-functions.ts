@@ -55,7 +55,10 @@ export async function searchFunctions(
     );
   }
   if (partial === true)
-    await printLine(io, `no function has all of the words "${escapeControls(text)}": showing those with most of them`);
+    await printLine(
+      io,
+      `no function has all of the words "${escapeControls(text)}": showing those with most of them`,
+    );
   const result = { total, items, facets, ...defined({ corrected, partial }) };
   await printData(io, options.output, result, () => printItems(io, items));
   if (items.length === 0) await printNothingFound(io, text, filters, first, client);
