@@ -58,6 +58,8 @@ export interface Config {
   sourceFolder?: string;
   /** File with the credentials for sources; absent for none. */
   sourceCredentials?: string;
+  /** URIs to which people report security problems. */
+  securityContacts: readonly string[];
   /** Folder of the executables that users can download; absent for the one of the program. */
   executablesFolder?: string;
   logLevel: LogLevel;
@@ -164,7 +166,7 @@ export function readConfig(
   }
   const trustedRoot = given('trustedRoot');
   const list = (
-    name: 'trustedProxies' | 'sourceAddresses' | 'highlights',
+    name: 'trustedProxies' | 'sourceAddresses' | 'highlights' | 'securityContact',
     expected: string,
     wrongIn: (entries: readonly string[]) => readonly string[],
   ): string[] => {
@@ -189,6 +191,11 @@ export function readConfig(
   if (highlights.length > MAX_HIGHLIGHTS) {
     problems.push(`${SETTINGS.highlights.name}: more than ${MAX_HIGHLIGHTS} functions`);
   }
+  const securityContacts = list(
+    'securityContact',
+    'not a URI such as mailto:security@example.com',
+    (entries) => entries.filter((uri) => !/^(?:mailto:[^\s@]+@|https:\/\/|tel:\+)[^\s@]+$/.test(uri)),
+  );
   const sourceFolder = given('sourceFolder');
   const sourceCredentials = given('sourceCredentials');
   const validDays = text('snapshotValidDays');
@@ -226,6 +233,7 @@ export function readConfig(
     highlights,
     trustedProxies,
     sourceAddresses,
+    securityContacts,
     snapshotValidDays: Number(validDays.value),
     catalogRestoreDays: Number(restoreDays.value),
     shutdownDelaySeconds: Number(shutdownDelay.value),

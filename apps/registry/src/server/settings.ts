@@ -156,6 +156,12 @@ export const SETTINGS = {
     default: 'none',
     why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. The registry sends credentials only to their origin. It also sends them to the token service of an OCI registry with the same host and port, of Docker Hub or GitLab.com, or with an origin in the list `tokenServices` of the credentials. The registry reads the file each time. Only its owner can have access to it.',
   },
+  securityContact: {
+    name: 'KRMHUB_SECURITY_CONTACT',
+    unit: '`mailto:`, `https:`, and `tel:` URIs, separated by commas',
+    default: 'none; there is no `/.well-known/security.txt`',
+    why: 'Whom to tell about security problems of this registry. `/.well-known/security.txt` (RFC 9116) has it.',
+  },
   executables: {
     name: 'KRMHUB_EXECUTABLES',
     unit: 'folder',

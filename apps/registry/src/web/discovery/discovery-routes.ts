@@ -1,5 +1,5 @@
 /**
- * Files for browsers and crawlers: robots.txt, sitemaps, OpenSearch, and search suggestions.
+ * Files for browsers and crawlers: robots.txt, security.txt, sitemaps, OpenSearch, and search suggestions.
  *
  * @module
  */
@@ -16,6 +16,7 @@ import type { Site } from '../site.js';
 import { cutText, visibleText } from '../visible-text.js';
 import { openSearchDescription } from './opensearch.js';
 import { robotsText } from './robots.js';
+import { SECURITY_TXT, securityText } from './security.js';
 import { type SitemapStore, Sitemaps } from './sitemaps.js';
 
 export const DISCOVERY_ROUTES = {
@@ -46,19 +47,25 @@ export const DISCOVERY_ROUTES = {
     path: '/robots.txt',
     responses: { 200: { description: 'Rules for crawlers' } },
   }),
+  security: createRoute({
+    method: 'get',
+    path: SECURITY_TXT,
+    responses: { 200: { description: 'Whom to tell about security problems' } },
+  }),
 } as const;
 
 const MAX_SUGGESTIONS = 8;
 const MAX_DESCRIPTION = 120;
 
 export interface DiscoveryDeps {
+  config: { securityContacts?: readonly string[] };
   store: Pick<SearchStore, 'search'> & SitemapStore;
   clock: () => Date;
   site: Site;
 }
 
 /** Serves robots.txt, the OpenSearch description and similar files for browsers and crawlers. */
-export function discoveryRoutes(app: RegistryApp, { site, store, clock }: DiscoveryDeps): void {
+export function discoveryRoutes(app: RegistryApp, { config, site, store, clock }: DiscoveryDeps): void {
   const sitemaps = new Sitemaps(store, site, clock);
 
   servePage(app, DISCOVERY_ROUTES.sitemapIndex, {}, async (c) => {
@@ -97,10 +104,19 @@ export function discoveryRoutes(app: RegistryApp, { site, store, clock }: Discov
   });
 
   servePage(app, DISCOVERY_ROUTES.robots, { rateLimitClass: 'free' }, (c) =>
-    textResponse(c, robotsText(site), { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT }),
+    textResponse(c, robotsText(site), TEXT),
   );
+
+  servePage(app, DISCOVERY_ROUTES.security, { rateLimitClass: 'free' }, (c) => {
+    const { securityContacts: contacts = [] } = config;
+    if (contacts.length > 0) return textResponse(c, securityText(site, { contacts, now: clock() }), TEXT);
+    throw new KrmhubError('not-found', 'this registry names no security contact', {
+      hint: 'The operator can set KRMHUB_SECURITY_CONTACT.',
+    });
+  });
 }
 
+const TEXT = { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT };
 const XML = { mediaType: 'application/xml; charset=utf-8', cacheControl: CACHE_SHORT };
 
 /** Throws `not-found` for a document whose URLs must be absolute. */

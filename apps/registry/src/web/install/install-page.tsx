@@ -63,7 +63,7 @@ function ExecutablesSection({ downloads: { executables, problems } }: { download
           This registry has no executables. Install the package with npm, or ask its operator, who can read{' '}
           {operators}.
         </p>
-        <ul>{problems.map(problemItem)}</ul>
+        <NotOffered problems={problems} />
       </>
     );
   }
@@ -77,13 +77,13 @@ function ExecutablesSection({ downloads: { executables, problems } }: { download
           code={<ExecutableCommands executable={executable} />}
         />
       ))}
-      {problems.length === 0 ? null : <ul>{problems.map(problemItem)}</ul>}
+      <NotOffered problems={problems} />
     </>
   );
 }
 
-function problemItem(problem: string) {
-  return <li>{problem}</li>;
+function NotOffered({ problems }: { problems: readonly string[] }) {
+  return problems.length === 0 ? null : <p>Not offered: {problems.join(', ')}.</p>;
 }
 
 function ExecutableLink({ executable: { platform, name, size, compressed } }: { executable: Executable }) {

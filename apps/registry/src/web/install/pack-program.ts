@@ -55,6 +55,7 @@ export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefine
       version,
       description: workspace.description,
       license: workspace.license,
+      repository: workspace.repository,
       type: 'module',
       engines: workspace.engines,
       bin: { krmhub: 'bin/krmhub.js' },

@@ -12,6 +12,8 @@ interface Manifest {
   version: string;
   description: string;
   license: string;
+  /** Of the sources; releases name it. */
+  repository?: { type: string; url: string };
   engines: Record<string, string>;
   dependencies: Record<string, string>;
 }
