@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -56,6 +57,7 @@ touch /mnt/exchange/ready
 until [ -e /mnt/exchange/chosen ]; do sleep 0.1; done
 mkdir -p /tmp/user
 cd /tmp/user
+cp /mnt/exchange/releases.pub .
 export HOME=/tmp/user KRMHUB_TOKEN=$(cat /tmp/data/admin.token)
 . /mnt/exchange/commands
 # A plugin runs with the next version too, whose program is in another folder.
@@ -77,7 +79,6 @@ async function onMachine(
   offered: string,
   choose: (page: string) => string,
 ): Promise<{ output: string; log: string }> {
-  mkdirSync(exchange);
   const programs = (process.env.PATH ?? '')
     .split(':')
     .flatMap((one) =>
@@ -126,11 +127,17 @@ describe.skipIf(why !== undefined)(titleWithReason('the executable', why), () =>
 
   beforeAll(() => {
     for (const name of ['build', 'home', 'tmp']) mkdirSync(at(name));
+    const password = { KRMHUB_KEY_PASSWORD: 'a password' };
+    const signer = spawnSync(process.execPath, [command, 'keygen', '--out', at('build/releases')], {
+      env: { ...env, ...password },
+      encoding: 'utf8',
+    });
+    expect(signer.status, signer.stderr).toBe(0);
     const script = path.join(root, 'scripts/package.mjs');
     const built = spawnSync(
       process.execPath,
-      [script, at('build/image'), '--executables', '--system', system],
-      { encoding: 'utf8' },
+      [script, at('build/image'), '--executables', '--system', system, '--key', at('build/releases.key')],
+      { env: { ...process.env, ...password }, encoding: 'utf8' },
     );
     expect(built.status, built.stderr).toBe(0);
   });
@@ -206,12 +213,20 @@ describe.skipIf(why !== undefined)(titleWithReason('the executable', why), () =>
   it.skipIf(whyNoMachine !== undefined)(
     titleWithReason('is all that a machine needs, with the commands of /docs', whyNoMachine),
     async () => {
+      mkdirSync(at('machine'));
+      copyFileSync(at('build/releases.pub'), at('machine/releases.pub'));
       const { output, log } = await onMachine(at('machine'), at('build/executables'), (page) =>
-        ['Download the executable', 'Connect to a registry', 'Run and publish your first function']
+        [
+          'Download the executable',
+          'Verify what you downloaded',
+          'Connect to a registry',
+          'Run and publish your first function',
+        ]
           .flatMap((title) => commandsBelow(page, title))
           .join('\n'),
       );
       expect(output, `${output}\n${log}`).toContain('krmhub: OK');
+      expect(output).toMatch(/^ok +signature +by the key/m);
       expect(output).toContain('14 passed, 0 failed');
       expect(output).toContain('example.com/AddOwner\t0.1.0\tcreated');
       expect(output).toContain('+    example.com/owner: shop-team');
