@@ -18,6 +18,7 @@ const DEFAULTS = {
   port: 8080,
   dataFolder: './data',
   highlights: [],
+  securityContacts: [],
   trustedProxies: [],
   requestsPerMinute: 3_000,
   writesPerMinute: 3_000,
