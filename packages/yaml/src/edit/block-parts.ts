@@ -29,6 +29,9 @@ export interface NewLines {
   isOpen: boolean;
 }
 
+/** That of go-yaml. */
+const MAX_STEP = 9;
+
 /** A block scalar that keeps all line breaks. */
 const OPEN = /[|>][1-9]?\+[ \t]*(?:#|$)/m;
 
@@ -73,6 +76,20 @@ export function siblingIndent(
   if (index === -1 || parts.length === 0) return undefined;
   const dash = source.contentStart(children[index]!.value);
   return source.column(dash) === source.column(parts[index]!.body) ? 'compact' : 'wide';
+}
+
+/** How many columns the first map within a map is further right, in a text that nests maps. */
+export function indentStep(source: DocumentText, node: ResourceNode): number | undefined {
+  if ((node.style & STYLE.flow) !== 0) return undefined;
+  const start = source.contentStart(node);
+  for (const child of node.content) {
+    if (child.content.length === 0) continue;
+    const below = child.kind === 'map' ? source.contentStart(child) : start;
+    const isNested = node.kind === 'map' && (child.style & STYLE.flow) === 0 && below > start;
+    const step = isNested ? source.column(below) - source.column(start) : indentStep(source, child);
+    if (step !== undefined && step > 0 && step <= MAX_STEP) return step;
+  }
+  return undefined;
 }
 
 /** The lines of a part that moves, with the indentation of its first one and a line break at the end. */

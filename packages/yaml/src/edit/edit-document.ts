@@ -1,6 +1,6 @@
 import { type FieldKeys, findMergeKeys, ListKeys } from '../nodes/merge-keys.js';
 import { documentRoot, type ResourceNode, STYLE } from '../nodes/node.js';
-import type { SequenceIndent } from '../write/document-writer.js';
+import type { Layout, SequenceIndent } from '../write/document-writer.js';
 import { doubleQuoted } from '../write/write-scalars.js';
 import { type AddedComments, commentSplices } from './added-comments.js';
 import { alignItems, longestIncreasing } from './align-items.js';
@@ -11,6 +11,7 @@ import {
   type BlockPart,
   blockParts,
   type Child,
+  indentStep,
   movedLines,
   siblingIndent,
 } from './block-parts.js';
@@ -55,8 +56,8 @@ export class DocumentEditor {
   private readonly meanings: Meanings;
   private readonly anchors: Anchors;
   private readonly news: NewNodes;
-  /** Of lists beside or around the current value. */
-  private seqIndent: SequenceIndent;
+  /** That of the document; for lists, that of those beside or around the current value. */
+  private layout: Layout;
   private readonly path: (string | number)[] = [];
   private readonly comments: AddedComments;
   private readonly flow: FlowText;
@@ -71,7 +72,7 @@ export class DocumentEditor {
     this.after = after;
     this.source = new DocumentText(text);
     this.meanings = meanings;
-    this.seqIndent = seqIndent;
+    this.layout = { seqIndent, step: indentStep(this.source, this.root) ?? 2 };
     this.anchors = new Anchors(this.root, meanings);
     this.comments = comments;
     this.news = new NewNodes(comments, (documentRoot(after).style & STYLE.flow) !== 0);
@@ -128,7 +129,7 @@ export class DocumentEditor {
     if (this.flow.isJson || (part === undefined && before !== this.root)) {
       return [this.flow.replace(before, value, key)];
     }
-    return [replaceValue(this.source, { key, value: before, part }, value, this.seqIndent)];
+    return [replaceValue(this.source, { key, value: before, part }, value, this.layout)];
   }
 
   private collection(before: ResourceNode, after: ResourceNode, keys: Keys, isFlow: boolean): Splice[] {
@@ -142,13 +143,13 @@ export class DocumentEditor {
       arranged[at] = targets[one]!;
       targets[one] = undefined;
     });
-    const { source, seqIndent } = this;
+    const { source, layout } = this;
     const parts = isFlow ? [] : blockParts(source, before, children);
-    this.seqIndent = siblingIndent(source, parts, children) ?? seqIndent;
+    this.layout = { ...layout, seqIndent: siblingIndent(source, parts, children) ?? layout.seqIndent };
     const fields = keys instanceof ListKeys ? keys.item : (keys ?? findMergeKeys(before));
     const changes = children.map((child, i) => this.child(child, targets[i], i, fields, parts[i]));
     const edits = this.arrange(before, children, arranged, staying, parts, changes);
-    this.seqIndent = seqIndent;
+    this.layout = layout;
     return edits;
   }
 
@@ -206,8 +207,7 @@ export class DocumentEditor {
     }
     const column = source.column(parts[0]!.body);
     const lines = arranged.map((one): Arranged => {
-      if (typeof one !== 'number')
-        return { text: newLines(copy(one), column, this.seqIndent), isOpen: false };
+      if (typeof one !== 'number') return { text: newLines(copy(one), column, this.layout), isOpen: false };
       const part = parts[one]!;
       if (staying.has(one)) return one;
       return movedLines(source, part, applySplices(source.text, changes[one]!, part.start, part.end));

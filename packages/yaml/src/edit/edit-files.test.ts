@@ -40,7 +40,9 @@ it.each([[2], [4], ['\t'], [undefined]])('edits JSON of indentation %j as its wr
     const expected = JSON.stringify(toJson(after), null, indent);
     // JavaScript moves such keys to the front.
     if (/"[0-9]+":/.test(expected)) continue;
-    expect(edit(text, after).trimEnd(), `seed ${seed}: ${text}`).toBe(expected);
+    // What is written anew has it escaped, because readers of YAML 1.1 take it for a line break.
+    const escaped = (json: string): string => json.replaceAll('\u2028', '\\u2028');
+    expect(escaped(edit(text, after).trimEnd()), `seed ${seed}: ${text}`).toBe(escaped(expected));
   }
 });
 

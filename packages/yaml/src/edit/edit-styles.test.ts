@@ -20,6 +20,46 @@ function written(text: string, output: string, shown?: string): string {
   return editFile({ text, documents: [edit] }).text;
 }
 
+describe('a new value', () => {
+  it.each([
+    ['four columns', 'a:\n    b: 1\n', { c: { d: { e: 1 } } }, 'c:\n    d:\n        e: 1\n'],
+    ['lists of maps', 'a:\n    b: 1\n', { c: [{ d: { e: 1 }, f: 2 }] }, 'c:\n- d:\n      e: 1\n  f: 2\n'],
+    ['lists further right', 'a:\n    - b:\n          c: 1\n', { c: [{ d: 1 }] }, 'c:\n    - d: 1\n'],
+    ['one column', 'a:\n b: 1\n', { c: { d: { e: 1 } } }, 'c:\n d:\n  e: 1\n'],
+    ['text', 'a:\n    b: 1\n', { c: ' x\ny\n' }, 'c: |4\n     x\n    y\n'],
+    ['items of text', 'a:\n    b: 1\n', { c: [' x\ny\n'] }, 'c:\n- |2\n   x\n  y\n'],
+    ['no map in a map', 'a: 1\nb: [{c: 1}]\n', { c: { d: 1 } }, 'c:\n  d: 1\n'],
+  ])('has the indentation of the document: %s', (_, text, values, added) =>
+    expect(set(text, values)).toBe(text + added),
+  );
+});
+
+describe('a word that changes', () => {
+  it.each([
+    ['folded text', 'a: >- # c\n  one two\n  three four\n\n  five\nb: 1\n', 'three', '3'],
+    ['folded text at its start', 'a: >\n    one\n    two\nb: 1\n', 'one', 'zero and one'],
+    ['folded text at its end', 'a: >+\n    one\n    two\n\nb: 1\n', 'two', '2'],
+    ['text in quotes', "a: 'it''s one\n  two\n\n  three' # c\nb: 1\n", 'two', 'too'],
+    ['text in double quotes', 'a: "one\n  two \n  three"\n', 'three', '3 # 4'],
+    ['plain text', 'a:\n  one\n  two\n   three # c\nb: 1\n', 'two', '2'],
+    ['an item', '- a\n- one\n  two\n  three\n', 'two', 'too'],
+    ['text with an anchor', 'a: &x >-\n  one\n  two\nb: *x\n', 'two', '2'],
+  ])('leaves the other lines: %s', (_, text, word, now) => {
+    const value = (given: unknown): unknown =>
+      typeof given === 'string'
+        ? given.replace(word, now)
+        : Array.isArray(given)
+          ? given.map(value)
+          : Object.fromEntries(
+              Object.entries(given as Values).map(([key, one]) => [
+                key,
+                typeof one === 'number' ? one : value(one),
+              ]),
+            );
+    expect(editValues(text, value).text).toBe(text.replace(word, now));
+  });
+});
+
 describe('a scalar that changes', () => {
   it.each([
     ['single quotes', "a: 'x' # c\n", "it's", "a: 'it''s' # c\n"],

@@ -7,23 +7,23 @@ import type { Rendered } from './render.js';
 const NOT_LITERAL =
   /[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]|^[\n \t]/u;
 
-/** A value that was a literal block, as one with its indentation; undefined if it cannot be one. */
+/** A value as a literal block, with the indentation of the one that it replaces, or with `indent`; undefined if it cannot be one. */
 export function literalText(
   source: DocumentText,
   before: ResourceNode,
   value: ResourceNode,
-  column: number,
+  indent: number,
 ): Rendered | undefined {
   if (value.kind !== 'scalar' || (value.style & STYLE.literal) === 0) return undefined;
   if (value.value === '' || NOT_LITERAL.test(value.value)) return undefined;
   if ((value.style & STYLE.tagged) !== 0) return undefined;
-  const indent = ' '.repeat(contentColumn(source, before) ?? column + 2);
+  const blanks = ' '.repeat(contentColumn(source, before) ?? indent);
   const lines = value.value.replace(/\n$/, '').split('\n');
   const anchor = value.anchor === '' ? '' : `&${value.anchor} `;
   return {
-    first: `${anchor}|${blockHints(value.value)}`,
+    first: `${anchor}|${blockHints(value.value, blanks.length)}`,
     below: withOldLines(source, before, lines)
-      .map((line, i) => line ?? (lines[i] === '' ? '' : indent + lines[i]))
+      .map((line, i) => line ?? (lines[i] === '' ? '' : blanks + lines[i]))
       .map((line) => `${line}\n`)
       .join(''),
   };

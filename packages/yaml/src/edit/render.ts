@@ -1,6 +1,6 @@
 import { toJson } from '../nodes/json.js';
 import { ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
-import type { SequenceIndent } from '../write/document-writer.js';
+import type { Layout } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import type { Child } from './block-parts.js';
 import { scalarTag } from './equal-value.js';
@@ -13,22 +13,17 @@ export interface Rendered {
 }
 
 /** The lines of an entry of a block map, or of an item of a block list. */
-export function newLines({ key, value }: Child, column: number, seqIndent: SequenceIndent): string {
+export function newLines({ key, value }: Child, column: number, layout: Layout): string {
   const node = new ResourceNode(key === undefined ? 'list' : 'map', '', 0, '');
   if (key !== undefined) node.content.push(key);
   node.content.push(value);
-  return writeDocument(node, { seqIndent }).replace(/^(?=[^\n])/gm, ' '.repeat(column));
+  return writeDocument(node, layout).replace(/^(?=[^\n])/gm, ' '.repeat(column));
 }
 
 /** A value behind a key or a dash at a column. */
-export function renderValue(
-  value: ResourceNode,
-  column: number,
-  seqIndent: SequenceIndent,
-  isItem: boolean,
-): Rendered {
+export function renderValue(value: ResourceNode, column: number, layout: Layout, isItem: boolean): Rendered {
   const key = isItem ? undefined : new ResourceNode('scalar', '', 0, 'k');
-  const lines = newLines({ key, value }, column, seqIndent).slice(column + (isItem ? 1 : 2));
+  const lines = newLines({ key, value }, column, layout).slice(column + (isItem ? 1 : 2));
   const end = lines.indexOf('\n');
   return { first: lines.slice(0, end).trim(), below: lines.slice(end + 1) };
 }

@@ -1,11 +1,12 @@
 import { type ResourceNode, STYLE } from '../nodes/node.js';
-import type { SequenceIndent } from '../write/document-writer.js';
+import type { Layout } from '../write/document-writer.js';
 import { writeDocument } from '../write/write-resources.js';
 import type { BlockPart, Child } from './block-parts.js';
 import type { DocumentText } from './document-text.js';
 import { literalText } from './literal-text.js';
 import { type Rendered, renderValue } from './render.js';
 import type { Splice } from './splices.js';
+import { editWrappedText } from './wrapped-text.js';
 
 const ASTRAL = /[\u{10000}-\u{10ffff}]/u;
 const ESCAPED_ASTRAL = /(?<!\\)((?:\\\\)*)\\U([0-9A-F]{8})/g;
@@ -18,20 +19,22 @@ export function replaceValue(
   source: DocumentText,
   { key, value: before, part }: Child & { part: BlockPart | undefined },
   value: ResourceNode,
-  seqIndent: SequenceIndent,
+  layout: Layout,
 ): Splice {
   const { start } = before;
   if (part === undefined) {
     // The comments of its last field or item go with that.
     const isBlock = before.content.length > 0 && (before.style & STYLE.flow) === 0;
     const end = isBlock ? tailEnd(source, before, source.column(start)) : before.end;
-    return { start, end, text: writeDocument(value, { seqIndent }).trimEnd() };
+    return { start, end, text: writeDocument(value, layout).trimEnd() };
   }
   const isItem = key === undefined;
   const column = source.column(part.body);
   const from = isItem ? part.body + 1 : source.colonEnd(key);
-  const rendered =
-    literalText(source, before, value, column) ?? renderValue(value, column, seqIndent, isItem);
+  const wrapped = editWrappedText(source, before, value, from);
+  if (wrapped !== undefined) return wrapped;
+  const inner = column + (isItem ? 2 : (layout.step ?? 2));
+  const rendered = literalText(source, before, value, inner) ?? renderValue(value, column, layout, isItem);
   // kyaml escapes such characters; a value that has them as they are goes on so.
   if (ASTRAL.test(source.text.slice(start, before.end))) {
     rendered.first = rendered.first.replace(ESCAPED_ASTRAL, (_, slashes: string, code: string) => {

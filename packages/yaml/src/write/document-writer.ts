@@ -5,7 +5,6 @@
  */
 
 import { type ResourceNode, STYLE } from '../nodes/node.js';
-import { INDENT } from './emitter.js';
 import { allowedStyles } from './scalar-styles.js';
 import { ScalarWriter } from './scalar-writer.js';
 
@@ -15,6 +14,13 @@ export type SequenceIndent = 'compact' | 'wide';
 /** UTF-8 bytes of a key that needs no `?`. */
 const MAX_SIMPLE_KEY = 128;
 
+/** How collections are indented. */
+export interface Layout {
+  seqIndent: SequenceIndent;
+  /** How many columns a nested map is further right than the map around it; 2 in kyaml. */
+  step?: number;
+}
+
 /** Writes a document with the bytes that kyaml writes: go-yaml 3, two columns, long lines not folded. */
 export class DocumentWriter extends ScalarWriter {
   private compact = true;
@@ -23,9 +29,10 @@ export class DocumentWriter extends ScalarWriter {
   private keyLine = '';
 
   /** Returns the document. */
-  write(node: ResourceNode, seqIndent: SequenceIndent): string {
+  write(node: ResourceNode, { seqIndent, step = 2 }: Layout): string {
     const document = node.kind === 'document' ? node : undefined;
     this.compact = seqIndent === 'compact';
+    this.step = step;
     if (document !== undefined && document.head !== '') this.head = document.head;
     if (this.head !== '') {
       this.processHead();
@@ -104,7 +111,7 @@ export class DocumentWriter extends ScalarWriter {
       if (first) {
         const before = this.indent;
         this.increaseIndent(false, isItem);
-        if (compact && before >= 0) this.indent -= 2;
+        if (compact && before >= 0) this.indent -= this.step;
         first = false;
       }
       this.processHead();
@@ -252,7 +259,7 @@ export class DocumentWriter extends ScalarWriter {
    */
   private closeFlow(bracket: string, indent: number, isItem: boolean): void {
     this.flowLevel--;
-    this.indent = isItem ? Math.max(indent, 0) + INDENT : indent;
+    this.indent = isItem ? Math.max(indent, 0) + this.step : indent;
     if (this.column === 0) this.writeIndent();
     this.indent = indent;
     this.writeIndicator(bracket, false, false, false);

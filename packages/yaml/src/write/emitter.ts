@@ -1,8 +1,5 @@
 import { isBreak } from '../parse/cursor.js';
 
-/** The width of an indentation step. */
-export const INDENT = 2;
-
 /** The output of a writer, with the state that go-yaml 3 keeps to place comments and line breaks. */
 export class Output {
   protected text = '';
@@ -12,6 +9,8 @@ export class Output {
   /** Whether the line has only indentation and dashes so far. */
   protected indention = true;
   protected indent = -1;
+  /** How many columns a nested map is further right. */
+  protected step = 2;
   /** The indentation of the comment below the preceding node: an empty line follows it. */
   private footIndent = -1;
   // Comments of the current node that have not been written.

@@ -1,6 +1,6 @@
 import { type ResourceNode, STYLE, TEXT_STYLES } from '../nodes/node.js';
 import { resolveTag } from '../parse/resolve-tag.js';
-import { INDENT, Output } from './emitter.js';
+import { Output } from './emitter.js';
 import { type AllowedStyles, allowedStyles } from './scalar-styles.js';
 import { blockHints, doubleQuoted } from './write-scalars.js';
 import { writeTag } from './write-tag.js';
@@ -32,9 +32,9 @@ export class ScalarWriter extends Output {
   }
 
   protected increaseIndent(isFlow: boolean, isItem: boolean): void {
-    if (this.indent < 0) this.indent = isFlow ? INDENT : 0;
+    if (this.indent < 0) this.indent = isFlow ? this.step : 0;
     else if (isItem) this.indent += 2;
-    else this.indent = INDENT * Math.floor((this.indent + INDENT) / INDENT);
+    else this.indent += this.step;
   }
 
   /** The tag to write, and whether the value is text that looks like something else. */
@@ -69,8 +69,11 @@ export class ScalarWriter extends Output {
     } else if (style === STYLE.singleQuoted) {
       if (folds) this.fold(`'${value.replaceAll("'", "''")}'`, style);
       else this.singleQuoted(value);
-    } else if (style === STYLE.literal) this.literal(value);
-    else this.folded(value);
+    } else {
+      const columns = this.indent - Math.max(indent, 0);
+      if (style === STYLE.literal) this.literal(value, columns);
+      else this.folded(value, columns);
+    }
     this.indent = indent;
   }
 
@@ -140,16 +143,16 @@ export class ScalarWriter extends Output {
     this.writeIndicator("'", false, false, false);
   }
 
-  private literal(value: string): void {
-    this.blockHeader('|', value);
+  private literal(value: string, columns: number): void {
+    this.blockHeader(`|${blockHints(value, columns)}`);
     this.writeLines(value, (line) => {
       this.writeIndent();
       this.put(line);
     });
   }
 
-  private folded(value: string): void {
-    this.blockHeader('>', value);
+  private folded(value: string, columns: number): void {
+    this.blockHeader(`>${blockHints(value, columns)}`);
     let startsBlank = true;
     this.writeLines(
       value,
@@ -162,9 +165,8 @@ export class ScalarWriter extends Output {
     );
   }
 
-  private blockHeader(indicator: string, value: string): void {
-    this.writeIndicator(indicator, true, false, false);
-    this.writeIndicator(blockHints(value), false, false, false);
+  private blockHeader(indicators: string): void {
+    this.writeIndicator(indicators, true, false, false);
     if (this.line === '') this.putBreak();
     else {
       // go-yaml writes the second line of such a comment into the text.

@@ -20,7 +20,7 @@ const MAX_DIGITS = 15;
  */
 export function writeGoYaml(root: ResourceNode): string | undefined {
   const tree = root.kind === 'scalar' ? undefined : sorted(root);
-  return tree === undefined ? undefined : new DocumentWriter(WIDTH).write(tree, 'compact');
+  return tree === undefined ? undefined : new DocumentWriter(WIDTH).write(tree, { seqIndent: 'compact' });
 }
 
 /** A node without comments, anchors, and styles of its own. */

@@ -1,12 +1,9 @@
 import { documentRoot, ResourceNode } from '../nodes/node.js';
-import { DocumentWriter, type SequenceIndent } from './document-writer.js';
+import { DocumentWriter, type Layout } from './document-writer.js';
 
 /** Writes a document or a node, as kyaml does. */
-export function writeDocument(
-  node: ResourceNode,
-  { seqIndent = 'compact' }: { seqIndent?: SequenceIndent } = {},
-): string {
-  return new DocumentWriter().write(node, seqIndent);
+export function writeDocument(node: ResourceNode, layout: Layout = { seqIndent: 'compact' }): string {
+  return new DocumentWriter().write(node, layout);
 }
 
 /** Writes the input of a function. */

@@ -32,10 +32,10 @@ export function doubleQuoted(value: string): string {
   })}"`;
 }
 
-/** The indicators behind `|` or `>`: a hint for the indentation, and what to do with line breaks at the end. */
-export function blockHints(value: string): string {
+/** The indicators behind `|` or `>`: a hint for the indentation in columns, and what to do with line breaks at the end. */
+export function blockHints(value: string, columns: number): string {
   const first = value.charCodeAt(0);
-  const indentation = first === 0x20 || isBreak(first) ? '2' : '';
+  const indentation = first === 0x20 || isBreak(first) ? String(columns) : '';
   if (!isBreak(value.charCodeAt(value.length - 1))) return `${indentation}-`;
   if (value.length === 1 || isBreak(value.charCodeAt(value.length - 2))) return `${indentation}+`;
   return indentation;
