@@ -31,14 +31,14 @@ const comments = (text: string) => text.match(/#.*$/gm)?.map((one) => one.trim()
 describe('the status of a render', () => {
   it('is added below everything else', async () => {
     expect(await editStatus(HEAD, PASSED)).toBe(`${HEAD}status:
-  conditions:
-    - type: Rendered
-      status: "True"
-      reason: RenderSuccess
-  renderStatus:
-    mutationSteps:
-      - exec: ./ok.sh
-        exitCode: 0
+    conditions:
+        - type: Rendered
+          status: "True"
+          reason: RenderSuccess
+    renderStatus:
+        mutationSteps:
+            - exec: ./ok.sh
+              exitCode: 0
 `);
   });
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { processesWith } from '../testing/runtime-contract.js';
@@ -25,7 +25,11 @@ async function run(
   return { ...result, output: text(result.output), stderr: text(result.stderr) };
 }
 
-const running = () => processesWith(`--max-old-space-size=${megabytes} /`);
+const running = () =>
+  processesWith('starlark-process').filter((found) => {
+    const environment = readFileSync(`/proc/${Number.parseInt(found, 10)}/environ`, 'utf8');
+    return environment.includes(`--max-old-space-size=${megabytes}`);
+  });
 
 describe.skipIf(!existsSync('/proc'))('a session', () => {
   it('runs scripts in one process, of which none sees what another did', async () => {
