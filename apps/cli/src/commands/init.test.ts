@@ -92,6 +92,19 @@ describe('init', () => {
     expect(validate({ ...(example as object), owner: '' })).toBe(false);
   });
 
+  it('writes addresses that lint reports until their author replaces them', async () => {
+    await run('init', 'acme.dev/SetOwner');
+    const { diagnostics } = await started('set-owner');
+    const addresses = diagnostics.filter(({ code }) => code === 'placeholder/address');
+    expect(addresses.map(({ path: at }) => at)).toEqual([
+      'spec.home',
+      'spec.versions[0].usage',
+      'spec.versions[0].examples[0]',
+      'spec.versions[0].runtime.container.image',
+    ]);
+    expect(addresses.every(({ severity }) => severity === 'warning')).toBe(true);
+  });
+
   it('writes a script that lint reads beside its definition', async () => {
     await run('init', 'example.com/SetOwner', '--runtime', 'starlark');
     const codes = async () =>

@@ -138,9 +138,9 @@ function yamlText(text: string): string {
   return toYamlItem(text, 0).slice('- '.length).trimEnd();
 }
 
-/** Returns a placeholder for the home page of a function. */
-function home(group: string, kind: string): string {
-  return `https://${group}/functions/${kebabCase(kind)}`;
+/** Returns a placeholder for the home page of a function, which `krmhub lint` finds. */
+function home(kind: string): string {
+  return `https://example.com/functions/${kebabCase(kind)}`;
 }
 
 function definition(
@@ -148,7 +148,7 @@ function definition(
   kind: string,
   { runtime, platforms }: { runtime: RuntimeKind; platforms: readonly Platform[] },
 ): string {
-  const url = home(group, kind);
+  const url = home(kind);
   const name = kebabCase(kind);
   const draft = runtimeRules(runtime).draft({
     name,

@@ -146,6 +146,24 @@ const CASES: Case[] = [
   platforms('exec/digest-form', PROGRAM.replace(SHA, '«abc')),
   platforms('placeholder/digest', PROGRAM.replace(SHA, `«"${'0'.repeat(64)}"`)),
   image('placeholder/digest', `ghcr.io/acme/fn:v1.2.3\n      sha256: «"${'0'.repeat(64)}"`),
+  {
+    code: 'placeholder/address',
+    find: 'home: https://acme.example/',
+    bad: 'home: «https://example.com/functions/a',
+    fixed: 'home: https://notexample.com/functions/a',
+  },
+  {
+    code: 'placeholder/address',
+    find: 'usage: https://acme.example',
+    bad: 'usage: «git::https://www.EXAMPLE.org',
+  },
+  { code: 'placeholder/address', find: '- https://acme.example', bad: '- «https://example.net' },
+  image(
+    'placeholder/address',
+    `«registry.example.com:5000/functions/fn:v1.2.3@sha256:${SHA}`,
+    `registry.example.community/functions/fn:v1.2.3@sha256:${SHA}`,
+  ),
+  platforms('placeholder/address', PROGRAM.replace('https://acme.example', '«https://dl.example.com')),
   platforms('exec/duplicate-platform', `${PROGRAM}\n      - «${PROGRAM}`),
   runtime(
     'starlark/reference',
@@ -377,6 +395,14 @@ const line = ({ code, severity, range, message }: Diagnostic): string =>
   `${severity} ${code} ${range?.start.line}:${range?.start.column} ${message}`;
 
 describe('lint rules', () => {
+  it('accept addresses of documentation in a function of documentation', () => {
+    const example = GOOD.replaceAll('acme.example', 'example.com').replace('ghcr.io', 'ghcr.example.com');
+    expect(found(example).map(line)).toEqual([]);
+    expect(
+      found(example.replace('fn.example.com', 'acme.dev')).map(({ code, severity }) => [severity, code]),
+    ).toEqual(Array.from({ length: 4 }, () => ['warning', 'placeholder/address']));
+  });
+
   it('report nothing for a valid definition', () => {
     expect(found(GOOD).map(line)).toEqual([]);
   });

@@ -189,6 +189,13 @@ export const LINT_RULES = {
     ),
     kep: 'warning',
   },
+  'placeholder/address': {
+    ...warning(
+      'An address is on example.com, example.net, or example.org, as those of `krmhub init` are.',
+      'Replace it with your own address.',
+    ),
+    kep: 'off',
+  },
 
   'text/control-character': error(
     'A string contains control characters, which can change what a terminal shows.',
