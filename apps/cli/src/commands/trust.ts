@@ -52,10 +52,19 @@ function registerAdd(parent: Command, io: Io): void {
       'Longest time since the newest snapshot of the catalog was signed, for example 30d.',
       parseDuration,
     )
+    .option(
+      '--fingerprint <digest>',
+      'Fetch the key of the registry, and pin it if it has this fingerprint. Repeatable.',
+      collect,
+    )
+    .option('--yes', 'Fetch the key of the registry, and pin it without a question.')
     .option('--replace', 'Replace an existing entry.')
     .addHelpText(
       'after',
       `
+Without --key, the command fetches the keys of the registry, prints their
+fingerprints, and asks. Compare them with those from the operator.
+
 To prepare for a key rotation of a registry, pin both keys with --replace.
 
 A registry signs all its catalogs with one key. For a URL that does not contain
@@ -69,6 +78,7 @@ Examples:
   krmhub trust add example --group example.com --key krmhub.pub
   krmhub trust add example --group '*.example.com' --key krmhub.pub --releases '>=1.0.0'
   krmhub trust add ci --group example.com --issuer https://accounts.example.com --identity ci@example.com
+  krmhub trust add https://krm.example.com/catalogs/default
   krmhub trust add https://krm.example.com/catalogs/default --key registry.pub
   krmhub trust add https://krm.example.com/catalogs/default --key registry.pub --max-age 30d
   krmhub trust add https://mirror.example.com/krm --catalog default --key registry.pub

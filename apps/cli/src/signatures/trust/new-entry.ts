@@ -19,9 +19,10 @@ import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
 import { printLine, printWarning } from '../../io/print.js';
 import { readStdin, STDIN_NAME } from '../../io/read-stdin.js';
+import { fetchRegistryKeys, type KeyConfirmation } from './fetch-registry-keys.js';
 
 /** The options of `trust add` that describe a signer. */
-export interface EntryOptions {
+export interface EntryOptions extends KeyConfirmation {
   group?: string[];
   key?: string[];
   issuer?: string;
@@ -45,7 +46,7 @@ export async function createEntries(
   names: readonly string[],
   options: EntryOptions,
 ): Promise<TrustEntry[]> {
-  const { group, name, catalog, minSerial, maxAge } = options;
+  const { group, name, catalog, minSerial, maxAge, fingerprint, yes } = options;
   const catalogs = names.filter((one) => /^https?:\/\//i.test(one));
   if (catalogs.length > 0) {
     if (names.length > 1)
@@ -55,7 +56,13 @@ export async function createEntries(
       );
     return [await createTrustedCatalog(io, catalogs[0]!, options)];
   }
-  const ofCatalog = { '--catalog': catalog, '--min-serial': minSerial, '--max-age': maxAge };
+  const ofCatalog = {
+    '--catalog': catalog,
+    '--min-serial': minSerial,
+    '--max-age': maxAge,
+    '--fingerprint': fingerprint,
+    '--yes': yes,
+  };
   const [stray] = Object.entries(ofCatalog).find(([, value]) => value !== undefined) ?? [];
   if (stray !== undefined)
     throw usageError(
@@ -173,7 +180,7 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   } = options;
   if ([group, issuer, identity, identityPattern, releases].some((option) => option !== undefined)) {
     throw usageError(
-      'cannot pin the catalog: only --key, --name, --catalog, --min-serial, --max-age, --valid-from, and --valid-until apply to a catalog',
+      'cannot pin the catalog: only --key, --fingerprint, --yes, --name, --catalog, --min-serial, --max-age, --valid-from, and --valid-until apply to a catalog',
       'Pin the key of its registry: krmhub trust add URL --key registry.pub',
     );
   }
@@ -185,14 +192,15 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
       'Use a URL without a password: https://HOST/catalogs/NAME',
     );
   }
-  if (key.length === 0) {
+  if (key.length > 0 && (options.fingerprint !== undefined || options.yes !== undefined)) {
     throw usageError(
-      `cannot pin ${url}: --key is required`,
-      'Use --key FILE.pub. Get the fingerprint of the key from the operator of the registry.',
+      '--key cannot be combined with --fingerprint or --yes',
+      'With --key, no key is fetched. Remove --key to fetch it from the registry.',
     );
   }
   const times = validityFields(options);
-  const keys = (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
+  const pems = key.length > 0 ? await readKeys(io, key) : await fetchRegistryKeys(io, url, options);
+  const keys = pems.map((pem) => ({ key: pem, ...times }));
   return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), {
     url,
     ...defined({ catalog, minSerial, maxAge: maxAge === undefined ? undefined : formatDuration(maxAge) }),

@@ -193,7 +193,7 @@ describe('krmhub trust add', () => {
     [2, 'no name', ['No Name', '--group', 'example.com', '--key', 'a.pub']],
     [2, 'no time', ['example', '--group', 'example.com', '--key', 'a.pub', '--valid-until', 'soon']],
     [2, 'a key for nothing', ['example', '--key', 'a.pub']],
-    [2, 'a catalog without a key', ['https://krm.example.com/catalogs/default']],
+    [2, 'a catalog without a key', ['https://mirror.example.com/krm']],
     [
       2,
       'a catalog with a password',
