@@ -8,6 +8,7 @@ import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { build } from './rows/build.js';
 import { engines } from './rows/engines.js';
+import { executable } from './rows/executable.js';
 import { fn } from './rows/fn.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
@@ -39,6 +40,7 @@ const ROWS: Row[] = [
   engines,
   pages,
   start,
+  executable,
   resolve,
   plugin,
   build,

@@ -26,6 +26,7 @@ const rows = [
   'engines',
   'pages',
   'start',
+  'executable',
   'resolve',
   'plugin',
   'build',
@@ -58,11 +59,11 @@ describe('bench', () => {
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
           expect(
-            ['artifacts', 'engines', 'pages', 'build', 'fn'],
+            ['artifacts', 'engines', 'pages', 'executable', 'build', 'fn'],
             'only these rows need programs that may be missing',
           ).toContain(row);
           expect(beside).toMatch(
-            /(docker-registry|PostgreSQL|versitygw|Chromium|kubectl|kpt) is not installed/,
+            /(docker-registry|PostgreSQL|versitygw|Chromium|kubectl|kpt) is not installed|no executable/,
           );
           continue;
         }
