@@ -176,6 +176,16 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is rejected: an invalid timestamp, or one of an unknown authority',
     ],
   },
+  'The files of the command line are replaced, on the registry or on your machine': {
+    'apps/registry/src/web/install/install.test.ts': [
+      'are not offered if the list has another digest or none, and the page says so',
+      'are not sent after they changed',
+    ],
+    'apps/cli/src/executable/unpack-program.test.ts': [
+      'is unpacked again where there is %s',
+      'is not in a cache with %s',
+    ],
+  },
   'A command names the registry of an attacker, or a proxy reads the connection': {
     'apps/cli/src/registry/connection.test.ts': [
       '%s sends KRMHUB_TOKEN to no other registry than KRMHUB_REGISTRY',
