@@ -157,6 +157,7 @@ export const SnapshotSummary = z
 export const CatalogDetail = z
   .object({
     name: z.string(),
+    description: z.string().optional().openapi({ description: 'What the catalog is for, from the recipe' }),
     recipe: z.string().openapi({ description: 'The exact recipe, YAML' }),
     appliedAt: Time,
     appliedBy: z.string(),

@@ -65,10 +65,11 @@ async function printCatalog(
   addresses: CatalogAddresses,
   sources: readonly Source[],
 ): Promise<void> {
-  const { name, newest, appliedAt, appliedBy, recipe } = catalog;
+  const { name, description, newest, appliedAt, appliedBy, recipe } = catalog;
   const time = (at: string) => (io.stdout.isTTY === true ? relativeTime(at, io.now()) : at);
   const lines = [
     field('Catalog', name),
+    ...(description === undefined ? [] : [field('About', description)]),
     field('Recipe', `applied ${time(appliedAt)} by ${appliedBy}`),
     ...(newest === undefined
       ? [field('Snapshot', 'none yet')]

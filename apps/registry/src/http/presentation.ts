@@ -2,7 +2,6 @@ import type * as api from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import {
   type CatalogEntryRow,
-  type CatalogRecord,
   describeSigner,
   type Event,
   isSound,
@@ -213,22 +212,6 @@ export function snapshotSummary({
     functions,
     createdAt,
     ...defined({ withdrawn }),
-  };
-}
-
-export function catalogDetail({
-  name,
-  recipe,
-  appliedAt,
-  appliedBy,
-  newest,
-}: CatalogRecord): api.CatalogDetail {
-  return {
-    name,
-    recipe,
-    appliedAt,
-    appliedBy,
-    ...defined({ newest: newest === undefined ? undefined : snapshotSummary(newest) }),
   };
 }
 

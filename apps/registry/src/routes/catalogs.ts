@@ -14,6 +14,7 @@ import {
   storeRecipe,
 } from '../catalogs/apply-recipe.js';
 import type { CatalogBuilder } from '../catalogs/build/catalog-builder.js';
+import { catalogDetail } from '../catalogs/catalog-detail.js';
 import type { DeleteCatalogDeps } from '../catalogs/delete-catalog.js';
 import { deleteCatalog, restoreCatalog } from '../catalogs/delete-catalog.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
@@ -21,7 +22,6 @@ import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { catalogDetail } from '../http/presentation.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 import { readJsonBody, readYamlBody } from '../http/request-body.js';

@@ -191,6 +191,7 @@ spec:
     ['recipe/selector-value', withSource('{name: a, functions: {}, match: [{kind: "Set Labels"}]}')],
     ['recipe/selector-value', withSource('{name: a, functions: {}, match: [{runtime: containers}]}')],
     ['recipe/unknown-field', withSource('{name: a, functions: {}, match: [{constructor: x}]}')],
+    ['recipe/limit', `${withSource('{name: a, functions: {}}')}  description: ${'x'.repeat(501)}\n`],
     ['recipe/limit', withSource(`{name: a, functions: {release: "${'>=1.0.0 '.repeat(40)}"}}`)],
     [
       'recipe/limit',

@@ -93,12 +93,13 @@ function readLabels(field: RecipeField | undefined): Record<string, string> | un
 function readSpec(
   field: RecipeField | undefined,
   signing: FieldReader<PolicyCode>,
-): Pick<Recipe, 'sources' | 'policy'> | undefined {
-  const spec = field?.mapping({ required: ['sources'], optional: ['policy'] });
+): Pick<Recipe, 'description' | 'sources' | 'policy'> | undefined {
+  const spec = field?.mapping({ required: ['sources'], optional: ['description', 'policy'] });
   if (spec === undefined) return undefined;
+  const description = spec.get('description')?.text(RECIPE_LIMITS.maxDescriptionLength);
   const policy = readRecipePolicy(spec.get('policy'), signing);
   const sources = readSources(spec.get('sources'), policy?.requireSignature ?? []);
-  return sources && { sources, ...defined({ policy }) };
+  return sources && { sources, ...defined({ description, policy }) };
 }
 
 function readSources(

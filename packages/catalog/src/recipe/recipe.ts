@@ -23,6 +23,8 @@ export const RECIPE_LIMITS = {
   maxTags: 50,
   /** Labels of one catalog. */
   maxLabels: 50,
+  /** Length of the description of a catalog, in UTF-16 code units. */
+  maxDescriptionLength: 500,
   /** Length of a selector value or a release range, in UTF-16 code units. */
   maxValueLength: 253,
   /** Length of a catalog URL or a reference prefix, in UTF-16 code units. */
@@ -52,6 +54,8 @@ export interface Recipe {
   /** A DNS label. */
   name: string;
   labels?: Record<string, string>;
+  /** What the catalog is for. Pages and commands show it; snapshots do not contain it. */
+  description?: string;
   /** The sources in order. The first source with an API version of a function provides it. */
   sources: RecipeSource[];
   /** The policy for all entries of the catalog. */

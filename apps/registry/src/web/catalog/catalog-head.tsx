@@ -35,12 +35,18 @@ export function CatalogHead({
   tab: CatalogTab;
 }) {
   const { newest, name, appliedAt, appliedBy } = view.catalog;
+  const description = view.recipe?.description;
   return (
     <div class="catalog-head">
       <CatalogBanners view={view} hasSources={tab !== 'report'} />
       <h1>
         {name} <StateLabel view={view} />
       </h1>
+      {description === undefined ? null : (
+        <p class="lead">
+          <Text value={description} />
+        </p>
+      )}
       {newest === undefined ? <p class="lead">It has no snapshot yet.</p> : null}
       <ul class="function-facts">
         {newest === undefined ? null : (

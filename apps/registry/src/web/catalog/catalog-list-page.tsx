@@ -59,6 +59,11 @@ function CatalogItem({ view }: { view: CatalogView }) {
       <h2>
         <a href={at(catalogPath(name))}>{name}</a> <StateLabel view={view} />
       </h2>
+      {view.recipe?.description === undefined ? null : (
+        <p class="found-description">
+          <Text value={view.recipe.description} />
+        </p>
+      )}
       <p class="found-description">
         <SourceNames view={view} />
       </p>

@@ -1,3 +1,4 @@
+import type { CatalogDetail } from '@krmhub/api/model';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { catalogText, startUpstream, type TestUpstream } from '../../testing/upstream-server.js';
@@ -157,6 +158,27 @@ describe('the list of catalogs', () => {
   });
 });
 
+describe('the description of a catalog', () => {
+  it('is on its page, in the list, and in the API, and builds no snapshot', async () => {
+    const recipe = (description: string) =>
+      `metadata: {name: described}\nspec:\n  description: ${JSON.stringify(description)}\n  sources: [{name: ours, functions: {}}]\n`;
+    await apply('described', recipe('Reviewed functions.'));
+    await cut('described');
+    const read = async (): Promise<CatalogDetail> =>
+      (await (await registry.request('/api/v1/catalogs/described')).json()) as CatalogDetail;
+    const before = await read();
+    expect(before.description).toBe('Reviewed functions.');
+    await apply('described', recipe(SCRIPT));
+    await cut('described');
+    const { description, newest } = await read();
+    expect(description).toBe(SCRIPT);
+    expect(newest).toEqual(before.newest);
+    for (const target of ['/catalogs/described', '/catalogs']) {
+      expect(visibleText(await readPage(target))).toContain(SCRIPT);
+    }
+  });
+});
+
 describe('the page of a catalog', () => {
   it('says how to use it, and what it contains with descriptions', async () => {
     const text = await readPage('/catalogs/platform');
@@ -165,6 +187,10 @@ describe('the page of a catalog', () => {
     expect(words).toMatch(/Plain Plain does what its name says\. 1\.1\.0 v1 from ours/);
     expect(words).toMatch(/Elsewhere From elsewhere\. v1 from theirs/);
     expect(words).toContain('5 functions');
+    expect(words).toContain('catalogs: - https://REGISTRY /catalogs/platform transformers:');
+    expect(words).toContain('krmhub plugins install -c https://REGISTRY /catalogs/platform');
+    expect(words).toContain('krmhub kpt sync . --trusted-catalog https://REGISTRY /catalogs/platform');
+    expect(words).toContain('krmhub fn eval . -c https://REGISTRY /catalogs/platform');
     expect(words).toContain('krmhub catalog pull platform --out catalog.yaml');
     expect(words).toMatch(/oras pull REGISTRY \/catalogs\/platform:\d+/);
     expect(words).toContain('stage : production');
@@ -176,7 +202,7 @@ describe('the page of a catalog', () => {
     ['report', 'report', 'Shadowed'],
     ['history', 'snapshots', 'Atom feed of snapshots'],
     ['trust', 'trust', '/catalogs/platform --key registry.pub --out platform'],
-    ['recipe', 'recipe', 'kind: CatalogRecipe'],
+    ['recipe', 'recipe', 'kind : CatalogRecipe'],
   ])(
     'has a tab %s with an address of its own, to which the old fragment leads',
     async (tab, fragment, words) => {

@@ -15,7 +15,7 @@ import {
   refuseBuiltIn,
 } from '../../catalogs/apply-recipe.js';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
-import { catalogDetail } from '../../http/presentation.js';
+import { catalogDetail } from '../../catalogs/catalog-detail.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';
 import type { Site } from '../site.js';
