@@ -25,6 +25,8 @@ export const SAMPLE_PAGES = {
   'recipe of a catalog': '/catalogs/platform/recipe',
   'report of a catalog': '/catalogs/platform/report',
   'differences of snapshots': '/catalogs/default/compare?from=1&to=2',
+  events: '/events',
+  keys: '/keys',
   'HTTP API': '/api',
   documentation: '/docs',
   'page of the documentation': '/docs/fn',

@@ -10,6 +10,8 @@ export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
 export const API_PAGE = '/api';
 export const DOCS = '/docs';
+export const PUBLIC_EVENTS = '/events';
+export const KEYS = '/keys';
 export const RELEASES_FEED = '/functions.atom';
 
 export type SearchLink = {
@@ -152,6 +154,11 @@ function formatQuery(parameters: Readonly<Record<string, string | undefined>>): 
     Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
   ).toString();
   return query === '' ? '' : `?${query}`;
+}
+
+/** Returns the path of the events before a sequence, for everyone. */
+export function publicEventsPath({ before }: { before?: number | undefined } = {}): string {
+  return `${PUBLIC_EVENTS}${formatQuery({ before: before?.toString() })}`;
 }
 
 export const SIGN_IN = '/operate/sign-in';

@@ -5,8 +5,10 @@ import {
   DOCS,
   HOME,
   INSTALL,
+  KEYS,
   OPERATE,
   POLICIES,
+  PUBLIC_EVENTS,
   RELEASES_FEED,
   searchPath,
 } from './addresses.js';
@@ -164,10 +166,10 @@ function Footer({ site: { at } }: { site: Site }) {
             <a href={at(RELEASES_FEED)}>Feed of releases</a>
           </li>
           <li>
-            <a href={at('/api/v1/events')}>Events</a>
+            <a href={at(PUBLIC_EVENTS)}>Events</a>
           </li>
           <li>
-            <a href={at('/.well-known/krmhub-keys.json')}>Keys of this registry</a>
+            <a href={at(KEYS)}>Keys of this registry</a>
           </li>
         </ul>
       </div>

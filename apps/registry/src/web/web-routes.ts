@@ -32,6 +32,11 @@ import { INSTALL_ROUTES, type InstallDeps, installRoutes } from './install/insta
 import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
 import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy/policy-routes.js';
 import { REFERENCE_ROUTES, type ReferenceDeps, referenceRoutes } from './reference/reference-routes.js';
+import {
+  REGISTRY_PAGE_ROUTES,
+  type RegistryPageDeps,
+  registryPageRoutes,
+} from './registry/registry-routes.js';
 import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/search-routes.js';
 
 /** What all pages need together. */
@@ -43,6 +48,7 @@ export type WebDeps = HomeDeps &
   CatalogPageDeps &
   PolicyPageDeps &
   DiscoveryDeps &
+  RegistryPageDeps &
   BadgeDeps &
   CardDeps &
   ReferenceDeps &
@@ -63,6 +69,7 @@ export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[
   SEARCH_ROUTES,
   CATALOG_PAGE_ROUTES,
   POLICY_PAGE_ROUTES,
+  REGISTRY_PAGE_ROUTES,
   DISCOVERY_ROUTES,
   OPERATE_ROUTES,
 ].flatMap((routes) => Object.entries<RouteConfig>(routes));
@@ -81,6 +88,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
   policyPageRoutes(app, deps);
+  registryPageRoutes(app, deps);
   discoveryRoutes(app, deps);
   operateRoutes(app, deps);
 }

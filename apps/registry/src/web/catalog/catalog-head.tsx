@@ -56,7 +56,7 @@ export function CatalogHead({
             </li>
             <li>snapshot {newest.serial}</li>
             <li>
-              built <Time at={newest.createdAt} isPrecise />
+              built <Time at={newest.createdAt} />
             </li>
             <li>
               <Digest value={newest.digests['catalog.yaml']} isShort />

@@ -75,7 +75,7 @@ function CatalogItem({ view }: { view: CatalogView }) {
             <li>{counted(newest.functions, 'function')}</li>
             <li>snapshot {newest.serial}</li>
             <li>
-              built <Time at={newest.createdAt} isPrecise />
+              built <Time at={newest.createdAt} />
             </li>
           </>
         )}

@@ -57,9 +57,9 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots,
         </p>
       ) : null}
       <p>
-        Snapshot {from.serial} was built <Time at={from.createdAt} isPrecise />, with{' '}
-        {counted(from.functions, 'function')}. Snapshot {to.serial} was built{' '}
-        <Time at={to.createdAt} isPrecise />, with {counted(to.functions, 'function')}.
+        Snapshot {from.serial} was built <Time at={from.createdAt} />, with{' '}
+        {counted(from.functions, 'function')}. Snapshot {to.serial} was built <Time at={to.createdAt} />, with{' '}
+        {counted(to.functions, 'function')}.
       </p>
       {isNothing ? (
         <Empty title="No function changed">

@@ -85,7 +85,7 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
         )}
       </th>
       <td>
-        <Time at={createdAt} isPrecise />
+        <Time at={createdAt} />
       </td>
       <td>{counted(functions, 'function')}</td>
       <td>

@@ -90,7 +90,7 @@ function UpstreamFacts({
     <>
       {checkedAt === undefined ? null : (
         <li>
-          last synced <Time at={checkedAt} isPrecise />
+          last synced <Time at={checkedAt} />
         </li>
       )}
       {upstream === undefined ? null : (
@@ -128,7 +128,7 @@ export function Problem({ record }: { record: SourceRecord }) {
   return (
     <div class={`banner banner-${copy === undefined ? 'danger' : 'warning'}`}>
       <p>
-        {problem.what}, since <Time at={failure.since} isPrecise />
+        {problem.what}, since <Time at={failure.since} />
         {failure.attempts > 1 ? `, after ${failure.attempts} attempts` : ''}:{' '}
         <Text value={failure.message} max={MAX_MESSAGE} />
       </p>
@@ -138,7 +138,7 @@ export function Problem({ record }: { record: SourceRecord }) {
           'Until then, the catalog contains no functions of this source.'
         ) : (
           <>
-            Until then, the last good copy is used, fetched <Time at={copy.fetchedAt} isPrecise />
+            Until then, the last good copy is used, fetched <Time at={copy.fetchedAt} />
             {copy.formerUrl === undefined ? null : (
               <>
                 {' '}
@@ -163,13 +163,13 @@ function CopyDetails({ record }: { record: SourceRecord }) {
       <DefinitionList
         items={[
           ['Digest', <Digest value={copy.digest} />],
-          ['Fetched', <Time at={copy.fetchedAt} isPrecise />],
+          ['Fetched', <Time at={copy.fetchedAt} />],
           [
             'Signed snapshot',
             copy.snapshot && (
               <>
                 {copy.snapshot.serial} of <Text value={copy.snapshot.catalog} max={80} />, valid until{' '}
-                <Time at={copy.snapshot.expires} isPrecise />
+                <Time at={copy.snapshot.expires} />
               </>
             ),
           ],

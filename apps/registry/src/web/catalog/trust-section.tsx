@@ -1,5 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord } from '@krmhub/catalog';
+import { KEYS } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
@@ -39,13 +40,13 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
                   {isPublished ? null : <Label tone="warning">not a published key</Label>}
                 </>,
               ],
-              ['Signed', <Time at={signature.signedAt} isPrecise />],
-              ['Signature expires', <Time at={signature.expiresAt} isPrecise />],
+              ['Signed', <Time at={signature.signedAt} />],
+              ['Signature expires', <Time at={signature.expiresAt} />],
               [
                 'Bundle',
                 <a href={at(fillPath('catalogBundle', { name: catalog }))}>snapshot.sigstore.json</a>,
               ],
-              ['Keys of this registry', <a href={at(fillPath('registryKeys', {}))}>krmhub-keys.json</a>],
+              ['Keys of this registry', <a href={at(KEYS)}>fingerprints and public keys</a>],
             ]}
           />
           <CopySnippet

@@ -122,7 +122,7 @@ function Header({ view }: { view: FunctionView }) {
         </li>
         {known === undefined ? null : (
           <li>
-            published <Time at={known.release.publishedAt} isPrecise /> by{' '}
+            published <Time at={known.release.publishedAt} /> by{' '}
             <Text value={known.release.publishedBy} max={60} />
           </li>
         )}

@@ -164,9 +164,9 @@ function Facts({ bundle: { signer, signedAt, receivedAt, isWhole, digest } }: { 
         ['Identity', signer?.type === 'identity' ? <Text value={signer.subject} max={500} /> : undefined],
         ['Issuer', signer?.type === 'identity' ? <Text value={signer.issuer} max={500} /> : undefined],
         ['Covers', isWhole === true ? 'the definition and the README' : 'only the definition'],
-        ['Signed', signedAt === undefined ? undefined : <Time at={signedAt} isPrecise />],
+        ['Signed', signedAt === undefined ? undefined : <Time at={signedAt} />],
         // The signature was verified when it was received.
-        [signer === undefined ? 'Received' : 'Checked', <Time at={receivedAt} isPrecise />],
+        [signer === undefined ? 'Received' : 'Checked', <Time at={receivedAt} />],
         ['Bundle', <Digest value={digest} />],
       ]}
     />

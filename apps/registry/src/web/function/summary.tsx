@@ -122,7 +122,7 @@ function Origins({ origins }: { origins: readonly UpstreamOriginView[] }) {
           </Fact>
           {firstSeen === undefined ? null : (
             <Fact name="Seen since">
-              <Time at={firstSeen} isPrecise />
+              <Time at={firstSeen} />
             </Fact>
           )}
         </>

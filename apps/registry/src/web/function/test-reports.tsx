@@ -83,7 +83,7 @@ function Facts({ report: { signer, at, bundle } }: { report: TestReport }) {
         ['Key', signer.type === 'key' ? <Digest value={signer.fingerprint} /> : undefined],
         ['Identity', signer.type === 'identity' ? <Text value={signer.subject} max={500} /> : undefined],
         ['Issuer', signer.type === 'identity' ? <Text value={signer.issuer} max={500} /> : undefined],
-        ['Reported', <Time at={at} isPrecise />],
+        ['Reported', <Time at={at} />],
         ['Bundle', <Digest value={bundle} />],
       ]}
     />

@@ -50,8 +50,7 @@ export function Frame({ operator, path, children }: { operator: Operator; path: 
               <b>
                 <Text value={token.name} max={100} />
               </b>{' '}
-              ({token.scopes.join(', ')}) until{' '}
-              <Time at={new Date(session.expires).toISOString()} isPrecise />
+              ({token.scopes.join(', ')}) until <Time at={new Date(session.expires).toISOString()} />
             </p>
             <ActionForm action={SIGN_OUT}>
               <button class="button-plain" type="submit">

@@ -110,7 +110,7 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
       <TokenRights token={token} />
       {token.expiresAt === undefined ? null : (
         <p>
-          It expires <Time at={token.expiresAt} isPrecise />.
+          It expires <Time at={token.expiresAt} />.
         </p>
       )}
       <p>

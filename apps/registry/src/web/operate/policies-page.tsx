@@ -40,7 +40,7 @@ export function PoliciesPage({ shown }: { shown: PoliciesPageData }) {
           'No policies were applied yet.'
         ) : (
           <>
-            Applied <Time at={applied.at} isPrecise /> by <Text value={applied.by} max={100} />.
+            Applied <Time at={applied.at} /> by <Text value={applied.by} max={100} />.
           </>
         )}{' '}
         They say which signers the registry trusts, and for which functions.

@@ -36,7 +36,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
           'This catalog does not exist yet. To create it, apply the recipe.'
         ) : (
           <>
-            Applied <Time at={catalog.appliedAt} isPrecise /> by <Text value={catalog.appliedBy} max={100} />.{' '}
+            Applied <Time at={catalog.appliedAt} /> by <Text value={catalog.appliedBy} max={100} />.{' '}
             <a href={at(catalogPath(name))}>Catalog</a>,{' '}
             <a href={at(sourcesPath({ catalog: name }))}>sources</a>, <a href={at(RECIPES)}>all recipes</a>
           </>

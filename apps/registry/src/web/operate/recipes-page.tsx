@@ -37,7 +37,7 @@ export function RecipesPage({ shown: { catalogs, deleted, failing } }: { shown: 
             ) : null}
             <ul class="found-facts">
               <li>
-                applied <Time at={appliedAt} isPrecise /> by <Text value={appliedBy} max={100} />
+                applied <Time at={appliedAt} /> by <Text value={appliedBy} max={100} />
               </li>
               {newest === undefined ? (
                 <li>not built yet</li>
@@ -104,12 +104,12 @@ function DeletedCatalogs({ deleted }: Pick<RecipesPageData, 'deleted'>) {
             </p>
             <ul class="found-facts">
               <li>
-                deleted <Time at={at} isPrecise /> by <Text value={by} max={100} />
+                deleted <Time at={at} /> by <Text value={by} max={100} />
               </li>
               <li>
                 {purgedAt === undefined ? (
                   <>
-                    until <Time at={restorableUntil} isPrecise />: <code>krmhub catalog restore {name}</code>
+                    until <Time at={restorableUntil} />: <code>krmhub catalog restore {name}</code>
                   </>
                 ) : (
                   'its data is deleted'

@@ -57,8 +57,8 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
       </div>
       {isDone ? <Banner tone="good" title={DONE[done]} /> : null}
       <p>
-        Published <Time at={release.publishedAt} isPrecise /> by{' '}
-        <Text value={release.publishedBy} max={100} />. <a href={at(releasePath(release))}>Its page</a>
+        Published <Time at={release.publishedAt} /> by <Text value={release.publishedBy} max={100} />.{' '}
+        <a href={at(releasePath(release))}>Its page</a>
       </p>
       {lacking.length === 0 ? (
         <>
@@ -181,7 +181,7 @@ function Undo({
           </>
         )}
         <span class="quiet">
-          By <Text value={mark.by} max={100} />, <Time at={mark.at} isPrecise />.
+          By <Text value={mark.by} max={100} />, <Time at={mark.at} />.
         </span>
       </p>
       <button type="submit" name="do" value={action}>

@@ -70,8 +70,7 @@ export function ReleasesPage({ shown: { typed, fn, problem, takenDown } }: { sho
                 <ReleaseLabels release={release} />
               </div>
               <p class="quiet">
-                published <Time at={release.publishedAt} isPrecise /> by{' '}
-                <Text value={release.publishedBy} max={100} />
+                published <Time at={release.publishedAt} /> by <Text value={release.publishedBy} max={100} />
               </p>
             </li>
           ))}

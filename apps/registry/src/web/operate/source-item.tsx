@@ -58,21 +58,21 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
               </>
             ),
           ],
-          ['Failing since', failingSince === undefined ? undefined : <Time at={failingSince} isPrecise />],
+          ['Failing since', failingSince === undefined ? undefined : <Time at={failingSince} />],
           [
             'Last success',
             copy === undefined ? (
               'never'
             ) : message === undefined && checkedAt !== undefined ? (
-              <Time at={checkedAt} isPrecise />
+              <Time at={checkedAt} />
             ) : (
               <>
-                before the failure; the copy was fetched <Time at={copy.fetchedAt} isPrecise />
+                before the failure; the copy was fetched <Time at={copy.fetchedAt} />
               </>
             ),
           ],
-          ['Last sync', checkedAt === undefined ? 'not yet' : <Time at={checkedAt} isPrecise />],
-          ['Next sync', <Time at={nextAt} isPrecise />],
+          ['Last sync', checkedAt === undefined ? 'not yet' : <Time at={checkedAt} />],
+          ['Next sync', <Time at={nextAt} />],
           ['Copy', copy === undefined ? 'none' : <Copy copy={copy} />],
           ['Signature', copy === undefined ? undefined : <Signature copy={copy} />],
           ['Invalid', copy === undefined || copy.invalidEntries === 0 ? undefined : <Refused copy={copy} />],
@@ -88,7 +88,7 @@ function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy })
   return (
     <>
       {entries.toLocaleString('en')} {entries === 1 ? 'entry' : 'entries'}, {size.toLocaleString('en')} bytes,
-      fetched <Time at={fetchedAt} isPrecise />
+      fetched <Time at={fetchedAt} />
       {formerUrl === undefined ? null : (
         <>
           from <Text value={formerUrl} max={500} />; the URL above has not responded yet
@@ -113,7 +113,7 @@ function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
       {serial === undefined ? null : ` (snapshot ${serial})`}
       {expires === undefined ? null : (
         <>
-          , valid until <Time at={expires} isPrecise />
+          , valid until <Time at={expires} />
         </>
       )}
       . The recipe says which signers are trusted.

@@ -89,7 +89,7 @@ function Asked({ source: { catalog, source, checkedAt, message, copy } }: { sour
           'Reload the page later.'
         ) : (
           <>
-            Last sync: <Time at={checkedAt} isPrecise />.{' '}
+            Last sync: <Time at={checkedAt} />.{' '}
             {message === undefined ? `${copy?.entries ?? 0} valid entries.` : <Text value={`${message}.`} />}
           </>
         )}

@@ -40,7 +40,7 @@ export function TakedownPage({
         <p>
           {earlier === undefined ? null : (
             <>
-              <Time at={earlier.at} isPrecise />, by <Text value={earlier.by} max={100} />:{' '}
+              <Time at={earlier.at} />, by <Text value={earlier.by} max={100} />:{' '}
               <Text value={earlier.reason} max={1_000} />
             </>
           )}

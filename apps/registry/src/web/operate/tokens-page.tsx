@@ -36,7 +36,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
       {revoked?.revokedAt === undefined ? null : (
         <Banner tone="good" title="The token is revoked">
           <p>
-            <Text value={revoked.name} max={100} /> was revoked at <Time at={revoked.revokedAt} isPrecise />.
+            <Text value={revoked.name} max={100} /> was revoked at <Time at={revoked.revokedAt} />.
           </p>
         </Banner>
       )}
@@ -115,7 +115,7 @@ export function TokenTimes({ token }: { token: Token }) {
           'never used'
         ) : (
           <>
-            last used <Time at={lastUsedAt} isPrecise />
+            last used <Time at={lastUsedAt} />
           </>
         )}
       </li>
@@ -130,7 +130,7 @@ export function TokenTimes({ token }: { token: Token }) {
       </li>
       {revokedAt === undefined ? null : (
         <li>
-          revoked <Time at={revokedAt} isPrecise />
+          revoked <Time at={revokedAt} />
           {revokedReason === undefined ? null : (
             <>
               : <Text value={revokedReason} max={200} />

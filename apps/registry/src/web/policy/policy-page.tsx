@@ -89,7 +89,7 @@ export function PolicyPage({
             'Applied',
             applied && (
               <>
-                <Time at={applied.appliedAt} isPrecise /> by <Text value={applied.appliedBy} max={60} />
+                <Time at={applied.appliedAt} /> by <Text value={applied.appliedBy} max={60} />
               </>
             ),
           ],
@@ -177,8 +177,8 @@ function Signer({ signer }: { signer: TrustedSigner }) {
           ['Revoked', revoked === undefined ? undefined : <Text value={revoked} max={500} />],
           ['Identity', 'subjectPattern' in signer ? 'every subject that matches this pattern' : undefined],
           ['Issuer', 'issuer' in signer ? <Text value={signer.issuer} max={500} /> : undefined],
-          ['Valid from', validFrom === undefined ? undefined : <Time at={validFrom} isPrecise />],
-          ['Valid until', validUntil === undefined ? undefined : <Time at={validUntil} isPrecise />],
+          ['Valid from', validFrom === undefined ? undefined : <Time at={validFrom} />],
+          ['Valid until', validUntil === undefined ? undefined : <Time at={validUntil} />],
         ]}
       />
       {'key' in signer ? (
