@@ -12,13 +12,13 @@ import {
   runChain,
   type StepResult,
 } from '@krmhub/functions/fn';
+import { lineDiff } from '@krmhub/functions/output/line-diff';
 import { defined } from '@krmhub/schema/defined';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { fromJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import { plural } from '@krmhub/schema/text';
 import { editedText } from '../io/edited-text.js';
 import type { Io } from '../io/io.js';
-import { lineDiff } from '../io/line-diff.js';
 import type { OpenedFunction } from './open-function.js';
 import { EXPECTED, type Example, FAILURE_FILE, RESULTS_FILE, readExpectation } from './read-examples.js';
 import type { ReportedCheck } from './report.js';

@@ -188,7 +188,11 @@ for at, resource in enumerate(ctx.resource_list["items"]):
         input: Buffer.from(input),
         environment: {},
       };
-      const { exitCode, output } = executeScript(task, (line) => expect(line).toBe(''));
+      const { exitCode, output } = executeScript(
+        task,
+        (line) => expect(line).toBe(''),
+        () => null,
+      );
       expect(exitCode).toBe(0);
       return output;
     };

@@ -1,6 +1,6 @@
 import type { FileChange } from '@krmhub/functions/fn';
+import { lineDiff } from '@krmhub/functions/output/line-diff';
 import { type Io, writeData } from './io.js';
-import { lineDiff } from './line-diff.js';
 
 /** Prints changes as a patch that `git apply` accepts. */
 export async function printPatch(io: Io, changes: readonly FileChange[]): Promise<void> {

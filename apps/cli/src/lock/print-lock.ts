@@ -3,11 +3,11 @@ import {
   CATALOG_CHANGE_IMPACT_LABELS,
   type CatalogChangeImpact,
 } from '@krmhub/catalog';
+import { lineDiff } from '@krmhub/functions/output/line-diff';
 import { defined } from '@krmhub/schema/defined';
 import { escapeControls, pad, plural } from '@krmhub/schema/text';
 import { changeLines, printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
-import { lineDiff } from '../io/line-diff.js';
 import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import type { FunctionChange } from './function-changes.js';
 import type { LockReport } from './lock-report.js';

@@ -2,6 +2,7 @@ import { lstatSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { WRITE_FOLDER } from '../resource-list/reserved-files.js';
 import { errorCode, fileError } from './file-error.js';
+import { isInside } from './package-file.js';
 import { syncPath } from './sync-files.js';
 import { damagedFolder } from './write-owner.js';
 
@@ -108,12 +109,6 @@ function parse(text: string): Journal | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Reports whether a path with slashes stays in its folder. */
-export function isInside(text: unknown): text is string {
-  if (typeof text !== 'string' || text === '' || text.startsWith('/') || text.includes('\0')) return false;
-  return text.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
 function isName(text: unknown): boolean {

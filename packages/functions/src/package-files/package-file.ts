@@ -47,3 +47,9 @@ export const KPTFILE = 'Kptfile';
 export function isResourceFile(name: string): boolean {
   return name === KPTFILE || /\.(?:ya?ml|json)$/.test(name);
 }
+
+/** Reports whether a path with slashes stays in its folder. */
+export function isInside(text: unknown): text is string {
+  if (typeof text !== 'string' || text === '' || text.startsWith('/') || text.includes('\0')) return false;
+  return text.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}

@@ -5,9 +5,8 @@ import type { FileFormat } from '../resource-list/file-formats.js';
 import type { Resource } from '../resource-list/resource.js';
 import { writeFileText } from '../resource-list/write-file.js';
 import { editFiles, type FileText } from './edit-files.js';
-import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
-import { writtenPath } from './package-file.js';
+import { isInside, writtenPath } from './package-file.js';
 import type { Package } from './read-package.js';
 import type { FileChange, PlannedWrite } from './write-plan.js';
 

@@ -14,10 +14,10 @@ import { decodeText } from '../resource-list/decode-text.js';
 import { IGNORE_FILE, isWriteFolder } from '../resource-list/reserved-files.js';
 import { attempt, errorCode } from './file-error.js';
 import { type IgnoreRules, readIgnoreRules } from './ignore-file.js';
-import { isInside } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import {
   type FileVersion,
+  isInside,
   isResourceFile,
   KPTFILE,
   type PackageFile,

@@ -18,9 +18,13 @@ const NO_ITEMS = 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems
 /**
  * Runs a script with a ResourceList, as the Starlark function of kpt does: `ctx.resource_list` is changed in place,
  * `ctx.open_api` has the schemas of Kubernetes, `ctx.environment` the variables of a function. `print` and the reason
- * of a failure go to error output.
+ * of a failure go to error output. `readOpenApi` returns the value of `ctx.open_api`.
  */
-export function executeScript(task: ScriptTask, print: (line: string) => void): ScriptOutcome {
+export function executeScript(
+  task: ScriptTask,
+  print: (line: string) => void,
+  readOpenApi: () => Value,
+): ScriptOutcome {
   const { name, script, input, environment } = task;
   const source = new TextDecoder().decode(script);
   let file: ResourceListFile | undefined;
@@ -30,7 +34,7 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
       predeclared: PREDECLARED,
       dialect: FUNCTION_DIALECT,
     });
-    const ctx = new Context(file.value, environment);
+    const ctx = new Context(file.value, environment, readOpenApi);
     run(program, { predeclared: new Map<string, Value>([['ctx', ctx]]), load: loadModule, print });
     return { exitCode: 0, output: file.write() };
   } catch (error) {
@@ -43,6 +47,6 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
 }
 
 function failedOutput(file: ResourceListFile | undefined, message: string): string {
-  const failed = file ?? new ResourceListFile(Buffer.from(NO_ITEMS));
+  const failed = file ?? new ResourceListFile(new TextEncoder().encode(NO_ITEMS));
   return failed.withResults([{ message, severity: 'error' }]);
 }

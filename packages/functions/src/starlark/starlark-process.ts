@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { builtEntry } from '../process/built-entry.js';
 import { peakMemory } from '../process/memory-watch.js';
 import { executeScript } from './execute-script.js';
+import { openApi } from './open-api.js';
 import { FRAME, frameHead } from './script-frames.js';
 import { readTask, type TaskInput } from './script-task.js';
 import type { Watched } from './starlark-watch.js';
@@ -39,11 +40,12 @@ for (let task = readTask(input); task !== undefined; task = readTask(input)) {
     if (buffered !== '') writeFrame(FRAME.stderr, Buffer.from(buffered));
     buffered = '';
   };
-  const { exitCode, output } = executeScript(task, (line) => {
+  const print = (line: string) => {
     buffered += `${line}\n`;
     lines++;
     if (lines <= LINES_AT_ONCE || buffered.length >= MAX_BUFFERED) flush();
-  });
+  };
+  const { exitCode, output } = executeScript(task, print, openApi);
   flush();
   writeFrame(FRAME.output, Buffer.from(output));
   if (isMeasured) writeFrame(FRAME.memory, Buffer.from(ownPeak()));
