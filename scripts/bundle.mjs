@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundleBrowser } from './bundle-browser.mjs';
 import { mergeChunks } from './merge-chunks.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -20,8 +21,9 @@ const workspaces = [
   'packages/oci',
   'packages/signing',
 ];
-workspaces.push('packages/functions', 'packages/sources', 'packages/consume', 'apps/registry', 'apps/cli');
-const scripts = ['scripts/bundle.mjs', 'scripts/merge-chunks.mjs'];
+workspaces.push('packages/functions', 'packages/sources', 'packages/consume');
+workspaces.push('apps/browser', 'apps/registry', 'apps/cli');
+const scripts = ['bundle', 'bundle-browser', 'merge-chunks'].map((name) => `scripts/${name}.mjs`);
 const changed = [...scripts, ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
@@ -157,6 +159,7 @@ for (const name of new Set([...LIBRARIES, ...Object.values(PARTS)])) {
     ...OUTPUT,
   });
 }
+await bundleBrowser(root);
 // The program last: what it was made from is compared with its time.
 const program = chunks.get('krmhub.js');
 chunks.delete('krmhub.js');

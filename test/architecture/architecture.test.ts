@@ -44,6 +44,8 @@ const workspaces: Record<string, Workspace> = {
     ],
     pure: false,
   },
+  // What runs in the browser of a visitor. Only its bundles are used.
+  'apps/browser': { below: ['@krmhub/schema', '@krmhub/functions'], pure: false },
   'apps/registry': {
     below: [
       '@krmhub/yaml',
@@ -92,6 +94,10 @@ const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
   'apps/cli': ['functions/lint/thread', 'plugin', 'executable/main'],
+  'apps/browser': [
+    ...['page/main', 'run/worker', 'config/worker'],
+    ...['buffer', 'os', 'path'].map((name) => `platform/${name}`),
+  ],
   'apps/registry': ['store/records/schema/segments', 'store/records/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };

@@ -121,6 +121,13 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     trust: ['ports', 'limits', 'files', 'references', 'cache'],
     resolve: ['ports', 'limits', 'files', 'references', 'cache', 'trust'],
   },
+  'apps/browser': {
+    platform: [],
+    config: [],
+    run: [],
+    form: ['config'],
+    page: ['config', 'run', 'form'],
+  },
   'apps/registry': {
     limits: [],
     log: ['limits'],

@@ -1,0 +1,40 @@
+/**
+ * A form made from the schema of a functionConfig.
+ *
+ * A field shows the value at its path, and reports a change of it: the text of the functionConfig is edited elsewhere,
+ * and the form then shows the new value. So the form knows nothing that the text does not have.
+ *
+ * @module
+ */
+
+import type { JsonObject } from '@krmhub/schema/definition';
+import type { ConfigState } from '../config/edit-config.js';
+import { createField } from './create-field.js';
+import { FieldsView } from './fields-view.js';
+import { type Edit, type FormContext, problemsByPath } from './form-context.js';
+
+/** What every functionConfig has, and the form leaves to the text. */
+const RESOURCE_FIELDS = ['apiVersion', 'kind', 'metadata'];
+
+export class Form {
+  readonly element: HTMLElement;
+  readonly #fields: FieldsView;
+  readonly #group: HTMLFieldSetElement;
+
+  constructor(schema: JsonObject, edit: Edit) {
+    const context: FormContext = { edit, createField };
+    this.#fields = new FieldsView([schema], [], context, RESOURCE_FIELDS);
+    this.#group = document.createElement('fieldset');
+    this.#group.className = 'try-form';
+    const legend = document.createElement('legend');
+    legend.textContent = 'Form';
+    this.#group.append(legend, this.#fields.element);
+    this.element = this.#group;
+  }
+
+  /** A text that cannot be read cannot be edited either. */
+  show({ value, problems }: ConfigState): void {
+    this.#group.disabled = value === undefined;
+    if (value !== undefined) this.#fields.show(value, problemsByPath(problems));
+  }
+}

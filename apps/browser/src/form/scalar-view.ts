@@ -1,0 +1,190 @@
+import { type SchemaParts, valueType } from '@krmhub/schema/config-fields/schema-parts';
+import type { JsonValue } from '@krmhub/schema/definition';
+import { element, newId } from './dom.js';
+import { allowedValues, FieldNotes, fieldTitle, firstKeyword, isScalar } from './field-parts.js';
+import type { FieldInput, FieldView, Problems } from './form-context.js';
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** Pause after a key before the text is edited. */
+const PAUSE_MILLISECONDS = 250;
+
+/** Text, a number, a boolean, or one of several values. */
+export class ScalarView implements FieldView {
+  readonly element: HTMLElement;
+  readonly #input: FieldInput;
+  readonly #notes: FieldNotes;
+  readonly #kind: ScalarKind;
+  #control: Control;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(input: FieldInput) {
+    this.#input = input;
+    this.#kind = scalarKind(input);
+    this.#notes = new FieldNotes(input);
+    const id = newId();
+    const label = element('label', { attributes: { for: id } }, ...fieldTitle(input, this.#kind.title));
+    this.#control = this.#prepare(this.#kind.create(), id);
+    this.element = element('div', { class: 'try-field' }, label, this.#control, this.#notes.element);
+  }
+
+  show(value: JsonValue | undefined, problems: Problems): void {
+    const isWrong = this.#notes.show(problems);
+    this.#control.setAttribute('aria-invalid', String(isWrong));
+    // What is being typed is newer.
+    if (this.#timer !== undefined) return;
+    if (typeof value === 'string' && value.includes('\n') && this.#control instanceof HTMLInputElement) {
+      const area = this.#prepare(element('textarea', { attributes: { rows: '4' } }), this.#control.id);
+      this.#control.replaceWith(area);
+      this.#control = area;
+    }
+    this.#kind.write(this.#control, value);
+  }
+
+  #prepare<Own extends Control>(control: Own, id: string): Own {
+    control.id = id;
+    control.setAttribute('aria-describedby', this.#notes.id);
+    if (this.#input.isRequired) control.setAttribute('aria-required', 'true');
+    const isTyped = !(control instanceof HTMLSelectElement) && control.type !== 'checkbox';
+    if (isTyped) control.addEventListener('input', () => this.#later());
+    control.addEventListener('change', () => this.#now());
+    return control;
+  }
+
+  #later(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#now(), PAUSE_MILLISECONDS);
+  }
+
+  #now(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { path, isRequired, context } = this.#input;
+    const value = this.#kind.read(this.#control);
+    context.edit(path, value ?? (isRequired ? this.#kind.empty : undefined));
+  }
+}
+
+/** How a type of value is shown and read. */
+interface ScalarKind {
+  title: string;
+  create(): Control;
+  write(control: Control, value: JsonValue | undefined): void;
+  /** Undefined for no value. */
+  read(control: Control): JsonValue | undefined;
+  /** What a required field has instead of no value. */
+  empty: JsonValue | undefined;
+}
+
+function scalarKind({ parts, isRequired }: FieldInput): ScalarKind {
+  const allowed = allowedValues(parts);
+  const fallback = firstKeyword(parts, 'default');
+  if (allowed !== undefined) return choice(allowed, isRequired, fallback);
+  switch (valueType(parts)) {
+    case 'boolean':
+      return checkbox(fallback === true);
+    case 'integer':
+      return number(parts, fallback, 'integer');
+    case 'number':
+      return number(parts, fallback, 'number');
+    case 'integer or string':
+      return {
+        ...text(parts, fallback),
+        title: 'number or text',
+        read: (control) => readIntOrString(control.value),
+      };
+    default:
+      return text(parts, fallback);
+  }
+}
+
+function choice(
+  allowed: readonly JsonValue[],
+  isRequired: boolean,
+  fallback: JsonValue | undefined,
+): ScalarKind {
+  const none = fallback === undefined ? 'not set' : `not set (default ${display(fallback)})`;
+  return {
+    title: 'one of',
+    create: () => {
+      const options = allowed.map((value, at) =>
+        element('option', { text: display(value), attributes: { value: String(at) } }),
+      );
+      const first = element('option', { text: none, attributes: { value: '' } });
+      if (isRequired) first.disabled = true;
+      return element('select', {}, first, ...options);
+    },
+    write: (control, value) => {
+      const at = allowed.indexOf(value as JsonValue);
+      control.value = at < 0 ? '' : String(at);
+    },
+    read: ({ value }) => (value === '' ? undefined : allowed[Number(value)]),
+    empty: undefined,
+  };
+}
+
+function checkbox(fallback: boolean): ScalarKind {
+  return {
+    title: 'true or false',
+    create: () => element('input', { attributes: { type: 'checkbox' } }),
+    write: (control, value) => {
+      (control as HTMLInputElement).checked = typeof value === 'boolean' ? value : fallback;
+    },
+    read: (control) => (control as HTMLInputElement).checked,
+    empty: false,
+  };
+}
+
+function number(
+  parts: SchemaParts,
+  fallback: JsonValue | undefined,
+  title: 'integer' | 'number',
+): ScalarKind {
+  const step = firstKeyword(parts, 'multipleOf') ?? (title === 'integer' ? 1 : 'any');
+  const bounds = { min: firstKeyword(parts, 'minimum'), max: firstKeyword(parts, 'maximum'), step };
+  const given = Object.entries(bounds).filter(([, value]) => value !== undefined);
+  return {
+    ...text(parts, fallback),
+    title: boundsText(title, bounds.min, bounds.max),
+    create: () => {
+      const attributes = { type: 'number', placeholder: display(fallback) };
+      const limits = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+      return element('input', { attributes: { ...attributes, ...limits } });
+    },
+    read: ({ value }) => (value.trim() === '' ? undefined : Number(value)),
+    empty: undefined,
+  };
+}
+
+function boundsText(title: string, low: JsonValue | undefined, high: JsonValue | undefined): string {
+  if (low !== undefined && high !== undefined) return `${title} from ${low} to ${high}`;
+  if (low !== undefined) return `${title}, at least ${low}`;
+  return high === undefined ? title : `${title}, at most ${high}`;
+}
+
+function text(parts: SchemaParts, fallback: JsonValue | undefined): ScalarKind {
+  const placeholder = display(fallback ?? firstKeyword(parts, 'example'));
+  return {
+    title: 'text',
+    create: () =>
+      element('input', {
+        attributes: { type: 'text', placeholder, autocomplete: 'off', spellcheck: 'false' },
+      }),
+    write: (control, value) => {
+      const shown = display(value);
+      if (control.value !== shown) control.value = shown;
+    },
+    read: ({ value }) => (value === '' ? undefined : value),
+    empty: '',
+  };
+}
+
+function readIntOrString(value: string): JsonValue | undefined {
+  if (value === '') return undefined;
+  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+/** Returns the text of a value; empty for none, and for one that is no scalar. */
+function display(value: JsonValue | undefined): string {
+  return value === undefined || value === null || !isScalar(value) ? '' : String(value);
+}
