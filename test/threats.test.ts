@@ -207,6 +207,14 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'does not log in for a target that another host chose',
     ],
   },
+  'A script that a visitor tries on a page attacks the page, the registry, or other sites': {
+    'test/browser/try.test.ts': [
+      'has no network, no storage, no other worker, and no way into the page',
+      'leaves nothing for the next run',
+      'runs no script with other bytes than the release has',
+      'ends a function that does not end by itself, and the page stays usable: %s',
+    ],
+  },
   'Secrets leak to logs or arguments': {
     'apps/registry/src/http/auth/access.test.ts': [
       'keeps secrets out of the log',

@@ -264,3 +264,24 @@ for (const element of document.querySelectorAll('[data-registry]')) {
   const { registry } = /** @type {HTMLElement} */ (element).dataset;
   element.textContent = registry === 'host' ? location.host : location.origin;
 }
+
+/** Adds the button that loads "Try it". @param {HTMLElement} section with the paths in `data-try` and `data-try-script` */
+function addTryIt(section) {
+  const { tryScript = '', tryLabel = '' } = section.dataset;
+  const start = document.createElement('button');
+  start.type = 'button';
+  start.textContent = tryLabel;
+  start.addEventListener('click', async () => {
+    start.disabled = true;
+    try {
+      const { openTryIt } = await import(tryScript);
+      start.parentElement?.remove();
+      await openTryIt(section);
+    } catch {
+      start.disabled = false;
+      announce('"Try it" cannot be loaded');
+    }
+  });
+  section.querySelector('.try-start')?.replaceChildren(start);
+}
+for (const section of document.querySelectorAll('[data-try]')) addTryIt(/** @type {HTMLElement} */ (section));

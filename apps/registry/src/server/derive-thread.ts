@@ -22,6 +22,7 @@ import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
 import { PROGRAM_PACKAGE } from '../web/install/program-package.js';
 import { API_REFERENCE } from '../web/reference/reference-document.js';
+import { TRY_DOCUMENT } from '../web/try/try-document.js';
 import type { Derivation, DeriveDeps } from '../workers/derive/derivation.js';
 import { type Parent, serveRole } from '../workers/isolation/serve-role.js';
 import type { DeriveRole, DeriveThreadInput } from './deriver-thread.js';
@@ -29,6 +30,7 @@ import type { DeriveRole, DeriveThreadInput } from './deriver-thread.js';
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,
   FUNCTION_DOCUMENT,
+  TRY_DOCUMENT,
   COMPARE_DOCUMENT,
   SCRIPT_REFERENCE,
   README_IMAGES,

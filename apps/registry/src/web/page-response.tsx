@@ -24,6 +24,9 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Of a page with "Try it": its frame is the only response of the registry that a page may frame. */
+export const FRAMING_PAGE_POLICY = `${PAGE_POLICY}; frame-src 'self'`;
+
 export interface Page {
   head: PageHead;
   /** Content of `main`. */
@@ -43,19 +46,20 @@ export function derivedPageResponse<Input extends { isIndexed: boolean }>(
   derived: DerivedDocuments,
   derivation: Derivation<Input>,
   input: Input,
+  policy = PAGE_POLICY,
 ): Promise<Response> {
   return derived.respond(c, derivation, input, {
     mediaType: HTML,
     cacheControl: CACHE_REVALIDATE,
-    headers: pageHeaders(input),
+    headers: pageHeaders(input, policy),
     coded: true,
   });
 }
 
 /** The same URL responds to programs with a problem, and to browsers with a page. */
-function pageHeaders({ isIndexed }: { isIndexed?: boolean }): Record<string, string> {
+function pageHeaders({ isIndexed }: { isIndexed?: boolean }, policy = PAGE_POLICY): Record<string, string> {
   return {
-    'Content-Security-Policy': PAGE_POLICY,
+    'Content-Security-Policy': policy,
     Vary: 'Accept',
     ...defined({ 'X-Robots-Tag': isIndexed === false ? 'noindex' : undefined }),
   };

@@ -38,11 +38,13 @@ import {
   registryPageRoutes,
 } from './registry/registry-routes.js';
 import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/search-routes.js';
+import { TRY_ROUTES, type TryDeps, tryRoutes } from './try/try-routes.js';
 
 /** What all pages need together. */
 export type WebDeps = HomeDeps &
   InstallDeps &
   FunctionPageDeps &
+  TryDeps &
   FeedDeps &
   SearchPageDeps &
   CatalogPageDeps &
@@ -61,6 +63,7 @@ export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[
   HOME_ROUTES,
   INSTALL_ROUTES,
   FUNCTION_PAGE_ROUTES,
+  TRY_ROUTES,
   FEED_ROUTES,
   BADGE_ROUTES,
   CARD_ROUTES,
@@ -80,6 +83,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   homeRoutes(app, deps);
   installRoutes(app, deps);
   functionPageRoutes(app, deps);
+  tryRoutes(app, deps);
   feedRoutes(app, deps);
   badgeRoutes(app, deps);
   cardRoutes(app, deps);

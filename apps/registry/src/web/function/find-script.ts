@@ -20,6 +20,13 @@ export interface FindScriptDeps {
   site: Site;
 }
 
+/** A script with its address in the OCI API. */
+export interface FoundScript extends StoredScript {
+  repository: string;
+  /** As its manifest has it. */
+  digest: string;
+}
+
 /**
  * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes
  * now. Every request looks them up, so a deleted script disappears from the page at once.
@@ -28,7 +35,7 @@ export async function findScript(
   c: RegistryContext,
   { store, derived, site }: FindScriptDeps,
   { stored, version }: Pick<FunctionReading, 'stored' | 'version'>,
-): Promise<StoredScript | undefined> {
+): Promise<FoundScript | undefined> {
   const json = await derived.bytes(c, SCRIPT_REFERENCE, { stored, version });
   const text = JSON.parse(new TextDecoder().decode(json)) as string | null;
   const reference = text === null ? undefined : readOciReference(text);
@@ -36,7 +43,8 @@ export async function findScript(
   const { repository } = reference;
   const layer = await findLayer(store, repository, reference.digest);
   const blob = layer && (await store.blob(repository, layer));
-  return blob !== undefined && isPushed(blob) ? { file: blob.file, size: blob.size } : undefined;
+  if (layer === undefined || blob === undefined || !isPushed(blob)) return undefined;
+  return { file: blob.file, size: blob.size, repository, digest: layer };
 }
 
 function readOciReference(text: string): Reference | undefined {

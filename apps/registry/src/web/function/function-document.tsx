@@ -30,6 +30,7 @@ export const FUNCTION_DOCUMENT: Derivation<{
   reading: FunctionReading;
   /** The script of the displayed version, if the registry has it. */
   script?: StoredScript;
+  isScriptHere?: boolean;
   /** The images that the README names and the release has. */
   images?: readonly StoredImage[];
   policies: readonly SigningPolicy[];
@@ -41,10 +42,14 @@ export const FUNCTION_DOCUMENT: Derivation<{
   isIndexed: boolean;
 }> = {
   name: 'function-page',
-  async derive(deps, { reading, script, images = [], policies, ofRelease, tab, after, isIndexed }) {
+  async derive(
+    deps,
+    { reading, script, isScriptHere, images = [], policies, ofRelease, tab, after, isIndexed },
+  ) {
     const view = {
       ...(await readView(deps, { reading, script, images, tab })),
       ...defined({
+        isScriptHere,
         asked: ofRelease && reading.known !== undefined ? reading.known.release.release : undefined,
       }),
     };

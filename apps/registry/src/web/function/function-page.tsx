@@ -6,6 +6,7 @@ import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
+import { TryItSection } from '../try/try-section.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
 import { ConfigTab } from './config-tab.js';
@@ -39,6 +40,7 @@ export function FunctionPage({ view, policies, tab, after }: FunctionPageProps) 
       {isOverview ? <AboutSection view={view} /> : null}
       <div class="function-main">
         {isOverview ? <ReadmeSection view={view} /> : null}
+        {isOverview ? <TryItSection view={view} /> : null}
         {tab === 'configuration' ? <ConfigTab view={view} /> : null}
         {tab === 'releases' ? <ReleasesSection view={view} policies={policies} after={after} /> : null}
         {tab === 'signatures' ? <SignatureSection view={view} /> : null}

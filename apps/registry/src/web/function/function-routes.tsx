@@ -15,7 +15,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
 import { compareReleasesPath, type FunctionTab, functionTabPath } from '../addresses.js';
-import { derivedPageResponse } from '../page-response.js';
+import { derivedPageResponse, FRAMING_PAGE_POLICY, PAGE_POLICY } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
 import { findReadmeImages } from './find-readme-images.js';
@@ -127,17 +127,25 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
       return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
     }
     const ofRelease = wanted.release !== undefined;
-    const script = tab === 'source' ? await findScript(c, deps, reading) : undefined;
+    const found = tab === 'source' || tab === 'overview' ? await findScript(c, deps, reading) : undefined;
+    const script = tab === 'source' ? found : undefined;
+    const isScriptHere = tab === 'overview' && found !== undefined ? true : undefined;
     const images = tab === 'overview' ? await findReadmeImages(c, deps, reading) : [];
-    return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
-      reading,
-      ...defined({ script, images: images.length > 0 ? images : undefined }),
-      policies: trust.policies,
-      ofRelease,
-      tab,
-      ...defined({ after }),
-      isIndexed: !ofRelease && version === undefined && after === undefined,
-    });
+    return derivedPageResponse(
+      c,
+      derived,
+      FUNCTION_DOCUMENT,
+      {
+        reading,
+        ...defined({ script, isScriptHere, images: images.length > 0 ? images : undefined }),
+        policies: trust.policies,
+        ofRelease,
+        tab,
+        ...defined({ after }),
+        isIndexed: !ofRelease && version === undefined && after === undefined,
+      },
+      tab === 'overview' ? FRAMING_PAGE_POLICY : PAGE_POLICY,
+    );
   }
 
   servePage(app, FUNCTION_PAGE_ROUTES.comparePage, {}, async (c, { params, query }) => {

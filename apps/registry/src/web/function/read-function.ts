@@ -64,6 +64,8 @@ export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'>
   version: VersionView;
   /** The script of the version, if the registry has it. */
   script?: ScriptView;
+  /** The registry has the script of the version, for the tab that can run it. */
+  isScriptHere?: boolean;
   /** The text of the definition, for the tab that shows it. */
   text?: DefinitionText;
   /** The release that the address of the page names. */
