@@ -68,7 +68,7 @@ export async function buildExecutables({ folder, systems, installed, archive, ve
       minifyWhitespace: true,
       logLevel: 'warning',
     });
-    const builder = nodeFor(MACS.includes(own) ? own : 'linux-x64', work);
+    const builder = nodeFor(own, work);
     const made = [archive];
     for (const system of systems) {
       const file = path.join(folder, executableName(version, system));
@@ -106,7 +106,7 @@ function programFiles(installed, system) {
   };
   add(path.join(installed, 'program'), '');
   const driver = 'node_modules/better-sqlite3-13';
-  const binding = `prebuilds/${system.replace('win', 'win32')}.node`;
+  const binding = `prebuilds/${system.replace(/^win-/, 'win32-')}.node`;
   add(
     path.join(root, driver),
     `${driver}/`,
@@ -137,7 +137,12 @@ function writeAssets(work, files) {
 /** Returns Node.js for a system, from a package of npm that has the digest. */
 function nodeFor(system, work) {
   const [name, integrity] = NODE_PACKAGES[system] ?? [];
-  if (name === undefined) return process.execPath;
+  if (name === undefined) {
+    const { node } = process.versions;
+    if (system !== own || node !== NODE_VERSION)
+      throw new Error(`executables of this system need Node.js ${NODE_VERSION}; this is ${node}`);
+    return process.execPath;
+  }
   const cache = path.join(
     process.env.XDG_CACHE_HOME ?? path.join(process.env.HOME ?? tmpdir(), '.cache'),
     'krmhub-build',

@@ -6,6 +6,7 @@ const LEFT_ALONE = [
   '/functions/*/compare',
   '/catalogs/*/compare',
   '/suggestions',
+  '/cli/',
   '/operate/',
   '/api/',
   '/v2/',

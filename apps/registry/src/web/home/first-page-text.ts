@@ -12,6 +12,7 @@ export const FIRST_PAGE = `krmhub: a registry of KRM functions
 /api/v1/events                           all changes, in order
 /api/v1/revocations                      yanks and takedowns, in order, for mirrors
 /openapi.json                            the whole API
+/install /cli/checksums.txt              the command line of this registry, and digests of its files
 /healthz /readyz /metrics                for operators
 
 The command line is krmhub: krmhub search, krmhub show, krmhub publish, krmhub --help.
