@@ -43,7 +43,7 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
   const BOUNDARY = 'boundary'.repeat(4);
 
   /** A form of this number of bytes, or the smallest possible, with a definition of the maximum size. */
-  function form(bytes: number, readmeBytes: number, bundles = 0): Uint8Array<ArrayBuffer> {
+  function form(bytes: number, readmeBytes: number, bundles = 0, notesBytes = 0): Uint8Array<ArrayBuffer> {
     const part = (name: string, content: Uint8Array, file: string) => [
       Buffer.from(
         `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="${file}"\r\nContent-Type: application/yaml\r\n\r\n`,
@@ -57,13 +57,14 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
       Buffer.concat([
         ...part('definition', padded(source(), DOCUMENT_LIMITS.maxDefinitionBytes), 'definition.yaml'),
         ...part('readme', readme, `README.md${'x'.repeat(padding)}`),
+        ...part('notes', new Uint8Array(notesBytes).fill(0x78), 'NOTES.md'),
         ...Array.from({ length: bundles }, () => part('bundle', bundle, 'bundle.json')).flat(),
         Buffer.from(`--${BOUNDARY}--\r\n`),
       ]);
     return new Uint8Array(make(Math.max(0, bytes - make(0).length)));
   }
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
-  const { maxReadmeBytes } = PUBLISH_LIMITS;
+  const { maxReadmeBytes, maxNotesBytes } = PUBLISH_LIMITS;
   const putForm = (body: Uint8Array<ArrayBuffer>) =>
     ask(target(), { method: 'PUT', body, type: `multipart/form-data; boundary=${BOUNDARY}` });
   const createToken = (fields: object) =>
@@ -92,15 +93,22 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
       says: `413 the part "readme" exceeds ${maxReadmeBytes} bytes`,
     },
     {
+      name: 'maxNotesBytes',
+      limit: maxNotesBytes,
+      attempt: (size) => putForm(form(0, 0, 0, size)),
+      says: `413 the part "notes" exceeds ${maxNotesBytes} bytes`,
+    },
+    {
       name: 'maxMultipartOverheadBytes',
       limit:
         maxDefinitionBytes +
         maxReadmeBytes +
+        maxNotesBytes +
         BUNDLE_LIMITS.maxPerPublish * BUNDLE_LIMITS.maxBytes +
         SERVER_LIMITS.maxMultipartOverheadBytes,
       // The padding of the form is not a bundle, which is another refusal.
       attempt: async (size) => {
-        const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxPerPublish));
+        const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxPerPublish, maxNotesBytes));
         return answer?.startsWith('413') === true ? answer : undefined;
       },
       says: /^413 the body exceeds \d+ bytes/,

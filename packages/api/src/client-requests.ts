@@ -22,6 +22,8 @@ export interface PublishRequest {
   mediaType: 'application/yaml' | 'application/json';
   /** Markdown. */
   readme?: Uint8Array;
+  /** What is new in the release, in Markdown. */
+  notes?: string;
   /** Sigstore bundles for the release. */
   bundles?: readonly Uint8Array[];
   /** Validates and plans, but stores nothing. */
@@ -33,12 +35,19 @@ export interface PublishRequest {
 }
 
 /** Returns the form of a release with a README or bundles. */
-export function publishForm({ definition, mediaType, readme, bundles = [] }: PublishRequest): FormData {
+export function publishForm({
+  definition,
+  mediaType,
+  readme,
+  notes,
+  bundles = [],
+}: PublishRequest): FormData {
   const body = new FormData();
   body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
   if (readme !== undefined) {
     body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
   }
+  if (notes !== undefined) body.append('notes', new Blob([notes], { type: 'text/markdown' }), 'NOTES.md');
   for (const bundle of bundles) {
     body.append('bundle', new Blob([new Uint8Array(bundle)], { type: 'application/json' }), 'bundle.json');
   }

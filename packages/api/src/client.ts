@@ -93,14 +93,14 @@ export class RegistryClient {
   }
 
   publish(request: PublishRequest): Promise<PublishResult> {
-    const { group, kind, release, definition, mediaType, readme, bundles = [] } = request;
+    const { group, kind, release, definition, mediaType, readme, notes, bundles = [] } = request;
     const query = {
       dryRun: flag(request.dryRun),
       allowBreaking: flag(request.allowBreaking),
       wait: flag(request.wait),
     };
     const path = fillPath('release', { group, kind, release });
-    const isPlain = readme === undefined && bundles.length === 0;
+    const isPlain = readme === undefined && notes === undefined && bundles.length === 0;
     const body = isPlain ? { body: definition, contentType: mediaType } : { body: publishForm(request) };
     return this.#json('publish', path, { method: 'PUT', query, ...body });
   }

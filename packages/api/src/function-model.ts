@@ -34,6 +34,9 @@ export const Release = ReleaseSummary.extend({
   kind: z.string(),
   definition: FunctionDefinition,
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
+  notes: z.string().optional().openapi({
+    description: 'What is new in the release, in Markdown. No signature covers it',
+  }),
   bundles: z
     .array(Bundle)
     .openapi({ description: 'Signatures and attestations in the order in which they were received' }),

@@ -29,6 +29,10 @@ const publishBody = {
       schema: z.object({
         definition: z.string().openapi({ format: 'binary', description: 'A YAML or JSON file' }),
         readme: z.string().optional().openapi({ format: 'binary', description: 'A Markdown file in UTF-8' }),
+        notes: z.string().optional().openapi({
+          format: 'binary',
+          description: 'What is new in the release: a Markdown file in UTF-8. No signature covers it',
+        }),
         bundle: z
           .array(z.string().openapi({ format: 'binary' }))
           .optional()

@@ -9,6 +9,7 @@
 
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
+export { summarizeChanges } from './compare/summarize-changes.js';
 export { LOCK_CODES, type LockCode } from './lock/codes.js';
 export * from './lock/compare-locks.js';
 export * from './lock/judge-catalog.js';

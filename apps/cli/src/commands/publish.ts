@@ -18,6 +18,7 @@ export function registerPublish(program: Command, io: Io): void {
       '--script-repository <host/repository>',
       'Repository for the Starlark script of a definition. Default: scripts/GROUP/KIND in the registry.',
     )
+    .option('--notes <file>', 'Notes of the release of a single definition, or a changelog.')
     .option('--dry-run', 'Check the releases with the registry, and publish nothing.')
     .option('--key <file>', 'Sign each release with this private key of krmhub or cosign.')
     .option('--keyless', 'Sign each release with an identity token. See `krmhub sign`.')
@@ -34,6 +35,10 @@ release, unless you use --allow-breaking. A Starlark script that a definition
 names by its path is pushed first, and the release gets its reference and
 digest.
 
+With --notes, the page, the feed, and \`krmhub show\` have the notes of the release.
+If the file is a changelog, these are its section for the release, such as
+"## 1.2.0". No signature covers notes.
+
 If \`krmhub sign\` wrote FILE.sigstore.json next to a definition, the command
 publishes this bundle with the release. It rejects a bundle of other bytes or of
 another release. With --key, --keyless, or --bundle, it does not read the file.
@@ -41,6 +46,7 @@ another release. With --key, --keyless, or --bundle, it does not read the file.
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md
   krmhub publish definition.yaml --release 1.0.0 --dry-run
+  krmhub publish definition.yaml --release 1.1.0 --notes CHANGELOG.md
   krmhub publish definition.yaml --release 3.0.0 --allow-breaking
   krmhub publish definition.yaml --release 4.0.0 --key krmhub.key
   krmhub publish functions/ catalog.yaml

@@ -29,6 +29,8 @@ export interface Submission {
   file: string;
   /** True if the bytes are those of the file, so that positions match. */
   exact: boolean;
+  /** What is new in the release, in Markdown. */
+  notes?: string;
   /** Signatures and attestations to publish with it. */
   bundles?: readonly Uint8Array[];
 }

@@ -85,6 +85,10 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   }
   addAbout(sheet, page);
   addEntries(sheet, page);
+  if (page.known?.release.notes !== undefined) {
+    sheet.title(`NOTES OF ${page.known.release.release}`);
+    for (const line of page.known.release.notes.split('\n')) sheet.prose(line);
+  }
   addReleases(sheet, page);
   await write(io.stdout, sheet.text());
 }

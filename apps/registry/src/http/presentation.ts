@@ -109,6 +109,7 @@ export function bundleList(policies: readonly SigningPolicy[], release: ReleaseH
 export function releaseDetail(
   policies: readonly SigningPolicy[],
   release: ReleaseHead,
+  notes?: string,
 ): Omit<api.Release, 'definition'> {
   const tests = testReports(policies, release, release.bundles).map(testReport);
   return {
@@ -117,7 +118,7 @@ export function releaseDetail(
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
-    ...defined({ tests: tests.length === 0 ? undefined : tests }),
+    ...defined({ notes, tests: tests.length === 0 ? undefined : tests }),
   };
 }
 

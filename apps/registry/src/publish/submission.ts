@@ -10,13 +10,18 @@ export interface Submission {
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
   readme?: Uint8Array;
+  /** Markdown. */
+  notes?: string;
   /** Signatures and attestations by the publisher. Each must be evidence. */
   bundles?: readonly SubmittedBundle[];
   /** Bundles that others pushed as referrers. They count only if their signer is trusted or pinned already. */
   others?: readonly SubmittedBundle[];
 }
 
-const FORM_HINT = 'Send one file "definition", at most one file "readme", and any number of files "bundle".';
+const FORM_HINT =
+  'Send one file "definition", at most one file "readme" and one "notes", and any number of files "bundle".';
+
+const PARTS: ReadonlySet<string> = new Set(['definition', 'readme', 'notes', 'bundle']);
 
 const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
   ['application/yaml', 'application/yaml'],
@@ -45,23 +50,25 @@ export async function readSubmission(c: RegistryContext): Promise<Submission> {
 
 async function readForm(c: RegistryContext): Promise<Submission> {
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
-  const { maxReadmeBytes } = PUBLISH_LIMITS;
+  const { maxReadmeBytes, maxNotesBytes } = PUBLISH_LIMITS;
   const body = await readBody(
     c,
     maxDefinitionBytes +
       maxReadmeBytes +
+      maxNotesBytes +
       BUNDLE_LIMITS.maxPerPublish * BUNDLE_LIMITS.maxBytes +
       SERVER_LIMITS.maxMultipartOverheadBytes,
   );
   const form = await parseForm(body, c.req.header('content-type') ?? '');
   const problems: string[] = [];
   for (const name of new Set(form.keys())) {
-    if (name !== 'definition' && name !== 'readme' && name !== 'bundle') {
+    if (!PARTS.has(name)) {
       problems.push(`the part ${JSON.stringify(name.slice(0, 100))} is unknown`);
     }
   }
   const definition = onlyFile(form, 'definition', problems);
   const readme = onlyFile(form, 'readme', problems);
+  const notes = onlyFile(form, 'notes', problems);
   const bundles = files(form, 'bundle', problems);
   if (bundles.length > BUNDLE_LIMITS.maxPerPublish) {
     problems.push(`more than ${BUNDLE_LIMITS.maxPerPublish} parts "bundle"`);
@@ -83,11 +90,22 @@ async function readForm(c: RegistryContext): Promise<Submission> {
     mediaType,
     ...defined({
       readme: readme === undefined ? undefined : await fileBytes(readme, 'readme', maxReadmeBytes),
+      notes: notes === undefined ? undefined : readText(await fileBytes(notes, 'notes', maxNotesBytes)),
     }),
     bundles: await Promise.all(
       bundles.map(async (one) => ({ bytes: await fileBytes(one, 'bundle', BUNDLE_LIMITS.maxBytes) })),
     ),
   };
+}
+
+function readText(bytes: Uint8Array): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // Handled below.
+  }
+  throw new KrmhubError('invalid-request', 'the part "notes" is not UTF-8 text');
 }
 
 async function parseForm(body: Uint8Array<ArrayBuffer>, contentType: string): Promise<FormData> {

@@ -45,7 +45,8 @@ export function functionRoutes(app: RegistryApp, { store, trust, derived }: Func
       takedowns: await store.takedowns(group, kind),
       catalogs: await store.catalogsContaining(group, kind),
     });
-    const newestDetail = newest && releaseDetail(trust.policies, newest);
+    const [notes] = newest === undefined ? [] : await store.releaseNotes([newest]);
+    const newestDetail = newest && releaseDetail(trust.policies, newest, notes);
     return storedJsonResponse(c, [detail, newestDetail, entries], async () => {
       let json = toJson(detail);
       if (entries.length > 0) json = withMember(json, 'entries', await entriesJson(store, entries));

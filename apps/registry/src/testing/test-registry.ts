@@ -90,6 +90,7 @@ export interface ReleaseFiles {
   /** Instead of the text of the definition. */
   text?: string;
   readme?: string;
+  notes?: string;
   bundles?: readonly (Uint8Array | string)[];
 }
 
@@ -216,12 +217,13 @@ function encodeBody(body: string | Uint8Array | FormData | object | undefined) {
 
 function releaseBody(
   definition: TestDefinition,
-  { text = definitionText(definition), readme, bundles = [] }: ReleaseFiles,
+  { text = definitionText(definition), readme, notes, bundles = [] }: ReleaseFiles,
 ): string | FormData {
-  if (readme === undefined && bundles.length === 0) return text;
+  if (readme === undefined && notes === undefined && bundles.length === 0) return text;
   const form = new FormData();
   form.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
   if (readme !== undefined) form.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  if (notes !== undefined) form.append('notes', new Blob([notes], { type: 'text/markdown' }), 'NOTES.md');
   for (const bundle of bundles) form.append('bundle', new Blob([Buffer.from(bundle)]), 'bundle.json');
   return form;
 }

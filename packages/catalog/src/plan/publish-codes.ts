@@ -11,6 +11,8 @@ import { type CodeEntry, error, warning } from '@krmhub/yaml/code-entry';
 
 /** Limits on publishing, with their units. */
 export const PUBLISH_LIMITS = {
+  /** Size of the notes of a release, in bytes: pages and feeds show those of many releases. */
+  maxNotesBytes: 65_536,
   /** Size of one README. */
   maxReadmeBytes: 262_144,
   /** Length of a canonical release, which is also an OCI tag. */

@@ -52,6 +52,8 @@ export interface PublishInput {
   mediaType: DefinitionMediaType;
   /** The exact bytes of the README, in Markdown. */
   readme?: Uint8Array;
+  /** What is new in the release, in Markdown. */
+  notes?: string;
   /** The function with the same group, and the same kind ignoring case. */
   current: FunctionRecord | undefined;
   /** The release with the same canonical name. */
@@ -82,14 +84,14 @@ export type PublishPlan =
 
 /** Plans the publishing of a release. `current` and the records of its releases have the same revision. */
 export function planPublish(input: PublishInput): PublishPlan {
-  const { bytes, current, currentRelease, readme } = input;
+  const { bytes, current, currentRelease, readme, notes } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
   const release = canonicalRelease(input.release);
   const digest = sha256(bytes);
   const refusal = release && tombstoneConflict(input.takedowns, { release, digest });
   if (refusal) return { outcome: 'conflict', error: refusal };
   if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
-    return compareWithExisting(currentRelease, { bytes, digest, readme });
+    return compareWithExisting(currentRelease, { bytes, digest, readme, notes });
   }
   const { diagnostics, definition } = checkSubmission({ ...input, file });
   if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
@@ -121,7 +123,17 @@ function checkedPredecessor(input: PublishInput, release: string): ReleaseRecord
 
 function compareWithExisting(
   stored: ReleaseRecord,
-  { bytes, digest, readme }: { bytes: Uint8Array; digest: Digest; readme: Uint8Array | undefined },
+  {
+    bytes,
+    digest,
+    readme,
+    notes,
+  }: {
+    bytes: Uint8Array;
+    digest: Digest;
+    readme: Uint8Array | undefined;
+    notes: string | undefined;
+  },
 ): PublishPlan {
   const label = `${stored.group}/${stored.kind}@${stored.release}`;
   const hint = 'A release cannot change. Publish the change as a new release.';
@@ -136,6 +148,11 @@ function compareWithExisting(
     const stands =
       stored.readme === undefined ? 'without a README' : `with a README with the digest ${stored.readme}`;
     const message = `${label} already exists ${stands}, and the new README has the digest ${sha256(readme)}`;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
+  }
+  if (notes !== undefined && notes !== stored.notes) {
+    const stands = stored.notes === undefined ? 'without notes' : 'with other notes';
+    const message = `${label} already exists ${stands}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   return { outcome: 'unchanged', release: stored, diagnostics: [] };
@@ -167,7 +184,7 @@ function releaseRecord(
   input: PublishInput,
   { release, digest, definition }: { release: string; digest: Digest; definition: FunctionDefinition },
 ): ReleaseRecord {
-  const { bytes, mediaType, readme, now, by } = input;
+  const { bytes, mediaType, readme, notes, now, by } = input;
   return {
     group: definition.group,
     kind: definition.names.kind,
@@ -179,7 +196,7 @@ function releaseRecord(
     publishedBy: by,
     mediaType,
     definition,
-    ...defined({ readme: readme === undefined ? undefined : sha256(readme) }),
+    ...defined({ readme: readme === undefined ? undefined : sha256(readme), notes }),
   };
 }
 

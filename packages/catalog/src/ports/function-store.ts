@@ -33,6 +33,8 @@ export interface FunctionReader {
   definitionsJson(
     releases: readonly (FunctionName & { release: string })[],
   ): Promise<(Uint8Array | undefined)[]>;
+  /** Returns the notes of releases, in their order. */
+  releaseNotes(releases: readonly (FunctionName & { release: string })[]): Promise<(string | undefined)[]>;
   /** Returns at most 100 releases whose definition has a digest, or that run what has it; by name. */
   releasesWith(digest: string): Promise<(FunctionName & { release: string })[]>;
   /** Returns the blobs of a release, and reads nothing else. */

@@ -102,10 +102,12 @@ export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   mediaType: DefinitionMediaType;
   /** The definition in normal form. */
   definition: FunctionDefinition;
+  /** What is new in it, in Markdown. */
+  notes?: string;
 }
 
 /** A release without its definition, which can be large. */
-export type ReleaseHead = Omit<ReleaseRecord, 'definition'>;
+export type ReleaseHead = Omit<ReleaseRecord, 'definition' | 'notes'>;
 
 /** The blobs of a release. */
 export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;

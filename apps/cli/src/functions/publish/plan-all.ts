@@ -68,7 +68,7 @@ async function plan(
   allowBreaking: boolean,
   before: Submission | undefined,
 ): Promise<Planned> {
-  const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
+  const { group, kind, release, bytes, mediaType, notes, bundles = [] } = submission;
   const result = await client.publish({
     group,
     kind,
@@ -79,7 +79,7 @@ async function plan(
     dryRun: true,
     // The registry does not have an earlier release of the same command yet, so it is compared here.
     allowBreaking: allowBreaking || before !== undefined,
-    ...defined({ readme }),
+    ...defined({ readme, notes }),
   });
   const changes =
     before === undefined || result.outcome === 'unchanged'

@@ -36,6 +36,8 @@ import { type BundleOptions, withBundles } from './submission-bundles.js';
 export interface PublishOptions extends BundleOptions {
   release?: string;
   readme?: string;
+  /** A file with the notes of the release, or a changelog. */
+  notes?: string;
   dryRun?: boolean;
   allowBreaking?: boolean;
   /** HOST/REPOSITORY for the scripts beside definitions. */
@@ -50,18 +52,19 @@ const INCOMPLETE: ReadonlySet<string> = new Set(['shape/missing-field', 'image/n
 
 /** Checks all releases locally, has the registry plan all of them, then publishes one after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
-  const { submissions: read, sources, scripts } = await readSubmissions(io, files, options);
+  const { submissions, sources, scripts } = await readSubmissions(io, files, options);
+  const read = await withNotes(io, submissions, options.notes);
   const readme = await readReadme(io, options.readme, read);
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;
   const published = await (async () => {
-    const { submissions, signed } = await withBundles(io, client, read, readme, options, progress);
-    const plans = await planAll(client, submissions, readme, allowBreaking, progress);
+    const { submissions: bundled, signed } = await withBundles(io, client, read, readme, options, progress);
+    const plans = await planAll(client, bundled, readme, allowBreaking, progress);
     await printChangeWarnings(io, plans, sources);
     if (options.dryRun === true) return plans;
     await pushLocalScripts(io, scripts, options, progress);
-    const stored = await storeAll(io, client, submissions, readme, options, progress);
+    const stored = await storeAll(io, client, bundled, readme, options, progress);
     await progress.clear();
     // Not before the registry has accepted the signatures.
     if (signed > 0) await printLine(io, `signed ${plural(signed, 'release')}`);
@@ -128,9 +131,10 @@ async function readSubmissions(
     });
   }
   const submissions = assignReleases(definitions, options.release);
-  if (options.readme !== undefined && submissions.length !== 1) {
-    throw new KrmhubError('usage', `--readme requires a single definition, got ${submissions.length}`, {
-      hint: 'Publish the definition with the README in a separate command.',
+  for (const option of ['readme', 'notes'] as const) {
+    if (options[option] === undefined || submissions.length === 1) continue;
+    throw new KrmhubError('usage', `--${option} requires a single definition, got ${submissions.length}`, {
+      hint: `Publish the definition with the ${option === 'readme' ? 'README' : 'notes'} in a separate command.`,
     });
   }
   await printWarnings(io, diagnostics, sources);
@@ -183,7 +187,7 @@ async function readReadme(
 ): Promise<Uint8Array | undefined> {
   if (name === undefined || submission === undefined) return undefined;
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
-  await refuseLink(io, name);
+  await refuseLink(io, name, 'README', '--readme');
   const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `README ${name} exceeds ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
@@ -193,8 +197,38 @@ async function readReadme(
   return bytes;
 }
 
+/** Changelogs of many years have some hundred kilobytes. */
+const MAX_CHANGELOG_BYTES = 4_194_304;
+
+/** Adds the notes of the release, for a file with `--notes`. */
+async function withNotes(
+  io: Io,
+  submissions: readonly Submission[],
+  file: string | undefined,
+): Promise<Submission[]> {
+  const [submission, ...others] = submissions;
+  if (file === undefined || submission === undefined) return [...submissions];
+  await refuseLink(io, file, 'file', '--notes');
+  const bytes = await readFileUpTo(io, file, MAX_CHANGELOG_BYTES);
+  if (bytes.byteLength > MAX_CHANGELOG_BYTES)
+    throw new KrmhubError('too-large', `${file} exceeds ${MAX_CHANGELOG_BYTES} bytes`);
+  const text = decodeUtf8(bytes);
+  if (text === undefined || text.includes('\0'))
+    throw new KrmhubError('usage', `${file} is not UTF-8 text`, { hint: 'Save it as UTF-8 text.' });
+  const { releaseNotes } = await import('./release-notes.js');
+  return [{ ...submission, notes: releaseNotes(text, submission.release, file) }, ...others];
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Refuses a link: in a pipeline, an attacker could publish a secret file through a README that links to it. */
-async function refuseLink(io: Io, name: string): Promise<void> {
+async function refuseLink(io: Io, name: string, what: string, option: string): Promise<void> {
   const file = path.resolve(io.cwd, name);
   const below = path.relative(io.cwd, file);
   const outside = below.startsWith('..') || path.isAbsolute(below);
@@ -204,8 +238,8 @@ async function refuseLink(io: Io, name: string): Promise<void> {
   const real = await realpath(file).catch(missing);
   const expected = path.join((await realpath(folder).catch(missing)) ?? folder, rest);
   if (real === undefined || real === expected) return;
-  throw new KrmhubError('usage', `README ${name} is a link to ${real}`, {
-    hint: `Use the file itself: --readme ${real}`,
+  throw new KrmhubError('usage', `${what} ${name} is a link to ${real}`, {
+    hint: `Use the file itself: ${option} ${real}`,
   });
 }
 
@@ -235,7 +269,7 @@ async function storeAll(
         total,
       );
     }
-    const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
+    const { group, kind, release, bytes, mediaType, notes, bundles = [] } = submission;
     await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
     const request = {
       group,
@@ -243,7 +277,7 @@ async function storeAll(
       release,
       definition: bytes,
       mediaType,
-      ...defined({ readme }),
+      ...defined({ readme, notes }),
       bundles,
       allowBreaking: options.allowBreaking === true,
     };
@@ -267,14 +301,14 @@ async function fetchCatalogs(
   readme: Uint8Array | undefined,
 ): Promise<void> {
   for (const { submission, result } of published) {
-    const { group, kind, release, bytes, mediaType } = submission;
+    const { group, kind, release, bytes, mediaType, notes } = submission;
     const request = {
       group,
       kind,
       release,
       definition: bytes,
       mediaType,
-      ...defined({ readme }),
+      ...defined({ readme, notes }),
     };
     result.catalogs = (await client.publish({ ...request, wait: true })).catalogs;
   }

@@ -1,6 +1,7 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
 import { releaseFiles } from '../records/schema/release-files.js';
+import { releaseNotes } from '../records/schema/release-notes.js';
 import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
@@ -25,6 +26,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.functions,
   schema.releases,
   schema.releaseBundles,
+  releaseNotes,
   releasePins,
   releaseFiles,
   schema.events,

@@ -68,7 +68,8 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
 
   servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params, query: { before } }) => {
     const fn = await findFunction(store, params);
-    const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site, before);
+    const takedowns = await store.takedowns(fn.group, fn.kind);
+    const entries = await functionEntries(store, { ...fn, takedowns }, site, before);
     const title = `Releases of ${fn.group}/${fn.kind}`;
     const feed = { title, path: functionFeedPath(fn), page: functionPath(fn), before };
     return feedResponse(c, await renderFeed(feed, entries));

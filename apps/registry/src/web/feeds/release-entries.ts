@@ -3,6 +3,7 @@ import type { Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { functionPath, releasePath } from '../addresses.js';
 import type { Site } from '../site.js';
+import { cutText } from '../visible-text.js';
 import { type FeedEntry, permanentId } from './atom.js';
 
 /** Maximum number of entries of a feed, and of events to search for them. */
@@ -13,12 +14,16 @@ export const FEED_LIMITS = {
   maxReads: 10,
 } as const;
 
+/** UTF-16 code units of notes in an entry; the page of the release has all. */
+const MAX_NOTES = 4_000;
+
 type FeedEvent = Pick<Event, 'type' | 'at' | 'by'> & {
   group: string;
   kind: string;
   release: string;
   digest?: string;
   reason?: string;
+  notes?: string;
 };
 
 const WORDS: Partial<Record<Event['type'], string>> = {
@@ -58,7 +63,7 @@ export async function registryEntries(
     }
     before = after + 1;
   }
-  const shown = found.slice(0, maxEntries);
+  const shown = await withNotes(store, found.slice(0, maxEntries));
   const next = found.length > maxEntries ? shown.at(-1)!.sequence : before;
   return {
     entries: shown.map((one) => feedEntry(one, site)),
@@ -84,16 +89,16 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
  * Returns events of the releases of one function, by default the newest. `start` counts from the oldest event, so that
  * new ones do not move it.
  */
-export function functionEntries(
-  fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'>,
-  takedowns: readonly Takedown[],
+export async function functionEntries(
+  store: Pick<FunctionStore, 'releaseNotes'>,
+  fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'> & { takedowns: readonly Takedown[] },
   site: Site,
   start?: number,
-): EntryPage {
+): Promise<EntryPage> {
   const { group, kind } = fn;
   const happenings = [
     ...fn.releases.flatMap((release) => ofRelease({ group, kind }, release)),
-    ...takedowns.map(
+    ...fn.takedowns.map(
       ({ release, digest, at, by, reason }): FeedEvent => ({
         type: 'release.taken-down',
         at,
@@ -108,12 +113,24 @@ export function functionEntries(
   ];
   happenings.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   const from = Math.max(happenings.length - (start ?? Number.POSITIVE_INFINITY), 0);
-  const shown = happenings.slice(from, from + FEED_LIMITS.maxEntries);
+  const shown = await withNotes(store, happenings.slice(from, from + FEED_LIMITS.maxEntries));
   const next = happenings.length - from - shown.length;
   return {
     entries: shown.map((one) => feedEntry(one, site)),
     ...defined({ next: next > 0 ? next : undefined }),
   };
+}
+
+/** Adds the notes of published releases. */
+async function withNotes<Happening extends FeedEvent>(
+  store: Pick<FunctionStore, 'releaseNotes'>,
+  happenings: readonly Happening[],
+): Promise<Happening[]> {
+  const notes = await store.releaseNotes(happenings);
+  return happenings.map((one, at) => ({
+    ...one,
+    ...defined({ notes: one.type === 'release.published' ? notes[at] : undefined }),
+  }));
 }
 
 function ofRelease(
@@ -129,7 +146,7 @@ function ofRelease(
 }
 
 function feedEntry(
-  { type, at, by, group, kind, release, digest = '', reason }: FeedEvent,
+  { type, at, by, group, kind, release, digest = '', reason, notes }: FeedEvent,
   site: Site,
 ): FeedEntry {
   const name = `${group}/${kind}`;
@@ -144,6 +161,6 @@ function feedEntry(
     link: site.whole(page),
     updated: at,
     author: by,
-    summary: reason ?? `Definition ${digest}.`,
+    summary: reason ?? (notes === undefined ? `Definition ${digest}.` : cutText(notes, MAX_NOTES)),
   };
 }

@@ -66,15 +66,18 @@ export class CachedViews {
   }
 
   /** Returns the changes between two releases; undefined if the definitions are too large to compare for a page. */
-  async changes(
-    before: ReleaseHead,
-    after: ReleaseHead,
-    read: (release: ReleaseHead) => Promise<FunctionDefinition>,
+  async changes<Release extends Pick<ReleaseHead, 'digest'>>(
+    before: Release,
+    after: Release,
+    read: (release: Release) => Promise<FunctionDefinition>,
   ): Promise<Change[] | undefined> {
     // Equal definitions need no comparison, whatever their size.
     if (before.digest === after.digest) return [];
+    const name = `changes ${before.digest} ${after.digest}`;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return (cached.value as { changes?: Change[] }).changes;
     const definitions = [await read(before), await read(after)] as const;
-    return this.#cached(`changes ${before.digest} ${after.digest}`, () => {
+    return this.#cached<{ changes?: Change[] }>(name, () => {
       const bytes = definitions.reduce((sum, one) => sum + JSON.stringify(one).length, 0);
       return bytes > SERVER_LIMITS.maxComparedEntryBytes
         ? {}

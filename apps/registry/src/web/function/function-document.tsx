@@ -21,6 +21,7 @@ import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
 import type { FunctionReading, FunctionView } from './read-function.js';
 import { type StoredImage, storedImageType } from './release-images.js';
+import { releasesOfPage } from './releases-section.js';
 import type { StoredScript } from './view-script.js';
 
 const getSite = oncePerThread(({ config }): Site => createSite(config, readAssets()));
@@ -47,7 +48,7 @@ export const FUNCTION_DOCUMENT: Derivation<{
     { reading, script, isScriptHere, images = [], policies, ofRelease, tab, after, isIndexed },
   ) {
     const view = {
-      ...(await readView(deps, { reading, script, images, tab })),
+      ...(await readView(deps, { reading, script, images, tab, after })),
       ...defined({
         isScriptHere,
         asked: ofRelease && reading.known !== undefined ? reading.known.release.release : undefined,
@@ -82,11 +83,13 @@ async function readView(
     script,
     images,
     tab,
+    after,
   }: {
     reading: FunctionReading;
     script: StoredScript | undefined;
     images: readonly StoredImage[];
     tab: FunctionTab;
+    after: string | undefined;
   },
 ): Promise<FunctionView> {
   const views = cachedViews(deps);
@@ -104,6 +107,9 @@ async function readView(
     ...reading,
     definition,
     ...defined({
+      rows: tab === 'releases' ? await releaseRows(deps, reading, after) : undefined,
+    }),
+    ...defined({
       known: known ? { ...known, ...(await readReadme(deps, views, known.release, images)) } : undefined,
     }),
     version: views.version(digest, definition, version, addresses),
@@ -112,6 +118,12 @@ async function readView(
       text: tab === 'source' ? await views.text(digest, definition, 'entry' in stored) : undefined,
     }),
   };
+}
+
+/** Loads a Markdown parser, which a registry does not need to start. */
+async function releaseRows(deps: DeriveDeps, { name, releases }: FunctionReading, after: string | undefined) {
+  const { readRows } = await import('./release-rows.js');
+  return readRows(deps, name, releases, releasesOfPage(releases, after).shown);
 }
 
 /** Returns a catalog with the displayed release, or with the displayed upstream entry. */

@@ -27,6 +27,7 @@ import type { StoredDefinition } from '../../workers/derive/stored-definition.js
 import type { RenderedMarkdown } from '../markdown.js';
 import type { DefinitionText, VersionView } from './cached-views.js';
 import { type ReadOriginsStore, readOrigins, type UpstreamOriginView } from './read-origins.js';
+import type { ReleaseRow } from './release-rows.js';
 import { releaseVerdict, type SignatureState, signatureStates } from './signature-states.js';
 import type { ScriptView } from './view-script.js';
 
@@ -68,6 +69,8 @@ export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'>
   isScriptHere?: boolean;
   /** The text of the definition, for the tab that shows it. */
   text?: DefinitionText;
+  /** What the list of releases shows, by release. */
+  rows?: ReadonlyMap<string, ReleaseRow>;
   /** The release that the address of the page names. */
   asked?: string;
 }

@@ -1,6 +1,6 @@
 import { findPredecessor } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
-import { predecessors } from './releases-section.js';
+import { predecessors } from './release-rows.js';
 
 const yanked = { at: '2026-01-01T00:00:00.000Z', by: 'ci', reason: 'broken' };
 

@@ -1,5 +1,6 @@
 import type { ReleaseSummary, SigningPolicy } from '@krmhub/catalog';
 import { compareReleases, type FunctionName, type Takedown } from '@krmhub/schema';
+import { raw } from 'hono/html';
 import { compareReleasesPath, functionFeedPath, functionReleasesPath, releasePath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
@@ -7,6 +8,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
+import type { ReleaseRow } from './release-rows.js';
 import { releaseVerdict, signatureLabel } from './signature-states.js';
 
 const RELEASES_OF_PAGE = 30;
@@ -24,13 +26,9 @@ export function ReleasesSection({
   after?: string | undefined;
 }) {
   const { at } = useSite();
-  const { name, releases, takedowns, known } = view;
-  // The release of the previous page may have been taken down meanwhile.
-  const rest =
-    after === undefined ? releases : releases.filter(({ release }) => compareReleases(release, after) < 0);
-  const shown = rest.slice(0, RELEASES_OF_PAGE);
-  const last = rest.length > shown.length ? shown.at(-1)?.release : undefined;
-  const before = predecessors(releases);
+  const { name, releases, takedowns, known, rows: derived = new Map() } = view;
+  const { shown, isLast } = releasesOfPage(releases, after);
+  const last = isLast ? undefined : shown.at(-1)?.release;
   return (
     <section aria-labelledby="releases">
       <h2 id="releases">Releases</h2>
@@ -54,7 +52,7 @@ export function ReleasesSection({
                 <Row
                   name={name}
                   release={release}
-                  before={before.get(release.release)}
+                  row={derived.get(release.release) ?? {}}
                   policies={policies}
                   isCurrent={release.release === known?.release.release}
                 />
@@ -89,35 +87,28 @@ export function ReleasesSection({
   );
 }
 
-/**
- * Returns what `findPredecessor` returns for each release, in one walk: a function may have thousands. The releases
- * are newest first.
- */
-export function predecessors(
-  releases: readonly Pick<ReleaseSummary, 'release' | 'yanked'>[],
-): Map<string, string | undefined> {
-  const found = new Map<string, string | undefined>();
-  let stable: string | undefined;
-  let any: string | undefined;
-  for (const { release, yanked } of releases.toReversed()) {
-    found.set(release, stable ?? any);
-    if (yanked !== undefined) continue;
-    any = release;
-    if (!release.includes('-')) stable = release;
-  }
-  return found;
+/** Returns the releases of a page: those after one, newest first. */
+export function releasesOfPage(
+  releases: readonly ReleaseSummary[],
+  after: string | undefined,
+): { shown: ReleaseSummary[]; isLast: boolean } {
+  // The release of the previous page may have been taken down meanwhile.
+  const rest =
+    after === undefined ? releases : releases.filter(({ release }) => compareReleases(release, after) < 0);
+  const shown = rest.slice(0, RELEASES_OF_PAGE);
+  return { shown, isLast: rest.length === shown.length };
 }
 
 function Row({
   name,
   release,
-  before,
+  row: { before, changes, notes },
   policies,
   isCurrent,
 }: {
   name: FunctionName;
   release: ReleaseSummary;
-  before: string | undefined;
+  row: ReleaseRow;
   policies: readonly SigningPolicy[];
   isCurrent: boolean;
 }) {
@@ -125,41 +116,59 @@ function Row({
   const { release: text, publishedAt, publishedBy, yanked, deprecated } = release;
   const signature = signatureLabel(releaseVerdict(policies, { ...release, ...name }));
   return (
-    <tr>
-      <th scope="row">
-        <a href={at(releasePath({ ...name, release: text }))} aria-current={isCurrent ? 'page' : undefined}>
-          {text}
-        </a>{' '}
-        {yanked === undefined ? null : (
-          <Label tone="danger" title={yanked.reason.slice(0, 300)}>
-            yanked
-          </Label>
-        )}{' '}
-        {deprecated === undefined ? null : (
-          <Label tone="warning" title={deprecated.reason.slice(0, 300)}>
-            deprecated
-          </Label>
-        )}
-      </th>
-      <td>
-        <Time at={publishedAt} />{' '}
-        <span class="quiet">
-          by <Text value={publishedBy} max={60} />
-        </span>
-      </td>
-      <td>
-        <span title={signature.title.slice(0, 400)} class={`tone-${signature.tone}`}>
-          {signature.words}
-        </span>
-      </td>
-      <td>
-        {before === undefined ? (
-          <span class="quiet">first of its major version</span>
-        ) : (
-          <a href={at(compareReleasesPath(name, { from: before, to: text }))}>since {before}</a>
-        )}
-      </td>
-    </tr>
+    <>
+      <tr>
+        <th scope="row">
+          <a href={at(releasePath({ ...name, release: text }))} aria-current={isCurrent ? 'page' : undefined}>
+            {text}
+          </a>{' '}
+          {text.includes('-') ? <Label>pre-release</Label> : null}{' '}
+          {yanked === undefined ? null : (
+            <Label tone="danger" title={yanked.reason.slice(0, 300)}>
+              yanked
+            </Label>
+          )}{' '}
+          {deprecated === undefined ? null : (
+            <Label tone="warning" title={deprecated.reason.slice(0, 300)}>
+              deprecated
+            </Label>
+          )}
+        </th>
+        <td>
+          <Time at={publishedAt} />{' '}
+          <span class="quiet">
+            by <Text value={publishedBy} max={60} />
+          </span>
+        </td>
+        <td>
+          <span title={signature.title.slice(0, 400)} class={`tone-${signature.tone}`}>
+            {signature.words}
+          </span>
+        </td>
+        <td>
+          {before === undefined ? (
+            <span class="quiet">first of its major version</span>
+          ) : (
+            <>
+              <a href={at(compareReleasesPath(name, { from: before, to: text }))}>{changes ?? 'changes'}</a>{' '}
+              <span class="quiet">since {before}</span>
+            </>
+          )}
+        </td>
+      </tr>
+      {notes === undefined ? null : (
+        <tr>
+          <td colspan={4}>
+            <details>
+              <summary>Notes of {text}</summary>
+              <div class="readme" dir="auto">
+                {raw(notes.html)}
+              </div>
+            </details>
+          </td>
+        </tr>
+      )}
+    </>
   );
 }
 

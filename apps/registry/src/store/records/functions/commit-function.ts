@@ -14,6 +14,7 @@ import type { WriteSql } from '../../sql/sql.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChange } from '../events/append-event.js';
+import { releaseNotes } from '../schema/release-notes.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { functionTakedowns } from '../takedowns/takedown-rows.js';
 import { addFile, fileRow } from './release-files.js';
@@ -45,6 +46,7 @@ const selectState = text<State>(
 );
 const insertFunction = inserter(functions);
 const insertRelease = inserter(releases);
+const insertNotes = inserter(releaseNotes);
 const insertPins = text<never>({
   sqlite: 'INSERT INTO release_pin (release, pin) SELECT :release, value FROM json_each(:pins)',
   postgres:
@@ -129,7 +131,7 @@ function* releaseChanges(
   { action, release }: FunctionChange,
   { lastRelease }: State,
 ): Work<StatementCall[]> {
-  const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
+  const { group: _group, kind: _kind, bundles: _bundles, notes, ...columns } = release;
   if (action === 'insert') {
     const id = (lastRelease ?? 0) + 1;
     const pins = runtimePins(release.definition);
@@ -137,6 +139,7 @@ function* releaseChanges(
       insertRelease.later({ ...columns, id, functionId }),
       ...(pins.length === 0 ? [] : [insertPins.later({ release: id, pins: JSON.stringify(pins) })]),
       ...bundlesChange(id, release),
+      ...(notes === undefined ? [] : [insertNotes.later({ release: id, notes })]),
     ];
   }
   // Only the lifecycle and the bundles change: the bytes of a release never do.

@@ -13,6 +13,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, query, text, type Work } from '../../sql/statement.js';
+import { releaseNotes } from '../schema/release-notes.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
@@ -26,6 +27,7 @@ export type FunctionRows = Pick<
   | 'countFunctions'
   | 'release'
   | 'definitionsJson'
+  | 'releaseNotes'
   | 'releasesWith'
   | 'releaseFiles'
   | 'fileBytes'
@@ -54,10 +56,12 @@ const selectRelease = query((db) =>
     .select({
       fn: { group: functions.group, kind: functions.kind },
       row: { ...getTableColumns(releases), bundles: releaseBundles.bundles },
+      notes: releaseNotes.notes,
     })
     .from(functions)
     .innerJoin(releases, eq(releases.functionId, functions.id))
     .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+    .leftJoin(releaseNotes, eq(releaseNotes.release, releases.id))
     .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
 );
 const AS_BYTES = {
@@ -69,6 +73,16 @@ const selectDefinitions = text<{ definition: Uint8Array | null }>(
     (list, _join, dialect) => `SELECT ${AS_BYTES[dialect]} AS definition FROM ${list}
       LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
       LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
+      ORDER BY wanted.position`,
+    ':releases',
+  ),
+);
+const selectNotes = text<{ notes: string | null }>(
+  fromList(
+    (list) => `SELECT notes FROM ${list}
+      LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
+      LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
+      LEFT JOIN release_notes ON release_notes.release = release.id
       ORDER BY wanted.position`,
     ':releases',
   ),
@@ -145,18 +159,21 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
     release: (group, kind, release) =>
       readOne(function* () {
         const found = yield* selectRelease.first({ group, kindFolded: kind.toLowerCase(), release });
-        return found && releaseRecord(found.fn, found.row);
+        if (found === undefined) return undefined;
+        const { fn, row, notes } = found;
+        return { ...releaseRecord(fn, row), ...defined({ notes: notes ?? undefined }) };
       }),
 
     definitionsJson: (names) =>
       readOne(function* () {
-        const wanted = names.map(({ group, kind, release }) => ({
-          group,
-          kindFolded: kind.toLowerCase(),
-          release,
-        }));
-        const found = yield* selectDefinitions.all({ releases: JSON.stringify(wanted) });
+        const found = yield* selectDefinitions.all({ releases: foldedNames(names) });
         return found.map(({ definition }) => definition ?? undefined);
+      }),
+
+    releaseNotes: (names) =>
+      readOne(function* () {
+        const found = yield* selectNotes.all({ releases: foldedNames(names) });
+        return found.map(({ notes }) => notes ?? undefined);
       }),
 
     releasesWith: (digest) => readOne(() => selectNamed.all({ digest })),
@@ -174,6 +191,12 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
 
     commitFunction: commitFunction(database, search),
   };
+}
+
+function foldedNames(names: readonly (FunctionName & { release: string })[]): string {
+  return JSON.stringify(
+    names.map(({ group, kind, release }) => ({ group, kindFolded: kind.toLowerCase(), release })),
+  );
 }
 
 /** Finds a function by group and kind, ignoring the case of the kind. */
