@@ -49,6 +49,26 @@ it('quotes the names of files in hints for a shell', async () => {
   expectEnd(io, 1, `check: krmhub lint 'it'\\''s wrong.yaml'`);
 });
 
+it('publishes the section of a changelog as the notes of a release', async () => {
+  const group = 'noted.example.com';
+  await put('noted.yaml', await definition(group));
+  await put('CHANGELOG.md', '# Changes\n\n## 2.0.0\n\n- Adds \u001b[31mred.\n\n## 1.0.0\n\nFirst.\n');
+  expectEnd(
+    await run(['noted.yaml', '--release', '3.0.0', '--notes', 'CHANGELOG.md']),
+    2,
+    'no section for release 3.0.0',
+  );
+  expect(await stored(group, 'SetLabels')).toEqual([]);
+  expect((await run(['noted.yaml', '--release', '2.0.0', '--notes', 'CHANGELOG.md'])).exitCode).toBe(0);
+  const show = await runTest(['show', `${group}/SetLabels`], { cwd: folder, env: registry.env });
+  expect(show.stdout).toContain('NOTES OF 2.0.0');
+  expect(show.stdout).toMatch(/- Adds .*red\./);
+  expect(show.stdout).not.toContain('\u001b');
+  expect(show.stdout).not.toContain('First.');
+  await symlink('CHANGELOG.md', path.join(folder, 'linked.md'));
+  expectEnd(await run(['noted.yaml', '--release', '2.0.0', '--notes', 'linked.md']), 2, 'is a link to');
+});
+
 it('prints errors of the registry, and each warning once', async () => {
   const group = 'cased.example.com';
   await put('case.yaml', await definition(group));

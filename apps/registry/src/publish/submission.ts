@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { BUNDLE_LIMITS, type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -99,12 +100,7 @@ async function readForm(c: RegistryContext): Promise<Submission> {
 }
 
 function readText(bytes: Uint8Array): string {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (!text.includes('\0')) return text;
-  } catch {
-    // Handled below.
-  }
+  if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes);
   throw new KrmhubError('invalid-request', 'the part "notes" is not UTF-8 text');
 }
 

@@ -197,9 +197,6 @@ async function readReadme(
   return bytes;
 }
 
-/** Changelogs of many years have some hundred kilobytes. */
-const MAX_CHANGELOG_BYTES = 4_194_304;
-
 /** Adds the notes of the release, for a file with `--notes`. */
 async function withNotes(
   io: Io,
@@ -209,22 +206,8 @@ async function withNotes(
   const [submission, ...others] = submissions;
   if (file === undefined || submission === undefined) return [...submissions];
   await refuseLink(io, file, 'file', '--notes');
-  const bytes = await readFileUpTo(io, file, MAX_CHANGELOG_BYTES);
-  if (bytes.byteLength > MAX_CHANGELOG_BYTES)
-    throw new KrmhubError('too-large', `${file} exceeds ${MAX_CHANGELOG_BYTES} bytes`);
-  const text = decodeUtf8(bytes);
-  if (text === undefined || text.includes('\0'))
-    throw new KrmhubError('usage', `${file} is not UTF-8 text`, { hint: 'Save it as UTF-8 text.' });
-  const { releaseNotes } = await import('./release-notes.js');
-  return [{ ...submission, notes: releaseNotes(text, submission.release, file) }, ...others];
-}
-
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  const { readNotes } = await import('./release-notes.js');
+  return [{ ...submission, notes: await readNotes(io, file, submission.release) }, ...others];
 }
 
 /** Refuses a link: in a pipeline, an attacker could publish a secret file through a README that links to it. */

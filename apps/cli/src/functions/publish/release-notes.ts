@@ -1,9 +1,25 @@
+import { isUtf8 } from 'node:buffer';
 import { PUBLISH_LIMITS } from '@krmhub/catalog';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { canonicalRelease, KrmhubError } from '@krmhub/schema';
+import type { Io } from '../../io/io.js';
 
 /** A heading of a changelog that names a release: `## [1.2.0] - 2030-01-02`, `## 1.2.0`, or `### v1.2.0`. */
 const HEADING = /^(#{1,6})[ \t]+\[?(v?\d+(?:\.\d+){1,2}(?:-[0-9A-Za-z.-]+)?)\]?(?![\w.])/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** Changelogs of many years have some hundred kilobytes. */
+const MAX_CHANGELOG_BYTES = 4_194_304;
+
+/** Reads the notes of a release from a file. Rejects as `releaseNotes`, and if the file is large or no text. */
+export async function readNotes(io: Io, file: string, release: string): Promise<string> {
+  const bytes = await readFileUpTo(io, file, MAX_CHANGELOG_BYTES);
+  if (bytes.byteLength > MAX_CHANGELOG_BYTES)
+    throw new KrmhubError('too-large', `${file} exceeds ${MAX_CHANGELOG_BYTES} bytes`);
+  if (!isUtf8(bytes) || bytes.includes(0))
+    throw new KrmhubError('usage', `${file} is not UTF-8 text`, { hint: 'Save it as UTF-8 text.' });
+  return releaseNotes(new TextDecoder().decode(bytes), release, file);
+}
 
 /**
  * Returns the notes of a release from a file: its section, if the file is a changelog with sections of releases, else
