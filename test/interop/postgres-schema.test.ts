@@ -23,7 +23,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 16 },
+      { migrations: 18 },
     ]);
   });
 
@@ -90,7 +90,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 17 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 19 migrations are unknown',
     });
     const foreign = await servers.postgres.createDatabase();
     // A late migration meets it.
@@ -153,7 +153,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
 const TYPES: Readonly<Record<string, string>> = { integer: 'bigint', blob: 'bytea' };
 /** What SQLite stores as text or as 0 and 1. */
 const OTHER_TYPES: readonly (readonly [column: RegExp, type: string])[] = [
-  [/\.(?:at|\w+_at|since|first_seen)$|^catalog\.clock$/, 'timestamp with time zone'],
+  [/\.(?:at|\w+_at|since|first_seen)$|^catalog\.clock$|^function\.published$/, 'timestamp with time zone'],
   [/^function\.(?:yanked|deprecated|network|storage|pinned)$|^takedown\.finished$/, 'boolean'],
   [/^catalog_function\.selection$|^catalog\.deleted$/, 'jsonb'],
   [/^catalog_source\.copy$/, 'json'],

@@ -61,10 +61,10 @@ it('publishes the section of a changelog as the notes of a release', async () =>
   expect(await stored(group, 'SetLabels')).toEqual([]);
   expect((await run(['noted.yaml', '--release', '2.0.0', '--notes', 'CHANGELOG.md'])).exitCode).toBe(0);
   const show = await runTest(['show', `${group}/SetLabels`], { cwd: folder, env: registry.env });
-  expect(show.stdout).toContain('NOTES OF 2.0.0');
-  expect(show.stdout).toMatch(/- Adds .*red\./);
-  expect(show.stdout).not.toContain('\u001b');
-  expect(show.stdout).not.toContain('First.');
+  expect(show.out()).toContain('NOTES OF 2.0.0');
+  expect(show.out()).toMatch(/- Adds .*red\./);
+  expect(show.out()).not.toContain('\u001b');
+  expect(show.out()).not.toContain('First.');
   await symlink('CHANGELOG.md', path.join(folder, 'linked.md'));
   expectEnd(await run(['noted.yaml', '--release', '2.0.0', '--notes', 'linked.md']), 2, 'is a link to');
 });

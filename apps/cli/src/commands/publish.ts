@@ -35,9 +35,9 @@ release, unless you use --allow-breaking. A Starlark script that a definition
 names by its path is pushed first, and the release gets its reference and
 digest.
 
-With --notes, the page, the feed, and \`krmhub show\` have the notes of the release.
-If the file is a changelog, these are its section for the release, such as
-"## 1.2.0". No signature covers notes.
+With --notes, the page, the feed, and \`krmhub show\` have the notes of the
+release. If the file is a changelog, these are its section for the release, such
+as "## 1.2.0". No signature covers notes.
 
 If \`krmhub sign\` wrote FILE.sigstore.json next to a definition, the command
 publishes this bundle with the release. It rejects a bundle of other bytes or of

@@ -11,6 +11,7 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as artifacts from '../records/schema/artifacts.js';
 import * as releaseFiles from '../records/schema/release-files.js';
+import * as releaseNotes from '../records/schema/release-notes.js';
 import * as runtimePins from '../records/schema/runtime-pins.js';
 import * as catalogs from '../records/schema/schema.js';
 import * as segments from '../records/schema/segments.js';
@@ -47,6 +48,7 @@ describe('migrations', () => {
     const tables = Object.values({
       ...catalogs,
       ...releaseFiles,
+      ...releaseNotes,
       ...runtimePins,
       ...sessions,
       ...uploads,
@@ -128,7 +130,7 @@ describe('migrations', () => {
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
-    client.exec('ALTER TABLE function DROP COLUMN published');
+    client.exec('ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
