@@ -179,7 +179,7 @@ beforeAll(async () => {
   const pem = readFileSync(path.join(signed, 'krmhub.pub'), 'utf8').trimEnd().replace(/^/gm, '      ');
   writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);
 
-  writeFileSync(path.join(files, 'CHANGELOG.md'), '## 1.3.0\n\n- New.\n');
+  writeFileSync(path.join(files, 'CHANGELOG.md'), '## 5.0.0\n\n- New.\n');
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
   const owner = path.join(files, 'owner/definition.yaml');
   writeFileSync(owner, readFileSync(owner, 'utf8').replaceAll('# CHANGE:', '#'));

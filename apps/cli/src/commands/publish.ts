@@ -46,7 +46,7 @@ another release. With --key, --keyless, or --bundle, it does not read the file.
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md
   krmhub publish definition.yaml --release 1.0.0 --dry-run
-  krmhub publish definition.yaml --release 1.3.0 --notes CHANGELOG.md
+  krmhub publish definition.yaml --release 5.0.0 --notes CHANGELOG.md
   krmhub publish definition.yaml --release 3.0.0 --allow-breaking
   krmhub publish definition.yaml --release 4.0.0 --key krmhub.key
   krmhub publish functions/ catalog.yaml
