@@ -4,6 +4,7 @@ export const SAMPLE_PAGES = {
   install: '/install',
   search: '/functions?tag=mutator',
   'search without results': '/functions?q=nothing+of+the+kind',
+  'functions of a group': '/functions/functions.example.com',
   function: '/functions/functions.example.com/SetLabels',
   configuration: '/functions/functions.example.com/SetLabels/configuration',
   releases: '/functions/functions.example.com/SetLabels/releases',

@@ -148,6 +148,7 @@ metadata:
   labels:
     team: platform
 spec:
+  description: Functions that the platform team reviewed, and those of Example Co.
   sources:
     - name: ours
       functions: {}
