@@ -36,10 +36,13 @@ suite('a user with a browser', () => {
     await visit(
       '/',
       async (page) => {
-        await page.getByRole('link', { name: /^labels\b/ }).click();
+        await page
+          .getByRole('region', { name: 'Browse' })
+          .getByRole('link', { name: /^labels\b/ })
+          .click();
         await page.getByRole('link', { name: 'SetLabels' }).click();
         const use = page.getByRole('region', { name: 'Use it' });
-        await use.getByRole('button', { name: /^Copy/ }).first().click();
+        await use.getByRole('button', { name: /^Copy: The functionConfig/ }).click();
         const copied = await page.evaluate<string>('navigator.clipboard.readText()');
         const definition = await (
           await fetch(`${site.url}/api/v1/functions/functions.example.com/SetLabels`)
@@ -69,6 +72,30 @@ suite('a user with a browser', () => {
     ),
   );
 
+  it('finds the tool and the theme again that were chosen on another page', () =>
+    visit(
+      '/functions/functions.example.com/SetLabels',
+      async (page) => {
+        const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+        const light = await background();
+        await page.locator('#use-kpt').click();
+        await page.getByLabel('Theme').selectOption('dark');
+        expect(await background()).not.toBe(light);
+        await page.goto(`${site.url}/catalogs/platform`);
+        expect(await page.getByRole('radio', { name: 'kpt' }).isChecked()).toBe(true);
+        expect(await background()).not.toBe(light);
+        await page.getByLabel('Theme').selectOption('as the system');
+        await page.goto(`${site.url}/`);
+        expect(await background()).toBe(light);
+      },
+      { colorScheme: 'light' },
+    ));
+
+  it('has no switch of the theme without scripts', () =>
+    visit('/', async (page) => expect(await page.getByLabel('Theme').isVisible()).toBe(false), {
+      javaScriptEnabled: false,
+    }));
+
   it('copies where the browser has no clipboard API, as on plain http', () =>
     visit('/functions/functions.example.com/SetLabels', async (page) => {
       await page.addInitScript(
@@ -78,7 +105,7 @@ suite('a user with a browser', () => {
       await page.getByRole('button', { name: 'Copy: Name of the function' }).click();
       const said = () => page.getByRole('status').allTextContents();
       await expect.poll(said).toEqual(['Copied: Name of the function']);
-      const box = page.getByRole('combobox');
+      const box = page.getByRole('combobox', { name: 'Search functions' });
       await box.focus();
       await page.keyboard.press('ControlOrMeta+V');
       await expect.poll(() => box.inputValue()).toBe('functions.example.com/SetLabels');
@@ -125,7 +152,7 @@ suite('a user with a browser', () => {
   it('gets suggestions, and opens one with the keyboard alone', () =>
     visit('/', async (page) => {
       await page.keyboard.press('/');
-      const box = page.getByRole('combobox');
+      const box = page.getByRole('combobox', { name: 'Search functions' });
       expect(await box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
       await page.keyboard.type('set');
       await page.getByRole('option', { name: /SetLabels/ }).waitFor();
