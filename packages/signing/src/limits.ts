@@ -26,6 +26,10 @@ export const SIGNING_LIMITS = {
   maxTests: 1_000,
   /** UTF-16 code units of the name of a test. */
   maxTestNameLength: 256,
+  /** Examples in a test result, with their files. */
+  maxRecordedExamples: 8,
+  /** UTF-16 code units of these examples as JSON: a page shows them. */
+  maxRecordedLength: 65_536,
   /** Items of the configuration of a test result: what ran, and with what. */
   maxTestResources: 100,
   /** Memory that opening a key file may take, in bytes: 128 · N · r of scrypt. */

@@ -47,6 +47,18 @@ describe('test results', () => {
     expect(readTestResult(statement as Statement)).toEqual(passed);
   });
 
+  it('can have examples, with their files', () => {
+    const example = {
+      name: 'basic',
+      input: { 'a.yaml': 'a: 1\n' },
+      output: { 'a.yaml': 'a: 2\n' },
+      messages: [],
+    };
+    const result = { ...passed, examples: [example, { ...example, functionConfig: 'b: 1\n' }] };
+    const statement = readStatement(encodeStatement(testResultStatement({ definition, manifest }, result)));
+    expect(readTestResult(statement as Statement)).toEqual(result);
+  });
+
   it('of other programs can be read, with fields that are unknown here', () => {
     const { finishedAt: _, ...rest } = passed;
     const other = { ...rest, url: 'https://ci.example.com/1', vendor_field: 1, warnedTests: undefined };
@@ -76,6 +88,16 @@ describe('test results', () => {
       'too many things in the configuration',
       { ...least, configuration: Array(SIGNING_LIMITS.maxTestResources + 1).fill({}) },
       'configuration has more than 100 items',
+    ],
+    [
+      'examples that are too large',
+      { ...least, krmhub_examples: [{ name: 'a'.repeat(SIGNING_LIMITS.maxRecordedLength) }] },
+      'krmhub_examples is larger than 65536',
+    ],
+    [
+      'an example without files',
+      { ...least, krmhub_examples: [{ name: 'a', messages: [] }] },
+      'krmhub_examples.0.input: ',
     ],
     ['passed without a test', { ...least, passedTests: [] }, 'PASSED, but it names no test'],
     ['warned without a test', { result: 'WARNED', configuration: [] }, 'WARNED, but it names no test'],

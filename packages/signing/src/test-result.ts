@@ -1,5 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { TryItExample } from '@krmhub/schema/documents/try-it';
 import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
 import { isMapping, MANIFEST_SUBJECT, namedSubject, STATEMENT_TYPE, type Statement } from './statement.js';
@@ -25,12 +26,23 @@ export interface TestResult {
   failedTests: string[];
   /** RFC 3339: when the tests ended, by the clock of the tester. */
   finishedAt?: string;
+  /** The first examples that passed, as far as they fit. */
+  examples?: TryItExample[];
 }
 
-/** The predicate has no time, and allows extension fields (in-toto attestation, "Parsing rules"). */
+/** The predicate has no time and no files, and allows extension fields (in-toto attestation, "Parsing rules"). */
 const FINISHED_AT = 'krmhub_finishedAt';
+const EXAMPLES = 'krmhub_examples';
 
 const Names = z.array(z.string().min(1).max(SIGNING_LIMITS.maxTestNameLength)).default([]);
+const Files = z.record(z.string(), z.string());
+const Example = z.object({
+  name: z.string().max(SIGNING_LIMITS.maxTestNameLength),
+  functionConfig: z.string().optional(),
+  input: Files,
+  output: Files.optional(),
+  messages: z.array(z.string()),
+});
 const TestResultPredicate = z.object({
   result: z.enum(['PASSED', 'WARNED', 'FAILED']),
   // Their fields are not validated: nothing here reads them.
@@ -39,19 +51,20 @@ const TestResultPredicate = z.object({
   warnedTests: Names,
   failedTests: Names,
   [FINISHED_AT]: z.iso.datetime().optional(),
+  [EXAMPLES]: z.array(Example).max(SIGNING_LIMITS.maxRecordedExamples).optional(),
 });
 
 /** Builds the statement of a test run on a release: on its definition, and the manifest that contains it. */
 export function testResultStatement(
   { definition, manifest }: { definition: Digest; manifest: string },
-  { finishedAt, ...result }: TestResult,
+  { finishedAt, examples, ...result }: TestResult,
 ): Statement {
   return {
     _type: STATEMENT_TYPE,
     // cosign verifies manifests and prints the first subject.
     subject: [namedSubject(MANIFEST_SUBJECT, manifest), namedSubject('definition', definition)],
     predicateType: TEST_RESULT_PREDICATE,
-    predicate: { ...result, ...defined({ [FINISHED_AT]: finishedAt }) },
+    predicate: { ...result, ...defined({ [FINISHED_AT]: finishedAt, [EXAMPLES]: examples }) },
   };
 }
 
@@ -66,15 +79,18 @@ export function readTestResult({ predicateType, predicate }: Statement): TestRes
   // Checked before the schema, which would create an error for each item.
   const long = LISTS.find(([field, most]) => listLength(predicate[field]) > most);
   if (long !== undefined) return `invalid test result: ${long[0]} has more than ${long[1]} items`;
+  const recorded = predicate[EXAMPLES];
+  if (recorded !== undefined && JSON.stringify(recorded).length > SIGNING_LIMITS.maxRecordedLength)
+    return `invalid test result: ${EXAMPLES} is larger than ${SIGNING_LIMITS.maxRecordedLength}`;
   const { data, error } = TestResultPredicate.safeParse(predicate);
   if (data === undefined) {
     const issue = error.issues[0]!;
     return `invalid test result: ${issue.path.join('.') || 'the predicate'}: ${issue.message}`;
   }
-  const { [FINISHED_AT]: finishedAt, ...result } = data;
+  const { [FINISHED_AT]: finishedAt, [EXAMPLES]: examples, ...result } = data;
   const problem = findContradiction(result);
   if (problem !== undefined) return `invalid test result: ${problem}`;
-  return { ...result, ...defined({ finishedAt }) };
+  return { ...result, ...defined({ finishedAt, examples: examples?.map(defined) }) };
 }
 
 const LISTS = [

@@ -13,8 +13,6 @@ export interface Loaded {
 export async function load(path: string): Promise<Loaded> {
   const data = (await (await request(path)).json()) as TryItData;
   const { script, files } = data;
-  // So that the frame is in the cache.
-  void request(files.frame);
   if (script === undefined) return { data };
   const [bytes, code] = await Promise.all([
     loadScript(script),

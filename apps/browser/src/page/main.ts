@@ -3,7 +3,7 @@
  * does to them.
  *
  * The page itself only shows text. Documents are read in one worker, and code of publishers runs in another one, in a
- * frame without an origin (run-client.ts).
+ * frame with an opaque origin (run-client.ts).
  *
  * @module
  */
@@ -26,6 +26,7 @@ const MAX_CONFIG = 65_536;
 export async function openTryIt(section: HTMLElement): Promise<void> {
   const area = element('div', { class: 'try-area', attributes: { 'aria-busy': 'true' } });
   area.append(element('p', { text: 'Loading…', attributes: { role: 'status' } }));
+  section.querySelector('.try-examples')?.remove();
   section.append(area);
   try {
     const loaded = await load(section.dataset.try ?? '');

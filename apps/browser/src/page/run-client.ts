@@ -10,54 +10,66 @@ export const TIMEOUT_SECONDS = 10;
 const MAX_OUTPUT = 4_194_304;
 
 /**
- * Runs a script in a worker of a new frame, and removes both. The frame has an opaque origin and a policy without
- * requests, so that code of a publisher that escaped from the interpreter reaches no storage, cookie, or network, and
- * nothing of it is left for the next run. `signal` ends it.
+ * Runs scripts, each in a worker of its own, which is ended afterwards. Their frame has an opaque origin and a policy
+ * without requests, so that code of a publisher that escaped from the interpreter reaches no storage, cookie, or network.
  */
-export async function runInFrame(
-  { framePath, code }: { framePath: string; code: string },
-  run: ScriptRun,
-  signal: AbortSignal,
-): Promise<RunEnd> {
-  const frame = document.createElement('iframe');
-  frame.setAttribute('sandbox', 'allow-scripts');
-  frame.setAttribute('aria-hidden', 'true');
-  frame.tabIndex = -1;
-  frame.hidden = true;
-  frame.src = framePath;
-  const { port1: port, port2 } = new MessageChannel();
-  const removers: (() => void)[] = [() => frame.remove(), () => port.close()];
-  try {
-    return await new Promise<RunEnd>((resolve) => {
-      const end = (problem: string) => resolve({ problem });
-      const timer = setTimeout(
-        () => end(`The function did not end within ${TIMEOUT_SECONDS} seconds, and was stopped.`),
-        TIMEOUT_SECONDS * 1_000,
-      );
-      const onStop = () => end('The run was stopped.');
-      const onFrameMessage = ({ source }: MessageEvent) => {
-        if (source !== null && source === frame.contentWindow)
-          end('The function could not run: its worker ended, for example because it used too much memory.');
-      };
-      signal.addEventListener('abort', onStop);
-      addEventListener('message', onFrameMessage);
-      removers.push(
-        () => clearTimeout(timer),
-        () => signal.removeEventListener('abort', onStop),
-        () => removeEventListener('message', onFrameMessage),
-      );
-      port.onmessage = ({ data }: MessageEvent<unknown>) =>
-        resolve(readEnd(data) ?? { problem: 'The function gave back something that is not a result.' });
-      frame.addEventListener('load', () => {
-        // The origin of the frame is opaque, so none can be named.
-        frame.contentWindow?.postMessage(code, '*', [port2]);
+export class RunFrame {
+  readonly #code: string;
+  readonly #frame: HTMLIFrameElement;
+  readonly #isReady: Promise<void>;
+
+  /** `code` is that of the worker. The frame loads now: later, there may be no network. */
+  constructor({ path, code }: { path: string; code: string }) {
+    this.#code = code;
+    const frame = document.createElement('iframe');
+    frame.setAttribute('sandbox', 'allow-scripts');
+    frame.hidden = true;
+    frame.title = 'Runs functions';
+    frame.src = path;
+    this.#frame = frame;
+    this.#isReady = new Promise((resolve) => frame.addEventListener('load', () => resolve()));
+  }
+
+  get element(): HTMLElement {
+    return this.#frame;
+  }
+
+  /** Runs a script. `signal` ends it. */
+  async run(run: ScriptRun, signal: AbortSignal): Promise<RunEnd> {
+    await this.#isReady;
+    const { port1: port, port2 } = new MessageChannel();
+    const listeners = new AbortController();
+    const { signal: until } = listeners;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      return await new Promise<RunEnd>((resolve) => {
+        const end = (problem: string) => resolve({ problem });
+        timer = setTimeout(
+          () => end(`The function did not end within ${TIMEOUT_SECONDS} seconds, and was stopped.`),
+          TIMEOUT_SECONDS * 1_000,
+        );
+        signal.addEventListener('abort', () => end('The run was stopped.'), { signal: until });
+        const onFailure = ({ source }: MessageEvent) => {
+          if (source !== null && source === this.#frame.contentWindow)
+            end('The function could not run: its worker ended, for example because it used too much memory.');
+        };
+        addEventListener('message', onFailure, { signal: until });
+        port.onmessage = ({ data }: MessageEvent<unknown>) =>
+          resolve(readEnd(data) ?? { problem: 'The function gave back something that is not a result.' });
+        this.#send(this.#code, port2);
         port.postMessage(run);
       });
-      frame.addEventListener('error', () => end('The frame that runs functions cannot be loaded.'));
-      document.body.append(frame);
-    });
-  } finally {
-    for (const remove of removers) remove();
+    } finally {
+      clearTimeout(timer);
+      listeners.abort();
+      port.close();
+      this.#send(null);
+    }
+  }
+
+  /** Starts a worker with this code, or only ends the one before. The origin is opaque, so none can be named. */
+  #send(code: string | null, ...ports: MessagePort[]): void {
+    this.#frame.contentWindow?.postMessage(code, '*', ports);
   }
 }
 

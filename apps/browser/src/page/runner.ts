@@ -3,7 +3,7 @@ import type { TryItData } from '@krmhub/schema/documents/try-it';
 import type { ConfigState } from '../config/edit-config.js';
 import { button, element } from '../form/dom.js';
 import { outputElements } from './output.js';
-import { type RunEnd, runInFrame } from './run-client.js';
+import { type RunEnd, RunFrame } from './run-client.js';
 import { labeledText } from './text-area.js';
 
 /** UTF-16 code units of resources: a run has to end in seconds, on a phone too. */
@@ -21,6 +21,7 @@ interface Runnable {
 export class Runner {
   readonly elements: HTMLElement[];
   readonly #run: Runnable;
+  readonly #frame: RunFrame;
   readonly #readConfig: () => Promise<ConfigState>;
   readonly #resources: HTMLTextAreaElement;
   readonly #start: HTMLButtonElement;
@@ -30,6 +31,7 @@ export class Runner {
 
   constructor(run: Runnable, readConfig: () => Promise<ConfigState>) {
     this.#run = run;
+    this.#frame = new RunFrame({ path: run.data.files.frame, code: run.code });
     this.#readConfig = readConfig;
     const resources = labeledText('Resources', { rows: 16, maxLength: MAX_RESOURCES });
     this.#resources = resources.area;
@@ -39,6 +41,7 @@ export class Runner {
       resources.element,
       element('p', { class: 'try-actions' }, this.#start, ' ', this.#status),
       this.#output,
+      this.#frame.element,
     ];
   }
 
@@ -62,7 +65,7 @@ export class Runner {
   }
 
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const { data, script, code, schemas } = this.#run;
+    const { data, script, schemas } = this.#run;
     const { text, problems } = await this.#readConfig();
     if (problems.length > 0) {
       this.#output.replaceChildren();
@@ -77,7 +80,7 @@ export class Runner {
       resources,
       ...defined({ schemas }),
     };
-    this.#show(resources, await runInFrame({ framePath: data.files.frame, code }, task, signal));
+    this.#show(resources, await this.#frame.run(task, signal));
   }
 
   #show(before: string, end: RunEnd): void {

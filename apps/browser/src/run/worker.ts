@@ -2,8 +2,8 @@
  * The worker that runs a script of a publisher.
  *
  * It runs in a frame with an origin of its own, whose policy allows `new Function` and no request (assets/frame.html),
- * and for one run: the page ends it afterwards, and after a timeout. A page believes nothing that comes from it, beyond
- * that the function wrote it.
+ * and for one run: the page ends it afterwards, and after a timeout. The page takes from it only text that it shows as
+ * what the function wrote.
  *
  * @module
  */

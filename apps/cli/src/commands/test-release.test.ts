@@ -109,6 +109,15 @@ describe('test --release', () => {
       ],
       passedTests: expect.arrayContaining(['resource-list', 'idempotent', 'example basic']),
       failedTests: [],
+      krmhub_examples: [
+        {
+          name: 'basic',
+          functionConfig: expect.stringContaining('owner: platform'),
+          input: { 'resources.yaml': expect.not.stringContaining('owner: platform') },
+          output: { 'resources.yaml': expect.stringContaining('owner: platform') },
+          messages: [],
+        },
+      ],
     });
     // Another person can attach it.
     const attached = await succeeds('attach', 'report.json', 'example.com/SetOwner@1.0.0');

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
@@ -16,7 +17,9 @@ import { connect } from '../registry/connection.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from '../signatures/bundle-signer.js';
 import { signAndVerify } from '../signatures/sign-artifact.js';
 import { examplesResource } from './examples-resource.js';
+import type { Example } from './read-examples.js';
 import type { ReleasedFunction } from './read-release.js';
+import { recordExamples } from './record-examples.js';
 import type { ReportedCheck } from './report.js';
 
 export interface AttestOptions extends BundleSignerOptions {
@@ -50,11 +53,21 @@ export class ReportSigner {
   async attest(
     released: ReleasedFunction,
     folder: string,
-    { checks, runtimes }: { checks: readonly ReportedCheck[]; runtimes: readonly TestedResource[] },
+    {
+      checks,
+      runtimes,
+      passed,
+    }: {
+      checks: readonly ReportedCheck[];
+      runtimes: readonly TestedResource[];
+      /** Examples to record. */
+      passed: readonly Example[];
+    },
   ): Promise<void> {
     const io = this.#io;
     const { group, kind, release, digest, manifest } = released;
     const name = `${group}/${kind}@${release}`;
+    const examples = await recordExamples(io, passed);
     const result = testResult(checks, {
       configuration: [
         { name: 'krmhub', uri: `pkg:npm/krmhub@${VERSION}` },
@@ -62,6 +75,7 @@ export class ReportSigner {
         ...(await examplesResource(io, folder)),
       ],
       finishedAt: io.now().toISOString(),
+      ...defined({ examples: examples.length === 0 ? undefined : examples }),
     });
     const statement = testResultStatement({ definition: digest, manifest }, result);
     const read = readTestResult(statement);
@@ -98,7 +112,7 @@ async function attach(
 /** Returns the result of all checks. A skipped check is in no list. */
 function testResult(
   checks: readonly ReportedCheck[],
-  known: Pick<TestResult, 'configuration'> & { finishedAt: string },
+  known: Pick<TestResult, 'configuration' | 'examples'> & { finishedAt: string },
 ): TestResult {
   const named = (wanted: ReportedCheck['status']) =>
     checks.flatMap(({ name, status, apiVersion }) =>
@@ -114,10 +128,9 @@ function testResult(
   const failedTests = named('failed');
   return {
     result: failedTests.length === 0 ? 'PASSED' : 'FAILED',
-    configuration: known.configuration,
+    ...known,
     passedTests: named('passed'),
     warnedTests: [],
     failedTests,
-    finishedAt: known.finishedAt,
   };
 }

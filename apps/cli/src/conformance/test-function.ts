@@ -48,6 +48,7 @@ export async function testFunction(io: Io, folder: string, options: TestOptions)
   const authored = released ?? local;
   const signer = await openSigner(io, options);
   const runtimes: TestedResource[] = [];
+  const passed: Example[] = [];
   const report = new Report(io, options.output);
   const examples = await readExamples(io, folder, report, options.examples);
   const signal = watchForStop(io, 'the test was stopped');
@@ -58,13 +59,16 @@ export async function testFunction(io: Io, folder: string, options: TestOptions)
       else if (signer !== undefined) throw unpinned(opened);
       const { update, examples: only } = options;
       const onlyExamples = only !== undefined;
-      await testVersion(io, { authored, at, opened, examples, report, onlyExamples, update, signal });
+      passed.push(
+        ...(await testVersion(io, { authored, at, opened, examples, report, onlyExamples, update, signal })),
+      );
     } finally {
       await opened.close();
     }
   }
   await finish(io, authored, report, options.output);
-  if (released !== undefined) await signer?.attest(released, folder, { checks: report.checks, runtimes });
+  if (released !== undefined)
+    await signer?.attest(released, folder, { checks: report.checks, runtimes, passed });
 }
 
 function functionName({ definition }: AuthoredFunction): FunctionName {
@@ -105,7 +109,9 @@ interface VersionTest {
   signal: AbortSignal;
 }
 
-async function testVersion(io: Io, test: VersionTest): Promise<void> {
+/** Returns the examples that passed. */
+async function testVersion(io: Io, test: VersionTest): Promise<Example[]> {
+  const passed: Example[] = [];
   const { authored, at, opened, report, update, signal } = test;
   const { definition } = authored;
   const version = definition.versions[at]!;
@@ -114,8 +120,10 @@ async function testVersion(io: Io, test: VersionTest): Promise<void> {
   if (!test.onlyExamples) await checkVersion(test, own, label);
   for (const example of own) {
     const found = await checkExample(io, example, opened, { update, signal });
+    if (found.status === 'passed') passed.push(example);
     await report.add({ name: `example ${example.name}`, ...found, ...label });
   }
+  return passed;
 }
 
 /** Checks what the specification requires of one API version. */

@@ -16,6 +16,7 @@ import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
 import { UNKNOWN_URL } from '../parts/registry-address.js';
 import { createSite, type Site } from '../site.js';
+import { readRecordedExamples, type StoredReport } from '../try/recorded-examples.js';
 import { type CachedViews, cachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
@@ -32,6 +33,8 @@ export const FUNCTION_DOCUMENT: Derivation<{
   /** The script of the displayed version, if the registry has it. */
   script?: StoredScript;
   isScriptHere?: boolean;
+  /** The report whose examples the page shows. */
+  report?: StoredReport;
   /** The images that the README names and the release has. */
   images?: readonly StoredImage[];
   policies: readonly SigningPolicy[];
@@ -45,12 +48,13 @@ export const FUNCTION_DOCUMENT: Derivation<{
   name: 'function-page',
   async derive(
     deps,
-    { reading, script, isScriptHere, images = [], policies, ofRelease, tab, after, isIndexed },
+    { reading, script, isScriptHere, report, images = [], policies, ofRelease, tab, after, isIndexed },
   ) {
     const view = {
       ...(await readView(deps, { reading, script, images, tab, after })),
       ...defined({
         isScriptHere,
+        examples: report && (await readRecordedExamples(deps, report)),
         asked: ofRelease && reading.known !== undefined ? reading.known.release.release : undefined,
       }),
     };

@@ -18,6 +18,7 @@ import { compareReleasesPath, type FunctionTab, functionTabPath } from '../addre
 import { derivedPageResponse, FRAMING_PAGE_POLICY, PAGE_POLICY } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
+import { findReport } from '../try/recorded-examples.js';
 import { findReadmeImages } from './find-readme-images.js';
 import { type FindScriptDeps, findScript } from './find-script.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from './function-document.js';
@@ -130,6 +131,7 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     const found = tab === 'source' || tab === 'overview' ? await findScript(c, deps, reading) : undefined;
     const script = tab === 'source' ? found : undefined;
     const isScriptHere = tab === 'overview' && found !== undefined ? true : undefined;
+    const report = tab === 'overview' ? await findReport(deps, reading) : undefined;
     const images = tab === 'overview' ? await findReadmeImages(c, deps, reading) : [];
     return derivedPageResponse(
       c,
@@ -137,7 +139,7 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
       FUNCTION_DOCUMENT,
       {
         reading,
-        ...defined({ script, isScriptHere, images: images.length > 0 ? images : undefined }),
+        ...defined({ script, isScriptHere, report, images: images.length > 0 ? images : undefined }),
         policies: trust.policies,
         ofRelease,
         tab,

@@ -19,6 +19,7 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { TryItExample } from '@krmhub/schema/documents/try-it';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindHeadStore } from '../../store/find-record.js';
@@ -67,6 +68,8 @@ export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'>
   script?: ScriptView;
   /** The registry has the script of the version, for the tab that can run it. */
   isScriptHere?: boolean;
+  /** What a tester recorded. */
+  examples?: readonly TryItExample[];
   /** The text of the definition, for the tab that shows it. */
   text?: DefinitionText;
   /** What the list of releases shows, by release. */

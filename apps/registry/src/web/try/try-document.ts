@@ -7,6 +7,7 @@ import { type Derivation, oncePerThread } from '../../workers/derive/derivation.
 import { readDefinition, type StoredDefinition } from '../../workers/derive/stored-definition.js';
 import { readAssets } from '../assets.js';
 import { createSite, type Site } from '../site.js';
+import { readRecordedExamples, type StoredReport } from './recorded-examples.js';
 import { SAMPLE_RESOURCES } from './sample-resources.js';
 
 const getSite = oncePerThread(({ config }): Site => createSite(config, readAssets()));
@@ -16,9 +17,10 @@ export const TRY_DOCUMENT: Derivation<{
   stored: StoredDefinition;
   version: string;
   script?: { repository: string; digest: string };
+  report?: StoredReport;
 }> = {
   name: 'try-it',
-  async derive(deps, { stored, version, script }) {
+  async derive(deps, { stored, version, script, report }) {
     const { at, assets } = getSite(deps);
     const definition = await readDefinition(deps, stored);
     const file = (name: string) => at(assets.path(name));
@@ -29,7 +31,7 @@ export const TRY_DOCUMENT: Derivation<{
       schema: versionNamed(definition, version).schema.openAPIV3Schema,
       functionConfig: toYaml(exampleConfig(definition, version).value),
       resources: SAMPLE_RESOURCES,
-      examples: [],
+      examples: await readRecordedExamples(deps, report),
       ...defined({ script: script && { path: at(blobPath(script)), digest: script.digest } }),
       files: {
         style: file('try.css'),

@@ -14,6 +14,7 @@ import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { type FindScriptDeps, findScript } from '../function/find-script.js';
 import { type ReadFunctionDeps, readFunction } from '../function/read-function.js';
 import { servePage } from '../serve-page.js';
+import { findReport } from './recorded-examples.js';
 import { TRY_DOCUMENT } from './try-document.js';
 import { isOffered } from './try-section.js';
 
@@ -47,10 +48,11 @@ export function tryRoutes(app: RegistryApp, deps: TryDeps): void {
     const reading = await readFunction(deps, { ...rest, ...defined({ version: asked }) });
     const { stored, version } = reading;
     const script = isOffered(reading) ? await findScript(c, deps, reading) : undefined;
+    const report = await findReport(deps, reading);
     const input = {
       stored,
       version,
-      ...defined({ script: script && { repository: script.repository, digest: script.digest } }),
+      ...defined({ script: script && { repository: script.repository, digest: script.digest }, report }),
     };
     return deps.derived.respond(c, TRY_DOCUMENT, input, {
       mediaType: 'application/json',

@@ -1,8 +1,12 @@
 import { eachRuntime } from '@krmhub/catalog';
 import { RUNTIMES } from '@krmhub/schema';
+import type { TryItExample } from '@krmhub/schema/documents/try-it';
 import { docsPath, functionPath, releasePath } from '../addresses.js';
 import type { FunctionView } from '../function/read-function.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import { visibleText } from '../visible-text.js';
 
 /** Offers to try a function, where a script can add the form. A yanked release is not offered. */
 export function TryItSection({ view }: { view: FunctionView }) {
@@ -27,7 +31,53 @@ export function TryItSection({ view }: { view: FunctionView }) {
         The form needs JavaScript. <a href={at(docsPath('fn'))}>krmhub fn eval</a> runs the function in a
         terminal.
       </p>
+      <RecordedExamples examples={view.examples ?? []} />
     </section>
+  );
+}
+
+/** Characters of examples on the page itself; the form shows all. */
+const MAX_EXAMPLES_LENGTH = 8_000;
+
+/** Examples for readers without scripts. The form replaces them. */
+function RecordedExamples({ examples }: { examples: readonly TryItExample[] }) {
+  let left = MAX_EXAMPLES_LENGTH;
+  const shown = examples.filter((one) => {
+    left -= JSON.stringify(one).length;
+    return left >= 0;
+  });
+  if (examples.length === 0) return null;
+  return (
+    <div class="try-examples">
+      <p class="quiet">
+        A tester recorded {examples.length === 1 ? 'an example' : `${examples.length} examples`}:
+      </p>
+      {shown.map(({ name, functionConfig, input, output = {}, messages }) => (
+        <details>
+          <summary>
+            <Text value={name} max={100} />
+          </summary>
+          {functionConfig === undefined ? null : <File title="functionConfig" text={functionConfig} />}
+          {Object.entries(input).map(([path, text]) => (
+            <File title={`${path} before`} text={text} />
+          ))}
+          {Object.entries(output).map(([path, text]) => (
+            <File title={`${path} after`} text={text} />
+          ))}
+          {messages.length === 0 ? null : <File title="Messages" text={messages.join('\n')} />}
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function File({ title, text }: { title: string; text: string }) {
+  return (
+    <CopySnippet
+      label={visibleText(title)}
+      caption={<Text value={title} max={200} />}
+      code={visibleText(text)}
+    />
   );
 }
 
