@@ -100,6 +100,7 @@ const OTHER_ARGUMENT: Record<string, string> = {
   'search --network': 'filters, so it needs true or false',
   'search --group': 'filters by a whole group, not by a glob',
   'convert --group': 'sets a whole group, not a glob',
+  'catalog apply --example': 'is a recipe of krmhub, and without a name lists them',
   'convert --example': 'is the URL of an example, not the name of one to run',
   'catalog pull --snapshot': 'also takes a digest',
   'push --exec': 'names a file to push, not a program to run',

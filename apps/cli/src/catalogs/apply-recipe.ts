@@ -17,14 +17,21 @@ import { connect } from '../registry/connection.js';
 import { catalogAddresses } from './catalog-addresses.js';
 import { printRecipeDiagnostics } from './recipes/print-recipe-diagnostics.js';
 
-export async function applyRecipe(
-  io: Io,
-  file: string,
-  options: { registry?: string; output: OutputFormat },
-): Promise<void> {
-  const { readRecipeFile } = await import('./recipes/read-recipe-file.js');
+export interface ApplyOptions {
+  /** Name of a recipe of krmhub, in place of a file. */
+  example?: string;
+  registry?: string;
+  output: OutputFormat;
+}
+
+/** Applies the recipe of a file, of stdin (`-`), or of krmhub, and waits for the snapshot. */
+export async function applyRecipe(io: Io, file: string, options: ApplyOptions): Promise<void> {
+  const { readRecipeBytes, readRecipeFile } = await import('./recipes/read-recipe-file.js');
   const name = file === '-' ? STDIN_NAME : file;
-  const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
+  const { recipe, bytes, text, diagnostics } =
+    options.example === undefined
+      ? await readRecipeFile(io, file)
+      : await readRecipeBytes(await readExample(options.example), name, undefined);
   await printRecipeDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -57,6 +64,29 @@ export async function applyRecipe(
   if (recipe.sources.every((source) => source.catalog !== undefined)) {
     await requireOneSource(client, catalog);
   }
+}
+
+async function readExample(name: string): Promise<Uint8Array> {
+  const { readyRecipes } = await import('@krmhub/sources/ready-recipes');
+  const recipes = readyRecipes();
+  const found = recipes.find((one) => one.name === name);
+  if (found !== undefined) return new TextEncoder().encode(found.text);
+  throw new KrmhubError('not-found', escapeControls(`krmhub has no recipe ${name}`), {
+    hint: `Use one of these: ${recipes.map((one) => one.name).join(', ')}`,
+  });
+}
+
+/** Prints the recipes that krmhub brings with it. */
+export async function listExamples(io: Io, output: OutputFormat): Promise<void> {
+  const { readyRecipes } = await import('@krmhub/sources/ready-recipes');
+  const recipes = readyRecipes();
+  const cells = ({ name, summary }: (typeof recipes)[number]) => [name, summary];
+  await printData(io, output, { recipes }, () =>
+    printTable(io, [{ header: 'RECIPE' }, { header: 'WHAT IT HAS' }], recipes, {
+      terminal: cells,
+      pipe: cells,
+    }),
+  );
 }
 
 /** Throws `unavailable` if every source of a catalog failed: then the catalog has nothing, or only earlier copies. */

@@ -52,7 +52,7 @@ const MAX_RELEASES = 20;
 /** Prints the page of a function. Shortens nothing; at a terminal, it wraps prose. */
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
   // These modules include the schema of functionConfigs, which is slow to load.
-  const [{ functionUsage, describePermissions: reachOf }, { describeConfig }] = await Promise.all([
+  const [{ functionUsage, describePermissions: reachOf, IMPORTED }, { describeConfig }] = await Promise.all([
     import('@krmhub/catalog'),
     import('@krmhub/schema'),
   ]);
@@ -84,7 +84,7 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
     addVersion(sheet, page, version, { rows, reach: reachOf(version) });
   }
   addAbout(sheet, page);
-  addEntries(sheet, page);
+  addEntries(sheet, page, IMPORTED);
   if (page.known?.release.notes !== undefined) {
     sheet.title(`NOTES OF ${page.known.release.release}`);
     for (const line of page.known.release.notes.split('\n')) sheet.prose(line);
@@ -202,8 +202,8 @@ function releaseFacts(
   ];
 }
 
-/** Lists upstream entries. If no release is known, the page shows the first one. */
-function addEntries(sheet: Sheet, { known, entries }: FunctionPage): void {
+/** Lists upstream entries; `unsigned` is their note without a signature. If no release is known, the page shows the first one. */
+function addEntries(sheet: Sheet, { known, entries }: FunctionPage, unsigned: string): void {
   if (entries.length === 0) return;
   sheet.title('UPSTREAM ENTRIES');
   if (known !== undefined)
@@ -216,13 +216,12 @@ function addEntries(sheet: Sheet, { known, entries }: FunctionPage): void {
       source,
       shortDigest(definition),
       [
-        ...(signedBy === undefined ? [] : [`signed by ${signedBy}`]),
+        signedBy === undefined ? unsigned : `signed by ${signedBy}`,
         ...(rewritten === true ? ['references rewritten to a mirror'] : []),
       ].join('; '),
     ]),
   );
-  const noted = rows.some((row) => row.at(-1) !== '');
-  sheet.table(['CATALOG', 'SERIAL', 'VERSION', 'SOURCE', 'DIGEST', noted ? 'NOTE' : ''], rows);
+  sheet.table(['CATALOG', 'SERIAL', 'VERSION', 'SOURCE', 'DIGEST', 'NOTE'], rows);
 }
 
 function shortDigest(digest: string): string {

@@ -166,6 +166,8 @@ export const SIGN_OUT = '/operate/sign-out';
 export const TOKENS = '/operate/tokens';
 export const NEW_TOKEN = '/operate/tokens/new';
 export const RECIPES = '/operate/recipes';
+/** The part of that page with the recipes of krmhub. */
+export const READY_RECIPES = 'ready-recipes';
 export const RELEASES = '/operate/releases';
 export const EVENTS = '/operate/events';
 export const OPERATE_POLICIES = '/operate/policies';

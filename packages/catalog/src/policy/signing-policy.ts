@@ -206,6 +206,9 @@ export function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
 const patterns = new Map<string, { matches(text: string): boolean }>();
 const MAX_PATTERNS = 1_000;
 
+/** The signer of an entry that a catalog has from an upstream source without a signature. */
+export const IMPORTED = 'imported; not signed by its author';
+
 /** Compiles an RE2 pattern, which matches in linear time. Throws an Error for invalid patterns. */
 export function compilePattern(pattern: string): { matches(text: string): boolean } {
   const known = patterns.get(pattern);

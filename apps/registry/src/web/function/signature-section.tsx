@@ -1,4 +1,4 @@
-import { describeSigner, type ReleaseBundle, type Signer } from '@krmhub/catalog';
+import { describeSigner, IMPORTED, type ReleaseBundle, type Signer } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { catalogPath } from '../addresses.js';
@@ -33,7 +33,7 @@ export function SignatureSection({ view: { name, known, origins } }: { view: Fun
               <li>
                 <strong>{source}</strong> of <a href={at(`${catalogPath(catalog)}/trust`)}>{catalog}</a>:{' '}
                 {signers.length === 0 ? (
-                  'not signed'
+                  IMPORTED
                 ) : (
                   <Text value={`signed by ${signers.join(', ')}`} max={1_000} />
                 )}

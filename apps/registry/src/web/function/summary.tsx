@@ -1,4 +1,4 @@
-import { runtimeAccess } from '@krmhub/catalog';
+import { IMPORTED, runtimeAccess } from '@krmhub/catalog';
 import type { FunctionVersion } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { catalogPath, functionTabPath, searchPath } from '../addresses.js';
@@ -113,7 +113,7 @@ function Origins({ origins }: { origins: readonly UpstreamOriginView[] }) {
                 <Label tone="good">trusted by the recipe</Label> <ShortSigner value={trusted} />
               </>
             ) : signers.length === 0 ? (
-              <Label>not signed</Label>
+              <Label>{IMPORTED}</Label>
             ) : (
               <>
                 <Label>signed</Label> <ShortSigner value={signers.join(', ')} />

@@ -39,7 +39,7 @@ it('a function of an upstream catalog has a page, which says that its release is
     .replace(/<[^>]*>/g, ' ')
     .replace(/ +/g, ' ');
   expect(facts).toContain('Source theirs of the catalog ours : http');
-  expect(facts).toContain('Signer not signed');
+  expect(facts).toContain('Signer imported; not signed by its author');
   expect(facts).toMatch(/Seen since \d{4}-\d\d-\d\d/);
   expect(facts).toMatch(/Runs registry.example.com\/elsewhere pinned sha256:b{12}…/);
   const source = await (await ask('/functions/up.example.com/Elsewhere/source')).text();

@@ -1,10 +1,11 @@
-import { INSTALL } from '../addresses.js';
+import type { ReadyRecipe } from '@krmhub/sources/ready-recipes';
+import { INSTALL, READY_RECIPES, RECIPES } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
 /** The first page of an empty registry. */
-export function EmptyRegistry() {
+export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) {
   const { at } = useSite();
   return (
     <div class="home">
@@ -76,9 +77,21 @@ export function EmptyRegistry() {
           />
         </li>
       </ol>
+      <h2>Or import a public catalog</h2>
       <p>
-        Convert kpt functions and Krew plugins with <code>krmhub convert</code>. A catalog can also include
-        functions from upstream catalogs.
+        Its functions keep their names, licenses, and digests, and are shown as imported. An administrator can{' '}
+        <a href={at(`${RECIPES}#${READY_RECIPES}`)}>import it with one click</a>, or with one command:
+      </p>
+      <ul>
+        {recipes.map(({ name, summary }) => (
+          <li>
+            {summary}
+            <CopySnippet label={`Import ${name}`} code={`krmhub catalog apply --example ${name}`} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        You can also convert kpt functions and Krew plugins with <code>krmhub convert</code>.
       </p>
     </div>
   );

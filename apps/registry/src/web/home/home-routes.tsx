@@ -8,6 +8,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { CatalogReader, SearchResult, SearchStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { readyRecipes } from '@krmhub/sources/ready-recipes';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
@@ -45,7 +46,8 @@ export function homeRoutes(app: RegistryApp, { site, store, trust, config }: Hom
       path: '/',
       search: null,
     };
-    if (found.total === 0) return pageResponse(c, site, { head, body: <EmptyRegistry /> });
+    if (found.total === 0)
+      return pageResponse(c, site, { head, body: <EmptyRegistry recipes={readyRecipes()} /> });
     const { total, facets } = found;
     const items = (results: readonly SearchResult[]) =>
       results.map((item) => searchItem(trust.policies, item));

@@ -4,6 +4,7 @@ import type { CatalogReader, SourceReader } from '@krmhub/catalog';
 import { RECIPE_LIMITS } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { type ReadyRecipe, readyRecipes } from '@krmhub/sources/ready-recipes';
 import type { ApplyRecipeDeps } from '../../catalogs/apply-recipe.js';
 import {
   applyRecipe,
@@ -106,12 +107,13 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
       isBuiltIn: catalog.name === DEFAULT_CATALOG,
       sources: sources.get(catalog.name) ?? 0,
     }));
+    const deleted = await store.deletedCatalogs();
     const failing = new Map(builder.status().failing.map(({ catalog, message }) => [catalog, message]));
     return {
       head: { title: 'Recipes', path: RECIPES },
       body: (
         <RecipesPage
-          shown={{ catalogs: paged(catalogs, page), deleted: await store.deletedCatalogs(), failing }}
+          shown={{ catalogs: paged(catalogs, page), deleted, failing, ready: freeRecipes(catalogs, deleted) }}
         />
       ),
     };
@@ -161,8 +163,16 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
 
 const encodeText = (text: string) => new TextEncoder().encode(text);
 
-/** Returns the initial recipe of a catalog: everything in this registry. */
+/** Returns the recipes of krmhub for catalogs that do not exist. */
+function freeRecipes(...taken: (readonly { name: string }[])[]): ReadyRecipe[] {
+  const names = new Set(taken.flat().map(({ name }) => name));
+  return readyRecipes().filter(({ name }) => !names.has(name));
+}
+
+/** Returns the initial recipe of a catalog: that of krmhub, or everything in this registry. */
 function beginning(name: string): string {
+  const ready = readyRecipes().find((one) => one.name === name);
+  if (ready !== undefined) return ready.text;
   return `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata:

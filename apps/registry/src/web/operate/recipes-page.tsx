@@ -1,10 +1,12 @@
 import type { CatalogDetail, CatalogTombstone } from '@krmhub/api/model';
-import { RECIPES, recipePath, sourcesPath } from '../addresses.js';
+import type { ReadyRecipe } from '@krmhub/sources/ready-recipes';
+import { READY_RECIPES, RECIPES, recipePath, sourcesPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
+import { ActionForm } from './action-form.js';
 import type { Paged } from './paged.js';
 
 export interface RecipesPageData {
@@ -12,9 +14,11 @@ export interface RecipesPageData {
   deleted: readonly CatalogTombstone[];
   /** Why catalogs cannot be built, by catalog name. */
   failing: ReadonlyMap<string, string>;
+  /** Recipes of krmhub whose names are free. */
+  ready: readonly ReadyRecipe[];
 }
 
-export function RecipesPage({ shown: { catalogs, deleted, failing } }: { shown: RecipesPageData }) {
+export function RecipesPage({ shown: { catalogs, deleted, failing, ready } }: { shown: RecipesPageData }) {
   const { at } = useSite();
   return (
     <>
@@ -63,6 +67,7 @@ export function RecipesPage({ shown: { catalogs, deleted, failing } }: { shown: 
         next={catalogs.hasNext ? `${RECIPES}?page=${catalogs.page + 1}` : undefined}
       />
       {deleted.length === 0 ? null : <DeletedCatalogs deleted={deleted} />}
+      {ready.length === 0 ? null : <ReadyRecipes recipes={ready} />}
       <h2>Create a catalog</h2>
       <form class="form" action={at(RECIPES)}>
         <p class="entry">
@@ -84,6 +89,38 @@ export function RecipesPage({ shown: { catalogs, deleted, failing } }: { shown: 
         </p>
         <button type="submit">Write the recipe</button>
       </form>
+    </>
+  );
+}
+
+function ReadyRecipes({ recipes }: { recipes: readonly ReadyRecipe[] }) {
+  const { at } = useSite();
+  return (
+    <>
+      <h2 id={READY_RECIPES}>Import a public catalog</h2>
+      <p>
+        The registry fetches these catalogs from the Internet, and syncs them every day. Their entries are
+        imported, and not signed by their authors.
+      </p>
+      <ul class="operate-list">
+        {recipes.map(({ name, summary, text }) => (
+          <li>
+            <div class="operate-head">
+              <h3>
+                <a href={at(recipePath(name))}>{name}</a>
+              </h3>
+            </div>
+            <p>{summary}</p>
+            <ActionForm action={recipePath(name)} class="form">
+              <input type="hidden" name="text" value={text} />
+              <input type="hidden" name="expected" value="none" />
+              <button type="submit" name="do" value="apply" aria-label={`Import ${name}`}>
+                Import
+              </button>
+            </ActionForm>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
