@@ -39,6 +39,8 @@ const SKIPPED: Record<string, string> = {
   'krmhub pin check-limits --files build --downloads https://dl.example.com/v1.0.0': PINNED,
   'krmhub trust add https://krm.example.com/catalogs/default':
     'fetches a key; apps/cli/src/signatures/trust/fetch-registry-keys.test.ts has a registry',
+  'krmhub catalog apply --example kpt-functions':
+    'needs the Internet; test/end-to-end/ready-recipes.test.ts has a server in its place',
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':
     'needs a bucket of Amazon S3; test/interop/server-documents.test.ts has an S3 server',
   'krmhub serve --database-url postgres://krmhub@db.example.com/krmhub':

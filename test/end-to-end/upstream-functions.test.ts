@@ -162,7 +162,9 @@ describe('a function that only an upstream catalog has', () => {
       'RELEASES\nUnknown',
     ])
       expect(page).toContain(part);
-    expect(page).toMatch(/^platform +1 +v1 +banana +sha256:[a-f0-9]{12}$/m);
+    expect(page).toMatch(
+      /^platform +1 +v1 +banana +sha256:[a-f0-9]{12} +imported; not signed by its author$/m,
+    );
     expect(page).not.toMatch(/definition\.yaml|undefined/);
     const json = JSON.parse((await run(['show', 'PeelBanana', '-o', 'json'])).out());
     expect(json).toEqual(await client.function(GROUP, 'PeelBanana'));

@@ -297,3 +297,16 @@ it('deletes a catalog after it asks, and restores it', async () => {
   expectEnd(await run(['delete', 'default', '--reason', 'x', '--yes']), 1, 'built-in');
   expect((await run(['restore', 'never'])).exitCode).toBe(3);
 });
+
+it('apply --example lists the recipes of krmhub, and applies one by its name', async () => {
+  const listed = await run(['apply', '--example', '-o', 'json']);
+  const names = JSON.parse(listed.out()).recipes.map((one: { name: string }) => one.name);
+  expect(names).toEqual(['kpt-functions', 'krm-functions']);
+  expectEnd(await run(['apply', '--example', 'kpt']), 3, 'Use one of these: kpt-functions, krm-functions');
+  expectEnd(await run(['apply']), 2, 'either a file or --example is required');
+  expectEnd(await run(['apply', 'recipe.yaml', '--example']), 2, 'either a file or --example is required');
+  // Without a way to the upstream, the recipe is applied, and its catalog is empty.
+  const applied = await run(['apply', '--example', 'krm-functions']);
+  expect([0, 5], applied.err()).toContain(applied.exitCode);
+  expect((await client.catalog('krm-functions')).recipe).toContain('format: kpt-list');
+});

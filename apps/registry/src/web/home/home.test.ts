@@ -16,6 +16,8 @@ describe('the first page', () => {
     expect(page).toContain('It has no functions yet');
     expect(page).toContain('krmhub publish');
     expect(page).toContain('krmhub fn eval');
+    expect(page).toContain('krmhub catalog apply --example kpt-functions');
+    expect(page).toContain('href="/operate/recipes#ready-recipes"');
     expect(page).not.toContain('Newest releases');
   });
 

@@ -1,6 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import { RECIPE_LIMITS } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
+import { readyRecipes } from '@krmhub/sources/ready-recipes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signedIn, type TestBrowser } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
@@ -217,4 +218,23 @@ it('lists deleted catalogs with the command that restores them', async () => {
   const purged = await browser.text('/operate/recipes');
   expect(purged).toContain('its data is deleted');
   expect(purged).not.toContain('krmhub catalog restore former');
+});
+
+describe('recipes of krmhub', () => {
+  it('are applied by one button, and then are not offered again', async () => {
+    const page = await browser.text('/operate/recipes');
+    const [form] = /<form method="post" action="\/operate\/recipes\/kpt-functions"[\s\S]*?<\/form>/.exec(
+      page,
+    )!;
+    expect(form).toContain('name="do" value="apply"');
+    const { name, text } = readyRecipes().find((one) => one.name === 'kpt-functions')!;
+    expect(form).toContain('git::https://github.com/kptdev/krm-functions-catalog.git');
+    expect(edited(await browser.text(`/operate/recipes/${name}`))).toBe(text);
+    const applied = await send(name, text, 'apply');
+    expect(applied.headers.get('location')).toBe('/operate/recipes/kpt-functions?applied=true');
+    expect(await stored(name)).toBe(text);
+    const after = await browser.text('/operate/recipes');
+    expect(after).not.toContain('aria-label="Import kpt-functions"');
+    expect(after).toContain('aria-label="Import krm-functions"');
+  });
 });
