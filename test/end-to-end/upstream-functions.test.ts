@@ -163,7 +163,7 @@ describe('a function that only an upstream catalog has', () => {
     ])
       expect(page).toContain(part);
     expect(page).toMatch(
-      /^platform +1 +v1 +banana +sha256:[a-f0-9]{12} +imported; not signed by its author$/m,
+      /^platform +1 +v1 +banana +sha256:[a-f0-9]{12} +imported; not signed by\n +its author$/m,
     );
     expect(page).not.toMatch(/definition\.yaml|undefined/);
     const json = JSON.parse((await run(['show', 'PeelBanana', '-o', 'json'])).out());

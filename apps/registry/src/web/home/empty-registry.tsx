@@ -82,7 +82,7 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
         Its functions keep their names, licenses, and digests, and are shown as imported. An administrator can{' '}
         <a href={at(`${RECIPES}#${READY_RECIPES}`)}>import it with one click</a>, or with one command:
       </p>
-      <ul>
+      <ul class="steps">
         {recipes.map(({ name, summary }) => (
           <li>
             {summary}
