@@ -33,7 +33,7 @@ function whyNoNamespace(): string | undefined {
 
 /** Returns the commands below a heading of a served page of the documentation. */
 function commandsBelow(page: string, title: string): string[] {
-  const [, section] = page.split(new RegExp(`<h2 [^>]*>${title}</h2>`));
+  const [, section] = page.split(`<h2 id="${title.toLowerCase().replaceAll(' ', '-')}">`);
   expect(section, title).toBeDefined();
   const blocks = section!.split('<h2 ')[0]!.matchAll(/<pre[^>]*><code[^>]*>([\s\S]*?)<\/code><\/pre>/g);
   return [...blocks].map(([, html]) =>
