@@ -3,7 +3,7 @@ export const SAMPLE_PAGES = {
   home: '/',
   install: '/install',
   search: '/functions?tag=mutator',
-  'search without results': '/functions?q=nothing+of+the+kind',
+  'search without results': '/functions?q=%22nothing+of+the+kind%22',
   'functions of a group': '/functions/functions.example.com',
   function: '/functions/functions.example.com/SetLabels',
   configuration: '/functions/functions.example.com/SetLabels/configuration',

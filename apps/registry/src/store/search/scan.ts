@@ -2,6 +2,7 @@ import type { SearchPage } from '@krmhub/catalog';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 import { ALONE, type SearchColumns } from './columns.js';
 import { countNumbers } from './facet-tuples.js';
+import type { ResultOrder } from './order.js';
 
 /** For each filtered facet: 1 for each set of values that passes. */
 export type Filters = Partial<Record<FacetName, Uint8Array>>;
@@ -120,25 +121,32 @@ function passingAll(
   return hits.subarray(0, found);
 }
 
-/** Returns the first `limit` ids by an order, sorted. */
+/** Returns the first `limit` ids by an order, then by rank, sorted. Computes each score once: there are many ids. */
 export function firstBy(
   ids: Uint32Array,
   limit: number,
-  compare: (a: number, b: number) => number,
+  { score, age }: ResultOrder,
+  rank: Uint32Array,
 ): number[] {
-  const first: number[] = [];
+  const first: { id: number; score: number; age: number }[] = [];
   for (let at = 0; at < ids.length; at += 1) {
     const id = ids[at]!;
-    if (first.length === limit && compare(id, first[limit - 1]!) >= 0) continue;
+    const its = score(id);
+    const last = first.length === limit ? first[limit - 1] : undefined;
+    if (last !== undefined && its > last.score) continue;
+    const one = { id, score: its, age: age(id) };
+    const isBefore = (other: typeof one): boolean =>
+      (one.score - other.score || one.age - other.age || rank[one.id]! - rank[other.id]!) < 0;
+    if (last !== undefined && !isBefore(last)) continue;
     let low = 0;
     let high = first.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compare(first[middle]!, id) <= 0) low = middle + 1;
-      else high = middle;
+      if (isBefore(first[middle]!)) high = middle;
+      else low = middle + 1;
     }
-    first.splice(low, 0, id);
+    first.splice(low, 0, one);
     if (first.length > limit) first.pop();
   }
-  return first;
+  return first.map(({ id }) => id);
 }

@@ -96,6 +96,13 @@ export function searchRows(
     return known;
   };
 
+  /** A search reads its text several times. */
+  let lastParsed = { text: '', expression: parseSearch('') };
+  const parse = (text: string): SearchExpression => {
+    if (lastParsed.text !== text) lastParsed = { text, expression: parseSearch(text) };
+    return lastParsed.expression;
+  };
+
   const readFilters = (
     query: SearchQuery,
     { filters, without }: SearchExpression,
@@ -157,7 +164,7 @@ export function searchRows(
       return foundPage(query, reading, position);
     }
     const columns = currentColumns(query.trust);
-    const { wanted, unwanted } = split(parseSearch(text));
+    const { wanted, unwanted } = split(parse(text));
     if (wanted.length === 1 && running(query, wanted[0], columns).length > 0)
       return foundPage(query, 'image');
     const found = foundPage(query, 'words');
@@ -167,7 +174,7 @@ export function searchRows(
     const right =
       corrected &&
       foundPage(query, {
-        corrected: formatSearch({ ...parseSearch(text), terms: [...corrected, ...unwanted] }),
+        corrected: formatSearch({ ...parse(text), terms: [...corrected, ...unwanted] }),
       });
     if (right !== undefined && right.total > 0) return right;
     // What is in quotes, of the kind, or a name is meant as it is.
@@ -183,7 +190,7 @@ export function searchRows(
 
   const foundPage = (query: SearchQuery, reading: Reading, after?: Position): SearchPage => {
     const corrected = typeof reading === 'object' ? reading : undefined;
-    const expression = parseSearch(corrected?.corrected ?? query.text ?? '');
+    const expression = parse(corrected?.corrected ?? query.text ?? '');
     const { wanted, unwanted } = split(expression);
     const sought =
       reading === 'image' ? undefined : textQuery(wordsOf(expression, wanted), { some: reading === 'some' });
@@ -287,9 +294,7 @@ function readPage(
 ): number[] {
   const { columns, order, text, after } = wanted;
   const { rank, yanked } = columns;
-  const compare = (a: number, b: number): number =>
-    order.score(a) - order.score(b) || order.age(a) - order.age(b) || rank[a]! - rank[b]!;
-  const first = (ids: Uint32Array): number[] => firstBy(ids, limit, compare);
+  const first = (ids: Uint32Array): number[] => firstBy(ids, limit, order, rank);
   const candidates = () => (after === undefined ? hits : hits.filter(isAfter(after, columns, order)));
   if (text === undefined) return first(candidates());
   for (;;) {
