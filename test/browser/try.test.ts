@@ -141,7 +141,7 @@ suite('"Try it"', () => {
       await page.getByLabel('New key').fill('team');
       await page.keyboard.press('Enter');
       await page.getByLabel('team text, required').fill('shop');
-      await expect.poll(() => yaml(page).inputValue()).toContain('  team: shop\n');
+      await expect.poll(() => yaml(page).inputValue()).toContain('  team: "shop"\n');
       expect(await page.getByRole('button', { name: 'Run', exact: true }).count()).toBe(0);
     }));
 

@@ -3,8 +3,8 @@ import type { JsonValue } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import type { ConfigMessage } from '../config/edit-config.js';
 
-/** Sets the value at a path, or removes it. */
-export type Edit = (path: Path, value: JsonValue | undefined) => void;
+/** Sets the value at a path, or removes it. Resolves when the form shows the new text. */
+export type Edit = (path: Path, value: JsonValue | undefined) => Promise<void>;
 
 export interface FormContext {
   edit: Edit;

@@ -26,7 +26,7 @@ export class ListView implements FieldView {
     this.#notes = new FieldNotes(input);
     this.#add = button(
       'Add',
-      () => context.edit([...path, this.#length], newValue(this.#items)),
+      () => void context.edit([...path, this.#length], newValue(this.#items)),
       `Add to ${name}`,
     );
     this.element = element(
@@ -67,7 +67,7 @@ export class ListView implements FieldView {
       context,
     });
     this.#views.push(view);
-    const remove = button('Remove', () => context.edit(own, undefined), `Remove ${title}`);
+    const remove = button('Remove', () => void context.edit(own, undefined), `Remove ${title}`);
     this.#list.append(element('li', {}, view.element, remove));
   }
 }

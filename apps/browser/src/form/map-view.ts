@@ -78,7 +78,7 @@ export class MapView implements FieldView {
       isRequired: true,
       context,
     });
-    const remove = button('Remove', () => context.edit(own, undefined), `Remove ${key}`);
+    const remove = button('Remove', () => void context.edit(own, undefined), `Remove ${key}`);
     const row = element('li', {}, view.element, remove);
     this.#rows.set(key, { view, row });
     this.#list.append(row);
@@ -87,7 +87,7 @@ export class MapView implements FieldView {
   #add(): void {
     const { path, context } = this.#input;
     const key = this.#key.value.trim();
-    if (key !== '' && !this.#rows.has(key)) context.edit([...path, key], newValue(this.#values));
+    if (key !== '' && !this.#rows.has(key)) void context.edit([...path, key], newValue(this.#values));
     this.#key.value = '';
   }
 }

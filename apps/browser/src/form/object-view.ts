@@ -18,7 +18,7 @@ export class ObjectView implements FieldView {
     const { path, name, context, isRequired } = input;
     this.#input = input;
     this.#notes = new FieldNotes(input);
-    this.#remove = button('Remove', () => context.edit(path, undefined), `Remove ${name}`);
+    this.#remove = button('Remove', () => void context.edit(path, undefined), `Remove ${name}`);
     this.element = element(
       'details',
       { class: 'try-object', on: { toggle: () => this.#fill() } },

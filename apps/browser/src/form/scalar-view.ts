@@ -17,6 +17,9 @@ export class ScalarView implements FieldView {
   readonly #kind: ScalarKind;
   #control: Control;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #value: JsonValue | undefined;
+  /** Changes that the text does not have yet. */
+  #edits = 0;
 
   constructor(input: FieldInput) {
     this.#input = input;
@@ -31,8 +34,14 @@ export class ScalarView implements FieldView {
   show(value: JsonValue | undefined, problems: Problems): void {
     const isWrong = this.#notes.show(problems);
     this.#control.setAttribute('aria-invalid', String(isWrong));
-    // What is being typed is newer.
-    if (this.#timer !== undefined) return;
+    this.#value = value;
+    this.#write();
+  }
+
+  /** What is being typed or edited is newer than what the text has. */
+  #write(): void {
+    if (this.#timer !== undefined || this.#edits > 0) return;
+    const value = this.#value;
     if (typeof value === 'string' && value.includes('\n') && this.#control instanceof HTMLInputElement) {
       const area = this.#prepare(element('textarea', { attributes: { rows: '4' } }), this.#control.id);
       this.#control.replaceWith(area);
@@ -61,7 +70,11 @@ export class ScalarView implements FieldView {
     this.#timer = undefined;
     const { path, isRequired, context } = this.#input;
     const value = this.#kind.read(this.#control);
-    context.edit(path, value ?? (isRequired ? this.#kind.empty : undefined));
+    this.#edits += 1;
+    void context.edit(path, value ?? (isRequired ? this.#kind.empty : undefined)).finally(() => {
+      this.#edits -= 1;
+      this.#write();
+    });
   }
 }
 

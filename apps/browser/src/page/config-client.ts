@@ -6,7 +6,7 @@ import type { ConfigRequest, ConfigResponse } from '../config/worker.js';
 /** A schema or a document that takes longer is not checked. */
 const TIMEOUT_MILLISECONDS = 10_000;
 
-type Edit = NonNullable<ConfigRequest['edit']>;
+export type Edit = NonNullable<ConfigRequest['edit']>;
 
 /** Asks the worker for functionConfigs, one after the other. A worker that takes too long is replaced. */
 export class ConfigClient {
@@ -21,9 +21,15 @@ export class ConfigClient {
     this.#definition = definition;
   }
 
-  /** Returns the state of a text, or of the text with a change. `text` is read when it is the turn of the request. */
-  ask(text: () => string, edit?: Edit): Promise<ConfigState> {
-    const next = this.#last.then(() => this.#ask(text(), edit));
+  /**
+   * Returns the state of a text, or of the text with a change. The text is read when it is the turn of the request: `from`
+   * is that text.
+   */
+  ask(text: () => string, edit?: Edit): Promise<{ from: string; state: ConfigState }> {
+    const next = this.#last.then(async () => {
+      const from = text();
+      return { from, state: await this.#ask(from, edit) };
+    });
     this.#last = next.catch(() => {});
     return next;
   }

@@ -9,11 +9,12 @@
  */
 
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
+import { defined } from '@krmhub/schema/defined';
 import type { TryItData } from '@krmhub/schema/documents/try-it';
 import type { ConfigState } from '../config/edit-config.js';
 import { button, element } from '../form/dom.js';
 import { Form } from '../form/form.js';
-import { ConfigClient } from './config-client.js';
+import { ConfigClient, type Edit } from './config-client.js';
 import { Examples } from './examples.js';
 import { type Loaded, load } from './load.js';
 import { Runner } from './runner.js';
@@ -60,23 +61,21 @@ class TryIt {
 
   constructor({ data, run }: Loaded) {
     this.#client = new ConfigClient(workerPath(data), definitionOf(data));
-    this.#form = new Form(data.schema, (path, value) =>
-      this.#show(this.#client.ask(() => this.#yaml.value, value === undefined ? { path } : { path, value })),
-    );
+    this.#form = new Form(data.schema, (path, value) => this.#update({ path, ...defined({ value }) }));
     const yaml = labeledText('YAML of the functionConfig', { rows: 14, maxLength: MAX_CONFIG });
     this.#yaml = yaml.area;
-    this.#yaml.addEventListener('input', () => this.#read());
+    this.#yaml.addEventListener('input', () => this.#update());
     const runner =
       run === undefined
         ? undefined
         : new Runner({ data, ...run }, async () => {
-            await this.#read();
+            await this.#update();
             return this.#state;
           });
     const examples = new Examples(data, (functionConfig, resources) => {
       this.#yaml.value = functionConfig;
       if (runner !== undefined) runner.resources = resources;
-      void this.#read();
+      void this.#update();
     });
     const copy = button('Copy YAML', () => void navigator.clipboard?.writeText(this.#yaml.value));
     copy.hidden = navigator.clipboard === undefined;
@@ -93,16 +92,12 @@ class TryIt {
     examples.choose(0);
   }
 
-  #read(): Promise<void> {
-    return this.#show(this.#client.ask(() => this.#yaml.value));
-  }
-
-  /** Shows a state, unless the text was changed meanwhile: then another state follows. */
-  async #show(asked: Promise<ConfigState>): Promise<void> {
-    const before = this.#yaml.value;
-    const state = await asked;
-    if (this.#yaml.value !== before && this.#yaml.value !== state.text) return this.#read();
-    if (this.#yaml.value !== state.text) this.#yaml.value = state.text;
+  /** Reads the text, or changes it, and shows it. */
+  async #update(edit?: Edit): Promise<void> {
+    const { from, state } = await this.#client.ask(() => this.#yaml.value, edit);
+    // The user typed meanwhile: the change is made in the newer text.
+    if (this.#yaml.value !== from) return this.#update(edit);
+    if (state.text !== from) this.#yaml.value = state.text;
     this.#state = state;
     this.#form.show(state);
     this.#problems.replaceChildren(
