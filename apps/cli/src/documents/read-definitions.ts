@@ -111,7 +111,7 @@ function isJson(bytes: Uint8Array): boolean {
 export function readRelease(wanted: string): string {
   const release = canonicalRelease(wanted);
   if (release !== undefined) return release;
-  throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version without build metadata`, {
+  throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version, or has build metadata (+…)`, {
     hint: 'Use a release such as 1.2.3, v1.2, or 1.3.0-rc.1, for example: --release 1.2.3',
   });
 }

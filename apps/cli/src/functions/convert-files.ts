@@ -160,7 +160,7 @@ function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions)
     });
   }
   if (release !== undefined && canonicalRelease(release) === undefined) {
-    throw new KrmhubError('usage', `--release ${release} is not a SemVer version without build metadata`, {
+    throw new KrmhubError('usage', `--release ${release} is not a SemVer version, or has build metadata (+…)`, {
       hint: 'Use a release such as 1.2.3 or v0.3, for example: --release v0.3',
     });
   }

@@ -33,6 +33,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     code: 'invalid-request',
     detail: 'the request has more than one Host header',
   },
+  INVALID_HOST: {
+    status: 400,
+    code: 'invalid-request',
+    detail: 'the Host header is not the name of a host',
+  },
   OTHER_SPELLING: {
     status: 400,
     code: 'invalid-request',
@@ -107,6 +112,8 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
 /** Returns what Node.js accepts in a request, but krmhub does not. */
 function findProblem(request: IncomingMessage): string | undefined {
   if (hasSeveralHosts(request)) return 'SEVERAL_HOSTS';
+  // Some characters are valid, and no name: `xn--` without an encoded name behind it.
+  if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}/`)) return 'INVALID_HOST';
   return OTHER_SPELLING.test(request.url ?? '') ? 'OTHER_SPELLING' : undefined;
 }
 

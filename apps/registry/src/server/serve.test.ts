@@ -155,6 +155,11 @@ describe('a running registry', () => {
     expect(tiny.status).toBe(201);
   });
 
+  it.each(['xn--e.com', 'a b', 'user@evil'])('rejects a Host header that is not a name: %j', async (host) => {
+    const { status } = await raw(`GET /functions HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    expect(status).toBe(400);
+  });
+
   it.each(['Host: x\r\nHost: x', 'Host: a\r\nX: y\r\nhOST: b'])(
     'rejects two Host headers: %j',
     async (hosts) => {

@@ -125,11 +125,18 @@ function untrusted(
     `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
     {
       hint: escapeControls(
-        `Review it with \`krmhub catalog show ${shellWord(optionText(io, catalog))}\`. ${exactly}, add ${trustOption(io, catalog, digest)}`,
+        `Review it with \`krmhub catalog show ${shellWord(optionText(io, catalog))}\`. ${exactly}, add ${trustOption(io, catalog, digest)}${pinning(io, catalog)}`,
       ),
       cause,
     },
   );
+}
+
+/** How to trust what a registry signs, also later. */
+function pinning(io: WorkingFolder, catalog: NamedCatalog): string {
+  const text = optionText(io, catalog);
+  if (!/^https?:\/\/.+\/catalogs\/[^/]+$/.test(text)) return '';
+  return `. To trust what this registry signs, now and later: krmhub trust add ${shellWord(text)}`;
 }
 
 /** As an option names it: paths are relative to the working directory there. */

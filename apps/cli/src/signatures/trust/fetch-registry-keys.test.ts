@@ -70,7 +70,8 @@ describe('trust add URL without a key', () => {
   it.each([
     [['http://krm.example.com/catalogs/default'], 'the connection has no TLS'],
     [['http://127.0.0.1.example.com/catalogs/default', '--yes'], 'the connection has no TLS'],
-    [['https://mirror.example.com/krm'], '--key is required'],
+    [['https://mirror.example.com/krm'], 'it is not the URL of a catalog'],
+    [['http://localhost:8080/', '--yes'], 'krmhub trust add http://localhost:8080/catalogs/default'],
     [['https://krm.example.com/catalogs/default', '--key', 'a.pub', '--yes'], 'cannot be combined'],
     [['team', '--yes'], '--yes is only for catalog URLs'],
     [['team', '--fingerprint', 'sha256:ab'], '--fingerprint is only for catalog URLs'],

@@ -48,8 +48,11 @@ export async function fetchRegistryKeys(io: Io, catalog: string, by: KeyConfirma
 function registryOf(catalog: string): string {
   const [, registry] = /^(https?:\/\/.+?)\/catalogs\/[^/]+$/.exec(catalog) ?? [];
   if (registry === undefined) {
-    throw new KrmhubError('usage', `cannot pin ${catalog}: --key is required`, {
-      hint: 'The key can be fetched only for a URL of a registry, https://HOST/catalogs/NAME. Use --key FILE.pub.',
+    const example = /^https?:\/\/[^/]+\/?$/.test(catalog)
+      ? `${catalog.replace(/\/$/, '')}/catalogs/default`
+      : 'https://HOST/catalogs/NAME';
+    throw new KrmhubError('usage', `cannot pin ${catalog}: it is not the URL of a catalog, and has no --key`, {
+      hint: `The key can be fetched for a catalog of a registry: krmhub trust add ${example}. For others, use --key FILE.pub.`,
     });
   }
   const { protocol, hostname } = new URL(registry);
