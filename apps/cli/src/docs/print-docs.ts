@@ -51,7 +51,7 @@ function styled(io: Io, text: string): string {
     .join('\n');
 }
 
-/** Prints the tables of the first page: the name of a page, and what it is for. */
+/** Prints the lists of the first page: the name of a page, and what it is for. */
 async function listPages(io: Io): Promise<void> {
   const groups = readDocsIndex(readFileSync(`${FOLDER}README.md`, 'utf8'));
   const width = Math.max(...groups.flatMap(({ pages }) => pages.map(({ name }) => name.length)));

@@ -171,6 +171,8 @@ describe('an unexpected response', () => {
       message: `127.0.0.1:${server.port} responded with a web page instead of a catalog`,
     });
     expect(failure.hint).toContain('"raw"');
+    const page = await catchFailure(fetcher.fetch(asking(`${server.origin}/catalogs/team`)));
+    expect(page.hint).toContain(`${server.origin}/catalogs/team/catalog.yaml`);
   });
 
   it('is retried if the failure is temporary', async () => {

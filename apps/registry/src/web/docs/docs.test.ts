@@ -60,10 +60,13 @@ describe('the documentation', () => {
     expect((await open('/docs/commands/krmhub-fn-eval')).text).toContain('<h1 id="krmhub-fn-eval">');
   });
 
-  it('shows files that are no pages as text', async () => {
-    const { text } = await open('/docs');
-    expect(text).toContain('<code>../ARCHITECTURE.md</code>');
+  it('shows files that are no pages as text, and leaves out what is about a checkout', async () => {
+    const { text } = await open('/docs/threats');
+    expect(text).toContain('<code>../test/threats.test.ts</code>');
     expect(text).not.toContain('href="../');
+    const index = await open('/docs');
+    expect(index.text).toContain('You operate a registry');
+    expect(index.text).not.toContain('You change krmhub');
   });
 
   it('is found by its words, their beginnings, and misspelled', () => {

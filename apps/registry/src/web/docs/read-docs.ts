@@ -39,7 +39,8 @@ export function readDocs(folder = FOLDER): Docs {
     if (!file.endsWith('.md')) continue;
     const document = file.slice(0, -'.md'.length);
     const name = document === INDEX ? '' : document;
-    const text = readFileSync(folder + file, 'utf8');
+    const whole = readFileSync(folder + file, 'utf8');
+    const text = name === '' ? withoutCheckout(whole) : whole;
     if (text.length <= MAX_PAGE_LENGTH) {
       pages.set(name, page(name, text));
       continue;
@@ -73,6 +74,12 @@ export function readDocs(folder = FOLDER): Docs {
     return pages.has(document) ? { page: document, id } : undefined;
   };
   return { pages, groups: readDocsIndex(pages.get('')?.text ?? ''), find };
+}
+
+/** Leaves out the sections that lead to files of a checkout only. */
+function withoutCheckout(text: string): string {
+  const isHere = (section: string): boolean => !/\]\((?:\.\.|internals)\//.test(section);
+  return splitAtHeadings(text, 2).filter(isHere).join('');
 }
 
 function page(name: string, text: string): DocsPage {

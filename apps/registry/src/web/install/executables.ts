@@ -12,6 +12,8 @@ export const CHECKSUMS = 'checksums.txt';
 export const CHECKSUMS_BUNDLE = `${CHECKSUMS}.sigstore.json`;
 /** Of the list, and of its signature. */
 const MAX_TEXT_BYTES = 1_048_576;
+/** An executable has about 130 MB. */
+const MAX_EXECUTABLE_BYTES = 1_073_741_824;
 const PIECE_BYTES = 262_144;
 
 /** A file of which only the bytes are served that have this digest. */
@@ -62,10 +64,16 @@ export class ExecutableFinder {
     const offered: Executable[] = [];
     const problems: string[] = [];
     const find = async (name: string): Promise<HashedFile | undefined> => {
-      const found = await this.#hash(join(this.#folder, name));
-      if (found === undefined || found.digest === listed.get(name)) return found;
-      const problem = listed.has(name) ? 'differs from its digest' : 'is not';
-      problems.push(`${name} ${problem} in ${CHECKSUMS}`);
+      const file = join(this.#folder, name);
+      const digest = listed.get(name);
+      // A file that is not listed is not read: it can be of any size.
+      if (digest === undefined) {
+        if (await isFile(file)) problems.push(`${name} is not in ${CHECKSUMS}`);
+        return undefined;
+      }
+      const found = await this.#hash(file);
+      if (found === undefined || found.digest === digest) return found;
+      problems.push(`${name} differs from its digest in ${CHECKSUMS}`);
       return undefined;
     };
     for (const platform of Object.keys(PLATFORMS) as Platform[]) {
@@ -87,7 +95,7 @@ export class ExecutableFinder {
 
   async #hash(file: string): Promise<HashedFile | undefined> {
     const found = await stat(file).catch(() => undefined);
-    if (found?.isFile() !== true) return undefined;
+    if (found?.isFile() !== true || found.size > MAX_EXECUTABLE_BYTES) return undefined;
     const identity = identityOf(found);
     let hashed = this.#hashed.get(file);
     if (hashed?.identity !== identity) {
@@ -123,6 +131,10 @@ export async function* readHashed({
   } finally {
     await handle.close();
   }
+}
+
+async function isFile(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined))?.isFile() === true;
 }
 
 /** Reads lines of `sha256sum`: digests by the name of the file. */
