@@ -160,9 +160,13 @@ function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions)
     });
   }
   if (release !== undefined && canonicalRelease(release) === undefined) {
-    throw new KrmhubError('usage', `--release ${release} is not a SemVer version, or has build metadata (+…)`, {
-      hint: 'Use a release such as 1.2.3 or v0.3, for example: --release v0.3',
-    });
+    throw new KrmhubError(
+      'usage',
+      `--release ${release} is not a SemVer version, or has build metadata (+…)`,
+      {
+        hint: 'Use a release such as 1.2.3 or v0.3, for example: --release v0.3',
+      },
+    );
   }
   if (group !== undefined && !isGroup(group)) {
     throw new KrmhubError('usage', `--group ${group} is not a valid group`, {

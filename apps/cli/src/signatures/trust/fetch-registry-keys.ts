@@ -51,9 +51,13 @@ function registryOf(catalog: string): string {
     const example = /^https?:\/\/[^/]+\/?$/.test(catalog)
       ? `${catalog.replace(/\/$/, '')}/catalogs/default`
       : 'https://HOST/catalogs/NAME';
-    throw new KrmhubError('usage', `cannot pin ${catalog}: it is not the URL of a catalog, and has no --key`, {
-      hint: `The key can be fetched for a catalog of a registry: krmhub trust add ${example}. For others, use --key FILE.pub.`,
-    });
+    throw new KrmhubError(
+      'usage',
+      `cannot pin ${catalog}: it is not the URL of a catalog, and has no --key`,
+      {
+        hint: `The key can be fetched for a catalog of a registry: krmhub trust add ${example}. For others, use --key FILE.pub.`,
+      },
+    );
   }
   const { protocol, hostname } = new URL(registry);
   if (protocol === 'https:' || isLoopback(hostname)) return registry;

@@ -75,6 +75,9 @@ describe('the documentation', () => {
     expect(first('take a release down')).toBe('takedown');
     expect(first('postgres')).toMatch(/^operate-postgres|^commands/);
     expect(search('flx argo')).toEqual([]);
+    // Words beyond the tenth, and repeated ones, cost nothing.
+    const many = `build kustomization ${'build '.repeat(40)}a-b-c-d-e-f-g-h-i-j-k-l-m-n`;
+    expect(search(many)).toEqual(search('build kustomization a b c d e f g h'));
     expect(search('kustomizaton').length).toBeGreaterThan(0);
     expect(search('argo cd')[0]!.excerpt).not.toMatch(/[`|]|\*\*/);
   });

@@ -16,6 +16,16 @@ export interface DocsHit {
 
 const MAX_HITS = 20;
 const MAX_EXCERPT = 200;
+/** Others are ignored: each costs as much as the first. */
+const MAX_WORDS = 10;
+/** Characters of a word. The beginning of a short one, or its misspellings, are those of most words. */
+const MIN_PREFIX = 3;
+const MIN_MISSPELLED = 5;
+
+/** The different words of a search. */
+function searchWords(text: string): string[] {
+  return [...new Set(MiniSearch.getDefault('tokenize')(text.toLowerCase()) as string[])].slice(0, MAX_WORDS);
+}
 
 /** Returns a search over the sections of all pages: words, their beginnings, and small misspellings. */
 export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
@@ -37,7 +47,13 @@ export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
   const byId = new Map(sections.map((section) => [section.id, section]));
   return (words) =>
     index
-      .search(words, { prefix: true, fuzzy: 0.15, combineWith: 'AND', boost: { title: 4, heading: 3 } })
+      .search(words, {
+        tokenize: searchWords,
+        prefix: (word) => word.length >= MIN_PREFIX,
+        fuzzy: (word) => word.length >= MIN_MISSPELLED && 0.15,
+        combineWith: 'AND',
+        boost: { title: 4, heading: 3 },
+      })
       .slice(0, MAX_HITS)
       .map(({ id, terms }) => {
         const { page, anchor, title, heading, text } = byId.get(String(id))!;
