@@ -12,6 +12,7 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentBlocks } from '../document-blocks.js';
 import { spawn, spawnSync } from '../processes.js';
 import { cleanEnvironment, command, root, temporaryFolder } from '../running.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
@@ -215,16 +216,17 @@ describe.skipIf(why !== undefined)(titleWithReason('the executable', why), () =>
     async () => {
       mkdirSync(at('machine'));
       copyFileSync(at('build/releases.pub'), at('machine/releases.pub'));
-      const { output, log } = await onMachine(at('machine'), at('build/executables'), (page) =>
-        [
+      const { output, log } = await onMachine(at('machine'), at('build/executables'), (page) => {
+        const commands = [
           'Download the executable',
           'Verify what you downloaded',
           'Connect to a registry',
           'Run and publish your first function',
-        ]
-          .flatMap((title) => commandsBelow(page, title))
-          .join('\n'),
-      );
+        ].flatMap((title) => commandsBelow(page, title));
+        const blocks = documentBlocks('docs/install.md', 'executable').map((block) => block.trimEnd());
+        expect(commands.map((block) => block.trimEnd())).toEqual(expect.arrayContaining(blocks));
+        return commands.join('\n');
+      });
       expect(output, `${output}\n${log}`).toContain('krmhub: OK');
       expect(output).toMatch(/^ok +signature +by the key/m);
       expect(output).toContain('14 passed, 0 failed');

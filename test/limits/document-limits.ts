@@ -188,6 +188,10 @@ export const recipes: Limit[] = (
       (size) => formatted({ groups: Object.fromEntries(list(size, (n) => [`g${n}.example`, 'fn.example'])) }),
     ],
     ['maxPaths', (size) => formatted({ paths: list(size, (n) => `f${n}`) })],
+    [
+      'maxDescriptionLength',
+      (size) => recipe().replace('"spec":{', `"spec":{"description":"${'x'.repeat(size)}",`),
+    ],
     ['maxRules', (size) => withPolicy({ deny: list(size, (n) => ({ kind: `K${n}` })) })],
     ['maxRefreshSeconds', (size) => upstream({ refresh: `${size}s` })],
     ['maxMinimumAgeSeconds', (size) => upstream({ minimumAge: `${size}s` })],

@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Problem } from '@krmhub/api/model';
 import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { SERVER_LIMITS } from '../limits.js';
 
 interface Refusal {
@@ -113,7 +114,7 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
 function findProblem(request: IncomingMessage): string | undefined {
   if (hasSeveralHosts(request)) return 'SEVERAL_HOSTS';
   // Some characters are valid, and no name: `xn--` without an encoded name behind it.
-  if (!URL.canParse(`http://${request.headers.host ?? 'localhost'}/`)) return 'INVALID_HOST';
+  if (parseUrl(`http://${request.headers.host ?? 'localhost'}/`) === undefined) return 'INVALID_HOST';
   return OTHER_SPELLING.test(request.url ?? '') ? 'OTHER_SPELLING' : undefined;
 }
 
