@@ -115,16 +115,20 @@ export class ExecutableFinder {
   }
 }
 
-/** Yields the bytes of a file. Throws if it was changed since it was hashed. */
+/** Yields the bytes of a file. Throws if it was changed since it was hashed, or while it is read. */
 export async function* readHashed({
   file,
   identity,
 }: Pick<HashedFile, 'file' | 'identity'>): AsyncGenerator<Uint8Array> {
   const handle = await open(file);
   try {
-    if (identityOf(await handle.stat()) !== identity) throw new Error(`${file} was changed`);
+    const requireSame = async () => {
+      if (identityOf(await handle.stat()) !== identity) throw new Error(`${file} was changed`);
+    };
+    await requireSame();
     for (;;) {
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES);
+      await requireSame();
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }

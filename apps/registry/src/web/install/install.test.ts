@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { readHashed } from './executables.js';
 import { packProgram, readProgramFiles } from './pack-program.js';
 import { programVersion } from './program-folder.js';
 
@@ -98,6 +99,17 @@ describe('executables', () => {
     expect((await get(linux)).status).toBe(404);
     offer({ [linux]: executable });
     expect((await bytesOf(linux)).equals(executable)).toBe(true);
+  });
+
+  it('are cut off when they change while they are sent', async () => {
+    const file = path.join(folder, 'changed');
+    writeFileSync(file, executable);
+    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file);
+    const pieces = readHashed({ file, identity: [dev, ino, size, mtimeMs, ctimeMs].join(' ') });
+    expect((await pieces.next()).done).toBe(false);
+    truncateSync(file, 300_000);
+    await expect(pieces.next()).rejects.toThrow('was changed');
+    rmSync(file);
   });
 
   it('have the signature of the operator if the list has everything that is offered', async () => {
