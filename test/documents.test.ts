@@ -191,6 +191,32 @@ describe('documents', () => {
     },
   );
 
+  it('the page of an empty registry works as printed', async () => {
+    const { folder, remove } = temporaryFolder();
+    const calls = temporaryFolder();
+    const command = await serveCommandFunction(calls.folder);
+    const registry = await startInProcess(path.join(folder, 'data'), {});
+    try {
+      const page = await fetch(registry.url, { headers: { accept: 'text/html' } });
+      const [steps = ''] = /<ol class="steps">[\s\S]*?<\/ol>/.exec(await page.text()) ?? [];
+      const scripts = [...steps.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, code]) =>
+        pageText(code!)
+          // As the script of the page does, and as its reader does where the command asks for a token.
+          .replaceAll('https://REGISTRY', registry.url)
+          .replace('krmhub login', 'krmhub login < data/admin.token'),
+      );
+      const env = cleanEnvironment(folder, command.env);
+      const { blocks: outputs, ended } = await session(scripts, command.script, folder, env);
+      expect(ended.code, ended.stderr).toBe(0);
+      expect(outputs[3]).toContain('+    example.com/owner: shop-team\n');
+    } finally {
+      command.close();
+      await registry.stop();
+      remove();
+      calls.remove();
+    }
+  });
+
   it('link to files and headings that exist', () => {
     const broken = documents.flatMap((name) =>
       [
@@ -208,6 +234,12 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 });
+
+/** The text of HTML without what only a browser shows. */
+function pageText(html: string): string {
+  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+  return html.replace(/<[^>]*>/g, '').replace(/&(#?\w+);/g, (_, name: string) => named[name]!);
+}
 
 describe('ARCHITECTURE.md', () => {
   const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');

@@ -45,7 +45,10 @@ describe('init', () => {
     ]);
     for (const said of [
       'wrote set-labels/definition.yaml',
+      '--language go, typescript, or python',
       'krmhub lint set-labels',
+      'krmhub test set-labels --exec PROGRAM',
+      'krmhub pin set-labels ',
       'krmhub publish set-labels/definition.yaml',
     ])
       expect(io.err()).toContain(said);
@@ -193,6 +196,8 @@ describe('init', () => {
     const io = await run('init', name);
     expect(io.exitCode).toBe(2);
     expect(io.err()).toMatch(/^error: /);
+    // Init takes no release.
+    expect(io.err()).toMatch(/\n {2}hint: Use GROUP\/KIND, for example/);
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -200,6 +205,19 @@ describe('init', () => {
     const warned = await run('init', 'example.com/set-owner');
     expectEnd(warned, 0, 'warning: the kind set-owner is not in PascalCase');
     expect((await run('init', 'example.com/SetOwner2', '--out', 'other')).err()).not.toContain('warning');
+  });
+
+  it.each(['go', 'python'])('prints paths without a double slash, in %s', async (language) => {
+    const io = await run('init', 'example.com/SetOwner', '--language', language, '--out', 'deep/owner/');
+    expect(io.err()).toContain('deep/owner/');
+    expect(io.err()).not.toMatch(/\/\/|-C \S*\/ /);
+  });
+
+  it('warns that the first image of an example cannot run', async () => {
+    await run('init', 'example.com/SetOwner');
+    const { diagnostics } = await started('set-owner');
+    const addresses = diagnostics.filter(({ code }) => code === 'placeholder/address');
+    expect(addresses.map(({ path: at }) => at)).toEqual(['spec.versions[0].runtime.container.image']);
   });
 
   it('quotes a folder that the shell would split', async () => {

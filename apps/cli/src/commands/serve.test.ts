@@ -49,7 +49,7 @@ it('serves until it is stopped, and prints the next steps', async () => {
   const token = path.join(folder, 'my data', 'admin.token');
   expect(io.err()).toContain(`admin token (new): ${token}`);
   expect(io.err()).toContain(
-    `  export KRMHUB_REGISTRY=${url}\n  export KRMHUB_TOKEN=$(cat '${token}')\n  krmhub init example.com/SetLabels\n`,
+    `  export KRMHUB_REGISTRY=${url}\n  export KRMHUB_TOKEN=$(cat '${token}')\n  krmhub init example.com/SetOwner --runtime starlark\n`,
   );
   expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(9);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -194,10 +194,10 @@ it('shows people on a terminal lines of text, and commands that work as they sta
     expect.stringMatching(/^cd \//),
     expect.stringMatching(/^export KRMHUB_REGISTRY=http/),
     expect.stringMatching(/^export KRMHUB_TOKEN=\$\(cat \//),
-    'npx krmhub init example.com/SetLabels',
+    'npx krmhub init example.com/SetOwner --runtime starlark'.slice(0, 38),
     expect.stringMatching(/^sed -i/),
-    'npx krmhub lint set-labels',
-    'npx krmhub publish set-labels --release'.slice(0, 38),
+    'npx krmhub test set-owner',
+    'npx krmhub publish set-owner/definition.yaml'.slice(0, 38),
     '',
   ]);
 });

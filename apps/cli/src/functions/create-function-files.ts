@@ -35,13 +35,12 @@ export interface CreateOptions {
  * nothing, if one of the files exists.
  */
 export async function createFunctionFiles(io: Io, name: string, options: CreateOptions): Promise<void> {
-  const { group, kind, release } = parseFunctionReference(name);
+  const hint = 'Use GROUP/KIND, for example: krmhub init example.com/SetLabels';
+  const { group, kind, release } = parseFunctionReference(name, hint);
   if (group === undefined || release !== undefined) {
-    throw new KrmhubError('usage', `"${name}" is not a valid function name`, {
-      hint: 'Use GROUP/KIND, for example: krmhub init example.com/SetLabels',
-    });
+    throw new KrmhubError('usage', `"${name}" is not a valid function name`, { hint });
   }
-  const folder = options.out ?? kebabCase(kind);
+  const folder = options.out?.replace(/(?<=.)\/+$/, '') ?? kebabCase(kind);
   const { platforms = [{ os: 'linux', arch: 'amd64' }] } = options;
   const program = createProgram({ group, kind }, folder, { ...options, platforms });
   const files = {
@@ -85,6 +84,11 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
       `the kind ${kind} is not in PascalCase, for example SetLabels, as kinds of Kubernetes are`,
     );
   }
+  const needsProgram = program === undefined && options.runtime !== 'starlark';
+  if (needsProgram) {
+    const languages = options.runtime === 'exec' ? '--language go' : '--language go, typescript, or python';
+    await printLine(io, `wrote no program: with ${languages}, this command writes one`);
+  }
   await printLine(io, 'edit the lines marked CHANGE in definition.yaml, remove the marks, then run:');
   for (const step of nextSteps(folder, options.runtime, program)) await printLine(io, `  ${step}`);
   const written = Object.keys(files).map((name) => path.join(folder, name));
@@ -122,8 +126,17 @@ function nextSteps(folder: string, runtime: RuntimeKind, program: NewProgram | u
   ) as [string, string, string];
   const lint = `krmhub lint ${named}`;
   const publish = `krmhub publish ${definition} --release 0.1.0 --readme ${readme}`;
+  if (runtime === 'starlark') return [lint, `krmhub test ${named}`, publish];
   if (program === undefined) {
-    return [lint, ...(runtime === 'starlark' ? [`krmhub test ${named}`] : []), publish];
+    return [
+      lint,
+      `krmhub test ${named} --exec PROGRAM   # the command that runs your program`,
+      runtime === 'exec'
+        ? `krmhub pin ${named} --files FOLDER   # with the executables that you built`
+        : `krmhub pin ${named}   # when you have pushed the image`,
+      publish,
+      'krmhub docs authoring   # how to build, pin, sign, and publish a release',
+    ];
   }
   return [
     lint,

@@ -116,10 +116,10 @@ function nextSteps(io: Io, { url, adminTokenFile }: Welcome): string[] {
     ...(program === 'krmhub' ? [] : [`cd ${shellWord(io.cwd)}`]),
     ...(url === DEFAULT_REGISTRY ? [] : [`export KRMHUB_REGISTRY=${url}`]),
     `export KRMHUB_TOKEN=$(cat ${shellWord(adminTokenFile)})`,
-    `${program} init example.com/SetLabels`,
+    `${program} init example.com/SetOwner --runtime starlark`,
     // Lint lists the lines to edit. This only removes their marks, so that the next commands work.
-    "sed -i.bak 's/# CHANGE:/#/' set-labels/definition.yaml",
-    `${program} lint set-labels`,
-    `${program} publish set-labels --release 0.1.0`,
+    "sed -i.bak 's/# CHANGE:/#/' set-owner/definition.yaml",
+    `${program} test set-owner`,
+    `${program} publish set-owner/definition.yaml --release 0.1.0 --readme set-owner/README.md`,
   ];
 }

@@ -14,15 +14,17 @@ export interface FunctionReference {
 /** A coarse check; the registry validates the release. */
 const RELEASE = /^v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?$/;
 
-/** Parses a reference. Throws `usage` for an invalid one. */
-export function parseFunctionReference(text: string): FunctionReference {
+/** Parses a reference. Throws `usage` for an invalid one, with a hint about what can be written there. */
+export function parseFunctionReference(
+  text: string,
+  hint = 'Use GROUP/KIND or GROUP/KIND@RELEASE, for example: example.com/SetLabels@1.2.0',
+): FunctionReference {
   const at = text.indexOf('@');
   const name = at === -1 ? text : text.slice(0, at);
   const release = at === -1 ? undefined : text.slice(at + 1);
   const slash = name.indexOf('/');
   const group = slash === -1 ? undefined : name.slice(0, slash);
   const kind = name.slice(slash + 1);
-  const hint = 'Use GROUP/KIND or GROUP/KIND@RELEASE, for example: example.com/SetLabels@1.2.0';
   if (group !== undefined && !isGroup(group)) {
     throw new KrmhubError(
       'usage',

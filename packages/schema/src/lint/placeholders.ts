@@ -9,13 +9,20 @@ import type { Rule } from './rule.js';
 /** Domains for examples, which no one can use (RFC 2606, "Reserved Example Second Level Domain Names"). */
 const EXAMPLE_DOMAIN = /(?:^|\.)example\.(?:com|net|org)$/i;
 
-/** Checks for addresses of `krmhub init` and of documentation, unless the whole function is an example. */
+/** What `krmhub init` writes where the image is unknown. */
+const INITIAL_IMAGE = /^registry\.example\.com\/functions\/[^:@]+:v0\.1\.0$/;
+
+/**
+ * Checks for addresses of `krmhub init` and of documentation; if the whole function is an example, only for the first
+ * image, which cannot run.
+ */
 export const placeholders: Rule = ({ spec }, report) => {
-  if (EXAMPLE_DOMAIN.test(textField(spec, 'group') ?? '')) return;
+  const isExample = EXAMPLE_DOMAIN.test(textField(spec, 'group') ?? '');
   const check = (value: JsonValue | undefined, path: Path, hostOf: (text: string) => string | undefined) => {
     if (typeof value !== 'string') return;
     const host = hostOf(value);
     if (host === undefined || !EXAMPLE_DOMAIN.test(host)) return;
+    if (isExample && !INITIAL_IMAGE.test(value)) return;
     report(
       'placeholder/address',
       path,

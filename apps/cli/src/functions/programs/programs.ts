@@ -48,7 +48,7 @@ interface Toolchain {
 
 const TOOLCHAINS: Record<Language, Toolchain> = {
   go: {
-    build: (path, name) => [`go build -C ${path} -o build/${name} .`],
+    build: (path, name) => [`go build -C ${path.slice(0, -1)} -o build/${name} .`],
     run: (path, name) => `${path}build/${name}`,
     setup: `      - uses: actions/setup-go@v5
         with:

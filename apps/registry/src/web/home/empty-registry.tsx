@@ -20,8 +20,8 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
         <li>
           <h2>Log in</h2>
           <p>
-            The first token is in the file <code>admin.token</code> in the data folder of the registry. The
-            operator creates more tokens.
+            The command asks for a token. The first one is in the file <code>admin.token</code> in the data
+            folder of the registry. The operator creates more tokens.
           </p>
           <CopySnippet
             label="Log in"
@@ -37,13 +37,14 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
         <li>
           <h2>Write a function</h2>
           <p>
-            <code>init</code> creates a script and its definition, <code>lint</code> lists the lines to edit,
-            and <code>test</code> runs the example. It needs no container.
+            <code>init</code> creates a script and its definition, and marks the lines to edit with{' '}
+            <code>CHANGE</code>. <code>lint</code> lists them; here, <code>sed</code> only removes the marks.{' '}
+            <code>test</code> runs the example. It needs no container.
           </p>
           <CopySnippet
             label="Write a function"
             code={
-              'krmhub init example.com/SetOwner --runtime starlark\nkrmhub lint set-owner\nkrmhub test set-owner'
+              "krmhub init example.com/SetOwner --runtime starlark\nkrmhub lint set-owner || sed -i.bak 's/# CHANGE:/#/' set-owner/definition.yaml\nkrmhub test set-owner"
             }
           />
         </li>
@@ -70,8 +71,11 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
             label="Run it"
             code={
               <>
-                krmhub fn eval FOLDER -c <RegistryAddress />
-                {'/catalogs/default \\\n  --function example.com/v1alpha1/SetOwner --dry-run -- owner=me'}
+                {'cp -r set-owner/examples/basic/input shop\nkrmhub fn eval shop -c '}
+                <RegistryAddress />
+                {
+                  '/catalogs/default \\\n  --function example.com/v1alpha1/SetOwner --dry-run -- owner=shop-team'
+                }
               </>
             }
           />
