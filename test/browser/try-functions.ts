@@ -19,6 +19,14 @@ const LABELS = `labels:
   additionalProperties: {type: string, maxLength: 63}
 `;
 
+/** A schema that would have 8,000 fields or 50,000 choices, if a form made all at once. */
+function part(at: number): string {
+  const names = Array.from({ length: 40 }, (_, index) => `f${index}`);
+  if (at % 2 === 0) return `{type: string, enum: [${names.map((name) => `${name}-${at}`).join(', ')}]}`;
+  const fields = names.map((name) => `${name}: {type: string}`).join(', ');
+  return `{type: object, required: [${names.join(', ')}], properties: {${fields}}}`;
+}
+
 export const TRIED: readonly TriedFunction[] = [
   {
     kind: 'SetLabels',
@@ -105,6 +113,12 @@ f()
     kind: 'Allocate',
     properties: 'name: {type: string}\n',
     script: 'x = []\nwhile True:\n    x.append([1] * 1000)\n',
+  },
+  {
+    kind: 'Huge',
+    properties: Array.from({ length: 199 }, (_, at) => `part${at}: ${part(at)}\n`).join(''),
+    required: `[${Array.from({ length: 199 }, (_, at) => `part${at}`).join(', ')}]`,
+    script: 'print(1)\n',
   },
   { kind: 'InContainer', properties: LABELS, required: '[labels]', script: '', container: true },
 ];

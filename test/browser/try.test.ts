@@ -142,7 +142,23 @@ suite('"Try it"', () => {
       await page.keyboard.press('Enter');
       await page.getByLabel('team text, required').fill('shop');
       await expect.poll(() => yaml(page).inputValue()).toContain('  team: "shop"\n');
+      // kustomize runs what it names.
+      expect(await yaml(page).inputValue()).toMatch(/config\.kubernetes\.io\/function: \|\n +container:\n/);
       expect(await page.getByRole('button', { name: 'Run', exact: true }).count()).toBe(0);
+    }));
+
+  it('makes a bounded part of a huge form, and more of it where a visitor asks', () =>
+    visit('Huge', async (page) => {
+      await openTry(page);
+      const count = (selector: string) => page.locator(`.try-form ${selector}`).count();
+      expect(await count('input, .try-form option')).toBeLessThan(800);
+      const last = page.locator('.try-form > .try-fields > .try-object').last();
+      expect(await last.locator('input').count()).toBe(0);
+      await last.locator('summary').first().click();
+      await expect.poll(() => last.locator('input').count()).toBe(40);
+      const typed = page.getByLabel('part198 one of 40 values, required');
+      await typed.fill('f3-198');
+      await expect.poll(() => yaml(page).inputValue()).toContain('part198: f3-198\n');
     }));
 
   it.each([

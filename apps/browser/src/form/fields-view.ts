@@ -14,6 +14,15 @@ import type { FieldView, FormContext, Problems } from './form-context.js';
 /** A schema with more fields is edited as text. */
 const MAX_FIELDS = 200;
 
+/** Returns the number of fields that a view of an object makes. */
+export function countFields(schemas: SchemaParts): number {
+  return Math.min(shownFields(expandAllOf(schemas).parts).length, MAX_FIELDS);
+}
+
+function shownFields(parts: SchemaParts, omitted: readonly string[] = []): [string, SchemaParts][] {
+  return [...declaredFields(parts)].filter(([name]) => !omitted.includes(name) && !PROTOTYPE_NAMES.has(name));
+}
+
 /** The declared fields of an object, required ones first. */
 export class FieldsView implements FieldView {
   readonly element = element('div', { class: 'try-fields' });
@@ -22,9 +31,7 @@ export class FieldsView implements FieldView {
   constructor(schemas: SchemaParts, path: Path, context: FormContext, omitted: readonly string[] = []) {
     const { parts } = expandAllOf(schemas);
     const required = requiredFields(parts);
-    const declared = [...declaredFields(parts)].filter(
-      ([name]) => !omitted.includes(name) && !PROTOTYPE_NAMES.has(name),
-    );
+    const declared = shownFields(parts, omitted);
     const isFirst = ([name]: readonly [string, SchemaParts]) => required.has(name);
     const ordered = [...declared.filter(isFirst), ...declared.filter((one) => !isFirst(one))];
     for (const [name, own] of ordered.slice(0, MAX_FIELDS)) {

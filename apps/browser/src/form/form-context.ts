@@ -2,12 +2,14 @@ import type { SchemaParts } from '@krmhub/schema/config-fields/schema-parts';
 import type { JsonValue } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import type { ConfigMessage } from '../config/edit-config.js';
+import type { Budget } from './budget.js';
 
 /** Sets the value at a path, or removes it. Resolves when the form shows the new text. */
 export type Edit = (path: Path, value: JsonValue | undefined) => Promise<void>;
 
 export interface FormContext {
   edit: Edit;
+  budget: Budget;
   /** Creates the view for the type of a value. */
   createField(input: FieldInput): FieldView;
 }

@@ -9,6 +9,7 @@
 
 import type { JsonObject } from '@krmhub/schema/definition';
 import type { ConfigState } from '../config/edit-config.js';
+import { Budget } from './budget.js';
 import { createField } from './create-field.js';
 import { FieldsView } from './fields-view.js';
 import { type Edit, type FormContext, problemsByPath } from './form-context.js';
@@ -22,7 +23,15 @@ export class Form {
   readonly #group: HTMLFieldSetElement;
 
   constructor(schema: JsonObject, edit: Edit) {
-    const context: FormContext = { edit, createField };
+    const budget = new Budget();
+    const context: FormContext = {
+      edit: (path, value) => {
+        budget.refill();
+        return edit(path, value);
+      },
+      budget,
+      createField,
+    };
     this.#fields = new FieldsView([schema], [], context, RESOURCE_FIELDS);
     this.#group = document.createElement('fieldset');
     this.#group.className = 'try-form';

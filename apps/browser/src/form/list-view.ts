@@ -49,9 +49,12 @@ export class ListView implements FieldView {
       this.#views.pop();
       this.#list.lastChild?.remove();
     }
-    while (this.#views.length < count) this.#append(this.#views.length);
+    const { budget } = this.#input.context;
+    while (this.#views.length < count && budget.take(1)) this.#append(this.#views.length);
     this.#more.textContent =
-      items.length > count ? `${items.length - count} more items can be edited in the YAML.` : '';
+      items.length > this.#views.length
+        ? `${items.length - this.#views.length} more items can be edited in the YAML.`
+        : '';
     for (const [at, view] of this.#views.entries()) view.show(items[at], problems);
   }
 

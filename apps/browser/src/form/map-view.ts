@@ -51,6 +51,7 @@ export class MapView implements FieldView {
   }
 
   show(value: JsonValue | undefined, problems: Problems): void {
+    const { context } = this.#input;
     this.#notes.show(problems);
     const all = isObject(value) ? Object.entries(value) : [];
     const entries = all.slice(0, MAX_ENTRIES);
@@ -61,10 +62,10 @@ export class MapView implements FieldView {
       this.#rows.delete(key);
     }
     for (const [key, inner] of entries) {
-      if (!this.#rows.has(key)) this.#append(key);
-      this.#rows.get(key)!.view.show(inner, problems);
+      if (!this.#rows.has(key) && context.budget.take(1)) this.#append(key);
+      this.#rows.get(key)?.view.show(inner, problems);
     }
-    const more = all.length - entries.length;
+    const more = all.length - this.#rows.size;
     this.#more.textContent = more > 0 ? `${more} more entries can be edited in the YAML.` : '';
   }
 

@@ -1,10 +1,13 @@
 import type { JsonValue } from '@krmhub/schema/definition';
 import { button, element } from './dom.js';
 import { FieldNotes, fieldTitle } from './field-parts.js';
-import { FieldsView } from './fields-view.js';
+import { countFields, FieldsView } from './fields-view.js';
 import type { FieldInput, FieldView, Problems } from './form-context.js';
 
-/** An object in a fold. Its fields are made when it opens: schemas can have thousands. */
+/**
+ * An object in a fold. Its fields are made when it opens: schemas can have thousands. It opens by itself if it is
+ * required or has a value, and the budget has its fields.
+ */
 export class ObjectView implements FieldView {
   readonly element: HTMLDetailsElement;
   readonly #input: FieldInput;
@@ -21,27 +24,41 @@ export class ObjectView implements FieldView {
     this.#remove = button('Remove', () => void context.edit(path, undefined), `Remove ${name}`);
     this.element = element(
       'details',
-      { class: 'try-object', on: { toggle: () => this.#fill() } },
+      { class: 'try-object', on: { toggle: () => this.#opened() } },
       element('summary', {}, ...fieldTitle(input, 'object')),
       this.#notes.element,
       this.#remove,
     );
-    this.element.open = isRequired;
-    if (isRequired) this.#fill();
+    if (isRequired) this.#open();
   }
 
   show(value: JsonValue | undefined, problems: Problems): void {
     this.#notes.show(problems);
-    if (value !== undefined && this.#value === undefined) this.element.open = true;
+    const isNew = value !== undefined && this.#value === undefined;
     this.#value = value;
     this.#problems = problems;
     this.#remove.hidden = value === undefined || typeof this.#input.path.at(-1) === 'number';
-    if (this.element.open) this.#fill();
+    if (isNew) this.#open();
     this.#fields?.show(value, problems);
   }
 
-  #fill(): void {
+  #open(): void {
+    const { parts, context } = this.#input;
+    if (this.#fields === undefined) {
+      if (!context.budget.take(countFields(parts))) return;
+      this.#fill();
+    }
+    this.element.open = true;
+  }
+
+  /** A visitor opened it, or it is already filled. */
+  #opened(): void {
     if (this.#fields !== undefined || !this.element.open) return;
+    this.#input.context.budget.refill();
+    this.#fill();
+  }
+
+  #fill(): void {
     const { parts, path, context } = this.#input;
     this.#fields = new FieldsView(parts, path, context);
     this.#remove.before(this.#fields.element);

@@ -89,10 +89,14 @@ interface ScalarKind {
   empty: JsonValue | undefined;
 }
 
-function scalarKind({ parts, isRequired }: FieldInput): ScalarKind {
+function scalarKind({ parts, isRequired, context }: FieldInput): ScalarKind {
   const allowed = allowedValues(parts);
   const fallback = firstKeyword(parts, 'default');
-  if (allowed !== undefined) return choice(allowed, isRequired, fallback);
+  if (allowed !== undefined) {
+    return context.budget.take(allowed.length)
+      ? choice(allowed, isRequired, fallback)
+      : typedChoice(allowed, text(parts, fallback));
+  }
   switch (valueType(parts)) {
     case 'boolean':
       return checkbox(fallback === true);
@@ -133,6 +137,19 @@ function choice(
     },
     read: ({ value }) => (value === '' ? undefined : allowed[Number(value)]),
     empty: undefined,
+  };
+}
+
+/** A choice without its list: what is typed becomes the allowed value with this text. */
+function typedChoice(allowed: readonly JsonValue[], kind: ScalarKind): ScalarKind {
+  return {
+    ...kind,
+    title: `one of ${allowed.length} values`,
+    empty: undefined,
+    read: (control) => {
+      const typed = kind.read(control);
+      return typed === undefined ? undefined : (allowed.find((value) => display(value) === typed) ?? typed);
+    },
   };
 }
 

@@ -73,7 +73,11 @@ export function functionUsage(
     parts: rules.usage(declared, file),
   }));
   const sections = [...tools, ...runtimes].filter(({ parts }) => parts.length > 0);
-  return { sections: [configSection(version, { example, schemaUrl, file, image }), ...sections], example };
+  const config: UsagePart = {
+    text: `Save as ${file}, ${EXAMPLE_TEXTS[example.check]}; replace the values:`,
+    snippet: exampleConfigText(version, example, schemaUrl),
+  };
+  return { sections: [{ topic: 'config', parts: [config] }, ...sections], example };
 }
 
 /** krmhub uses the first runtime of a function. */
@@ -90,27 +94,20 @@ function configName({ names }: FunctionDefinition): string {
   return /^[a-z][-a-z0-9]*$/.test(name) ? name : 'config';
 }
 
-function configSection(
-  version: FunctionVersion,
-  {
-    example,
-    schemaUrl,
-    file,
-    image,
-  }: {
-    example: ConfigExample;
-    schemaUrl: string | undefined;
-    file: string;
-    image: string | undefined;
-  },
-): UsageSection {
-  const container: JsonObject | undefined =
+/** Returns an example functionConfig as YAML, with the metadata by which kustomize and kpt run the function. */
+export function exampleConfigText(
+  { runtime: { container } }: FunctionVersion,
+  example: ConfigExample,
+  schemaUrl?: string,
+): string {
+  const image = container === undefined ? undefined : pinnedImage(container);
+  const program: JsonObject | undefined =
     image === undefined
       ? undefined
       : {
           container: {
             image,
-            ...defined({ network: version.runtime.container?.requireNetwork === true ? true : undefined }),
+            ...defined({ network: container?.requireNetwork === true ? true : undefined }),
           },
         };
   const { apiVersion, kind, metadata, ...fields } = example.value;
@@ -122,7 +119,7 @@ function configSection(
       annotations: {
         ...((metadata as JsonObject).annotations as JsonObject | undefined),
         ...defined({
-          'config.kubernetes.io/function': container === undefined ? undefined : toYaml(container),
+          'config.kubernetes.io/function': program === undefined ? undefined : toYaml(program),
         }),
         // In a kpt package, it would be applied to the cluster, which does not know its kind.
         'config.kubernetes.io/local-config': 'true',
@@ -130,15 +127,8 @@ function configSection(
     },
     ...fields,
   };
-  return {
-    topic: 'config',
-    parts: [
-      {
-        text: `${file}, ${EXAMPLE_TEXTS[example.check]}; replace the values:`,
-        snippet: `${schemaUrl === undefined ? '' : `# yaml-language-server: $schema=${schemaUrl}\n`}${toYaml(config)}`,
-      },
-    ],
-  };
+  const comment = schemaUrl === undefined ? '' : `# yaml-language-server: $schema=${schemaUrl}\n`;
+  return comment + toYaml(config);
 }
 
 const EXAMPLE_TEXTS: Record<ConfigExample['check'], string> = {

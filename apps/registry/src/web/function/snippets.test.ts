@@ -69,7 +69,7 @@ const lastRun = async () => (await readFile(path.join(folder, 'calls'), 'utf8'))
 
 describe('the snippets of a page', () => {
   it('exist, with the image by its digest', () => {
-    expect([...snippets.keys()]).toEqual(['use-kustomize', 'use-kpt', 'use-krmhub', 'use-config']);
+    expect([...snippets.keys()]).toEqual(['use-config', 'use-kustomize', 'use-kpt', 'use-krmhub']);
     expect(snippets.get('use-config')![0]).toContain(IMAGE);
     expect(snippets.get('use-config')![0]).toContain(
       '$schema=https://krm.example.com/schemas/example.com/v1/SetLabels.json',

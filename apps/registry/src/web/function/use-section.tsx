@@ -6,6 +6,7 @@ import { CopySnippet, CopyYaml } from '../parts/copy-snippet.js';
 import { WithAddress } from '../parts/registry-address.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import { isOffered, tryLabel } from '../try/try-section.js';
 import { visibleText } from '../visible-text.js';
 import { fieldId } from './config-section.js';
 import type { FunctionView } from './read-function.js';
@@ -36,18 +37,23 @@ export function UseSection({ view }: { view: FunctionView }) {
   return (
     <section aria-labelledby="use" class="use">
       <h2 id="use">Use it</h2>
-      {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
-      {isPinned ? null : (
-        <p class="quiet">
-          The definition does not pin the image by digest, so the image behind the tag can change.
+      {isOffered(view) ? (
+        <p>
+          <a href="#try">{tryLabel(view)}</a>
         </p>
-      )}
+      ) : null}
       {config === undefined ? null : (
         <div id="use-config">
           <Parts section={config} />
           <ExampleNote example={usage.example} />
           <Fields view={view} />
         </div>
+      )}
+      {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
+      {isPinned ? null : (
+        <p class="quiet">
+          The definition does not pin the image by digest, so the image behind the tag can change.
+        </p>
       )}
     </section>
   );

@@ -1,4 +1,5 @@
-import { toYaml } from '@krmhub/catalog';
+import { fillPath } from '@krmhub/api/paths';
+import { exampleConfigText } from '@krmhub/catalog';
 import { exampleConfig } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { TryItData } from '@krmhub/schema/documents/try-it';
@@ -23,13 +24,15 @@ export const TRY_DOCUMENT: Derivation<{
   async derive(deps, { stored, version, script, report }) {
     const { at, assets } = getSite(deps);
     const definition = await readDefinition(deps, stored);
-    const file = (name: string) => at(assets.path(name));
+    const declared = versionNamed(definition, version);
+    const { publicUrl } = deps.config;
+    const name = { group: definition.group, kind: definition.names.kind, version };
+    const schemaUrl = publicUrl && publicUrl + fillPath('functionConfigSchema', name);
+    const file = (asset: string) => at(assets.path(asset));
     const data: TryItData = {
-      group: definition.group,
-      kind: definition.names.kind,
-      version,
-      schema: versionNamed(definition, version).schema.openAPIV3Schema,
-      functionConfig: toYaml(exampleConfig(definition, version).value),
+      ...name,
+      schema: declared.schema.openAPIV3Schema,
+      functionConfig: exampleConfigText(declared, exampleConfig(definition, version), schemaUrl),
       resources: SAMPLE_RESOURCES,
       examples: await readRecordedExamples(deps, report),
       ...defined({ script: script && { path: at(blobPath(script)), digest: script.digest } }),

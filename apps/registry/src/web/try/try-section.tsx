@@ -23,7 +23,7 @@ export function TryItSection({ view }: { view: FunctionView }) {
       class="try-it"
       data-try={at(`${base}/try.json${query}`)}
       data-try-script={at(assets.path('try.js'))}
-      data-try-label={runs ? 'Try it in this browser' : 'Fill in the functionConfig'}
+      data-try-label={tryLabel(view)}
     >
       <h2 id="try">Try it</h2>
       <p>{runs ? RUNS : reason(view)}</p>
@@ -34,6 +34,11 @@ export function TryItSection({ view }: { view: FunctionView }) {
       <RecordedExamples examples={view.examples ?? []} />
     </section>
   );
+}
+
+/** Returns what "Try it" offers: a run, or only a form. */
+export function tryLabel({ isScriptHere }: FunctionView): string {
+  return isScriptHere === true ? 'Try it in this browser' : 'Fill in the functionConfig';
 }
 
 /** Characters of examples on the page itself; the form shows all. */

@@ -43,6 +43,9 @@ describe('"Try it"', () => {
     const data = await readData();
     expect(data).toMatchObject({ group: 'example.com', kind: KIND, examples: [] });
     expect(data.functionConfig).toContain('kind: SetLabels\n');
+    // Kustomize can run it: the page has the same text.
+    expect(data.functionConfig).toContain('config.kubernetes.io/function: |');
+    expect(data.functionConfig).toContain('config.kubernetes.io/local-config: "true"');
     expect(data).not.toHaveProperty('script');
     for (const path of Object.values(data.files)) {
       const response = await registry.request(path);
@@ -91,5 +94,10 @@ describe('"Try it"', () => {
     expect((await registry.send('POST', path, { reason: 'broken' })).status).toBeLessThan(300);
     expect((await readPage('/releases/1.0.0')).text).not.toContain('data-try');
     expect((await readPage()).text).toContain('data-try');
+    expect((await readPage('/releases/1.0.0')).text).not.toContain('href="#try"');
+    const { text } = await readPage();
+    // The section comes after the README, which can be long.
+    expect(text.indexOf('href="#try"')).toBeLessThan(text.indexOf('class="about'));
+    expect(text).toContain('href="#try"');
   });
 });
