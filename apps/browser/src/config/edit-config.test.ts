@@ -143,3 +143,11 @@ describe('a functionConfig', () => {
     expect([value, problems.length]).toEqual([undefined, 1]);
   });
 });
+
+it.each(['null', '~', '<<', 'yes', '1'])(
+  'quotes a new key that readers take for another value: %s',
+  (key) => {
+    const text = 'apiVersion: a/v1\nkind: A\n';
+    expect(editConfig(text, ['m', key], 'x')).toMatch(`${text}m:\n  "${key}": `);
+  },
+);

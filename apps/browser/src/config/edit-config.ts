@@ -10,7 +10,7 @@ import {
   ResourceNode,
   readResources,
   removeField,
-  setField,
+  textNode,
   toJson,
 } from '@krmhub/schema/resource-yaml';
 
@@ -101,7 +101,8 @@ function setChild(parent: ResourceNode, step: string | number, value: ResourceNo
   const at = childIndex(parent, step);
   if (at >= 0) parent.content[at] = value;
   else if (typeof step === 'number') parent.content.push(value);
-  else setField(parent, step, value);
+  // Readers would take a key such as null for another value.
+  else parent.content.push(textNode(step), value);
 }
 
 /** A changed value keeps its comments, and text its quotes: an empty one only has them because it must. */

@@ -34,6 +34,14 @@ describe('a new value', () => {
   );
 });
 
+it.each(['null', '~', '<<', 'yes', '1', '1e3'])(
+  'a new key that readers take for another value is quoted: %s',
+  (key) =>
+    expect(set('a: 1\n', { b: { [key]: 2 }, [key]: 3 })).toMatch(
+      new RegExp(`^(?:"${key}": 3\n)?a: 1\n(?:b:\n {2}"${key}": 2|"${key}": 3)\n`),
+    ),
+);
+
 describe('a word that changes', () => {
   it.each([
     ['folded text', 'a: >- # c\n  one two\n  three four\n\n  five\nb: 1\n', 'three', '3'],

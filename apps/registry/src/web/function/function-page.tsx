@@ -114,6 +114,7 @@ function Header({ view }: { view: FunctionView }) {
           ) : (
             <>
               <strong>{known.release.release}</strong>{' '}
+              {known.release.release.includes('-') ? <Label>pre-release</Label> : null}{' '}
               {isShown ? (
                 <span class="quiet">newest</span>
               ) : (

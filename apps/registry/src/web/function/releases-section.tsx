@@ -13,6 +13,7 @@ import { releaseVerdict, signatureLabel } from './signature-states.js';
 
 const RELEASES_OF_PAGE = 30;
 const MAX_TAKEDOWNS = 50;
+const FIRST = 'first of its major version';
 
 /** Lists all releases by major version, with their changes and lifecycle. */
 export function ReleasesSection({
@@ -28,6 +29,7 @@ export function ReleasesSection({
   const { at } = useSite();
   const { name, releases, takedowns, known, rows: derived = new Map() } = view;
   const { shown, isLast } = releasesOfPage(releases, after);
+  const firsts = new Set(byMajor(releases).map((ofMajor) => ofMajor.at(-1)!));
   const last = isLast ? undefined : shown.at(-1)?.release;
   return (
     <section aria-labelledby="releases">
@@ -55,6 +57,7 @@ export function ReleasesSection({
                   row={derived.get(release.release) ?? {}}
                   policies={policies}
                   isCurrent={release.release === known?.release.release}
+                  isFirst={firsts.has(release)}
                 />
               ))}
             </tbody>
@@ -105,12 +108,15 @@ function Row({
   row: { before, changes, notes },
   policies,
   isCurrent,
+  isFirst,
 }: {
   name: FunctionName;
   release: ReleaseSummary;
   row: ReleaseRow;
   policies: readonly SigningPolicy[];
   isCurrent: boolean;
+  /** No earlier release has its major version. */
+  isFirst: boolean;
 }) {
   const { at } = useSite();
   const { release: text, publishedAt, publishedBy, yanked, deprecated } = release;
@@ -147,11 +153,14 @@ function Row({
         </td>
         <td>
           {before === undefined ? (
-            <span class="quiet">first of its major version</span>
+            <span class="quiet">{isFirst ? FIRST : 'nothing earlier to compare with'}</span>
           ) : (
             <>
               <a href={at(compareReleasesPath(name, { from: before, to: text }))}>{changes ?? 'changes'}</a>{' '}
-              <span class="quiet">since {before}</span>
+              <span class="quiet">
+                since {before}
+                {isFirst ? `, ${FIRST}` : ''}
+              </span>
             </>
           )}
         </td>
@@ -188,11 +197,14 @@ function Takedowns({ takedowns }: { takedowns: readonly Takedown[] }) {
   );
 }
 
+/** Groups releases by major version in their order. */
 function byMajor(releases: readonly ReleaseSummary[]): ReleaseSummary[][] {
   const groups = new Map<string, ReleaseSummary[]>();
   for (const release of releases) {
     const major = release.release.split('.', 1)[0]!;
-    groups.set(major, [...(groups.get(major) ?? []), release]);
+    const group = groups.get(major);
+    if (group === undefined) groups.set(major, [release]);
+    else group.push(release);
   }
   return [...groups.values()];
 }

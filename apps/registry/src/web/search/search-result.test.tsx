@@ -62,7 +62,8 @@ describe('a function in a list', () => {
   it('shows its problems', () => {
     expect(visibleText({ yanked: true })).toContain('1.0.0 yanked');
     expect(visibleText({ deprecated: true })).toContain('1.0.0 deprecated');
-    expect(visibleText({})).not.toMatch(/yanked|deprecated/);
+    expect(visibleText({ release: '1.0.0-rc.1' })).toContain('1.0.0-rc.1 pre-release');
+    expect(visibleText({})).not.toMatch(/yanked|deprecated|pre-release/);
   });
 
   it('shows its source if this registry has no release of it', () => {

@@ -26,6 +26,12 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
         <wbr />
         <a href={at(functionPath(item))}>{kind}</a>{' '}
         <span class="found-release">{release ?? 'release unknown'}</span>
+        {release?.includes('-') ? (
+          <>
+            {' '}
+            <Label>pre-release</Label>
+          </>
+        ) : null}
         {yanked ? (
           <>
             {' '}
