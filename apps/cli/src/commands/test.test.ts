@@ -225,9 +225,11 @@ describe('test', () => {
   it('asks for what the runtime of the definition needs', async () => {
     await run('init', 'example.com/CheckLimits', '--runtime', 'exec', '--out', 'limits');
     edit('limits/definition.yaml', '0'.repeat(64), '0f'.repeat(32));
-    expectEnd(await run('test', 'limits'), 4, '--allow-exec');
+    const exec = await run('test', 'limits');
+    expectEnd(exec, 4, '--allow-exec');
+    expect(exec.err()).toContain('use --exec COMMAND');
     await run('init', 'example.com/Fetch', '--out', 'fetch');
-    edit('fetch/definition.yaml', '# requireNetwork: true', 'requireNetwork: true');
+    edit('fetch/definition.yaml', /^( *)(?=image: )/m, '$1requireNetwork: true\n$1');
     const network = await run('test', 'fetch');
     expectEnd(network, 4, '--network');
   });

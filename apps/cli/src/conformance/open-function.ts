@@ -33,6 +33,8 @@ export interface OpenedFunction {
   close(): Promise<void>;
 }
 
+const OTHER_PROGRAM = 'To test a program of this machine, use --exec COMMAND or --image IMAGE.';
+
 /**
  * Opens the runtime of one API version, or the program that the user named instead. Throws `untrusted` for what the
  * user does not allow, with the option.
@@ -79,7 +81,8 @@ export async function openFunction(
   if (unpinned !== undefined) {
     const { network, mounts } = access();
     const name = fullImage(unpinned);
-    return opened(name, runner.image({ image: name, network, mounts }), {
+    const run = runner.image({ image: name, network, mounts });
+    return opened(name, (...input) => run(...input).catch(hintAtPrograms), {
       isConfined: isConfined({ network, mounts }),
     });
   }
@@ -91,15 +94,24 @@ export async function openFunction(
   if (plan.type !== 'pinned') {
     const reason = plan.type === 'refused' ? plan.reason : 'its image has no digest';
     throw new KrmhubError('not-found', `cannot run ${apiVersion} ${type}: ${reason}`, {
-      hint: 'To test a program of this machine, use --exec COMMAND or --image IMAGE.',
+      hint: OTHER_PROGRAM,
     });
   }
   const name = `${apiVersion} ${type}`;
-  const prepared = await runner.entry({ apiVersion, kind: type, runtime: plan.runtime });
+  const entry = { apiVersion, kind: type, runtime: plan.runtime };
+  const prepared = await runner.entry(entry).catch(hintAtPrograms);
   return opened(name, prepared.run, {
     isConfined: plan.runtime.type === 'container' && isConfined(access()),
     runtime: testedResource(version.name, name, plan.runtime),
   });
+}
+
+/** Throws an error again; the hint of one about what cannot be fetched or run names the options of authors too. */
+function hintAtPrograms(error: unknown): never {
+  const codes: readonly string[] = ['untrusted', 'unavailable', 'not-found'];
+  if (!(error instanceof KrmhubError) || !codes.includes(error.code)) throw error;
+  const hint = [error.hint, OTHER_PROGRAM].filter((one) => one !== undefined).join(' ');
+  throw new KrmhubError(error.code, error.message, { hint, cause: error });
 }
 
 /** What runs: the image, the executable of this machine's platform, or the script. */

@@ -155,7 +155,7 @@ async function findFunction(
 ): Promise<{ runnable: Runnable; text: string }> {
   const given = readConfigArguments(args);
   if (type !== undefined) {
-    const named = namedType(type);
+    const named = await namedType(type, () => functions.listTypes());
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
     return { runnable, text: typedConfigText(named, given.values, runnable) };
   }

@@ -181,9 +181,14 @@ export class Functions {
   async hasType(apiVersion: string, kind: string): Promise<boolean> {
     const lock = await this.#openLock();
     if ((lock?.searchOrder(apiVersion, kind) ?? []).length > 0) return true;
-    if (!this.hasCatalogs) return false;
+    return (await this.listTypes()).some((one) => one.apiVersion === apiVersion && one.kind === kind);
+  }
+
+  /** Lists the types of the catalogs of the options, each once. Throws as `ofType` for what is not trusted. */
+  async listTypes(): Promise<readonly ListedKind[]> {
+    if (!this.hasCatalogs) return [];
     this.#kinds ??= this.#openResolver().then((resolver) => resolver.list());
-    return (await this.#kinds).some((one) => one.apiVersion === apiVersion && one.kind === kind);
+    return await this.#kinds;
   }
 
   /** Whether the command line names a catalog. */

@@ -101,7 +101,7 @@ async function imperativeStep(
   const given = readConfigArguments(args);
   const more = { type: 'mutator', isSelective: false, scope: '', allowEmpty: settings.allowEmpty } as const;
   if (type !== undefined) {
-    const named = namedType(type);
+    const named = await namedType(type, () => functions.listTypes());
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
     return { ...runnable, ...more, functionConfig: typedConfigText(named, given.values, runnable) };
   }

@@ -1,9 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { functionUsage, pinnedImage, toYaml, type UsageSection, type UsageTopic } from '@krmhub/catalog';
 import { describeConfig, type JsonObject, readYaml } from '@krmhub/schema';
+import { sha256 as digestOf } from '@krmhub/schema/digest';
 import { functionDefinition, functionVersion } from '@krmhub/schema/testing/functions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../testing/command-line.js';
@@ -99,6 +103,47 @@ describe('the example of a functionConfig', () => {
       port: 1,
       labels: { key: { value: 'example' } },
     });
+  });
+});
+
+describe('an executable', () => {
+  const usage = (uri: string, digest: string, bin = 'check-owner') =>
+    functionUsage(
+      definition,
+      functionVersion('v1', {
+        runtime: { exec: { platforms: [{ os: 'linux', arch: 'amd64', bin, uri, sha256: digest }] } },
+      }),
+      { schema: 'https://example.com/s.json' },
+    ).sections.flatMap(({ parts }) => parts);
+
+  it('is downloaded, verified, and made executable by what is printed', async () => {
+    const program = '#!/bin/sh\necho ran\n';
+    const server = createServer((_, response) => response.end(program)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/check-owner_linux_amd64`;
+    try {
+      const bash = async (digest: string) => {
+        const folder = temporaryFolder();
+        const parts = usage(uri, digest);
+        expect(parts.some(({ text = '' }) => text.includes('unpack'))).toBe(false);
+        const command = parts.find(({ snippet }) => snippet?.startsWith('curl '))!.snippet!;
+        return await execute('bash', ['-c', `${command}./check-owner`], { cwd: folder });
+      };
+      expect((await bash(digestOf(program).slice('sha256:'.length))).stdout).toMatch(/ran\n$/);
+      await expect(bash(sha256)).rejects.toThrow('check-owner');
+    } finally {
+      server.close();
+    }
+  });
+
+  it.each([
+    ['https://example.com/check-owner.tar.gz', 'check-owner'],
+    ['https://example.com/check-owner', 'bin/check-owner'],
+    [`oci://example.com/check-owner@sha256:${sha256}`, 'check-owner'],
+  ])('in %s, which may be an archive, is to be unpacked', (uri, bin) => {
+    const parts = usage(uri, sha256, bin);
+    expect(parts.some(({ text = '' }) => text.includes('unpack'))).toBe(true);
+    expect(parts.some(({ snippet = '' }) => snippet.startsWith('curl '))).toBe(false);
   });
 });
 

@@ -137,18 +137,40 @@ function platformName({ os, arch }: { os: string; arch: string }): string {
 }
 
 function usage({ platforms }: ExecRuntime, file: string): UsagePart[] {
-  const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
-    text: `${os}/${arch}, runs ${bin}:`,
-    snippet: sha256 === undefined ? `${uri}\n` : `${uri}\nsha256:${sha256}\n`,
-  }));
+  const parts: UsagePart[] = platforms.map((platform) => {
+    const { bin, uri, sha256 } = platform;
+    const address = sha256 === undefined ? `${uri}\n` : `${uri}\nsha256:${sha256}\n`;
+    return {
+      text: `${platformName(platform)}, runs ${bin}:`,
+      snippet: isFile(platform) && platform.os !== 'windows' ? download(platform) : address,
+    };
+  });
   const bins = [...new Set(platforms.map(({ bin }) => bin))];
   if (bins.length === 1) {
     parts.push({
-      text: 'Verify the digest of the download and unpack it. Then run with kpt:',
+      text: platforms.every(isFile)
+        ? 'Then run with kpt:'
+        : 'Verify the digest of the download and unpack it. Then run with kpt:',
       snippet: `kpt fn eval . --exec ${shellWord(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
     });
   }
   return parts;
+}
+
+/** Whether the download is the executable and no archive, by its name. */
+function isFile({ bin, uri }: ExecPlatform): boolean {
+  return /^https?:/.test(uri) && !bin.includes('/') && !/\.(?:tar|tgz|zip|gz|bz2|xz|zst)$/i.test(uri);
+}
+
+/** Commands for a shell that download a file and check its digest. */
+function download({ os, bin, uri, sha256 }: ExecPlatform): string {
+  const file = relativeCommand(bin);
+  const check = os === 'darwin' ? 'shasum -a 256 -c' : 'sha256sum -c';
+  return [
+    `curl -fsSLo ${shellWord(file)} ${shellWord(uri)}`,
+    ...(sha256 === undefined ? [] : [`echo ${shellWord(`${sha256}  ${file}`)} | ${check}`]),
+    `chmod +x ${shellWord(file)}\n`,
+  ].join(' &&\n  ');
 }
 
 function relativeCommand(bin: string): string {

@@ -32,7 +32,7 @@ export function registerFnEval(parent: Command, io: Io): void {
         'Run this image. Without a registry, it is one of ghcr.io/kptdev/krm-functions-catalog.',
       )
       .option('--exec <command>', 'Run this program, with arguments in quotes.')
-      .option('--function <type>', 'Run GROUP/VERSION/KIND of a catalog.')
+      .option('--function <type>', 'Run GROUP/[VERSION/]KIND of a catalog.')
       .option('--fn-config <file>', 'File of the functionConfig. Alone, it names a function of a catalog.')
       .option('-s, --save', 'Add the function to the Kptfile.')
       .addOption(

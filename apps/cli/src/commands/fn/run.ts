@@ -23,7 +23,7 @@ export function registerFnRun(parent: Command, io: Io): void {
       'Run this image. Without a registry, it is one of ghcr.io/kptdev/krm-functions-catalog.',
     )
     .option('--exec <command>', 'Run this program, with arguments in quotes.')
-    .option('--function <type>', 'Run GROUP/VERSION/KIND of a catalog.')
+    .option('--function <type>', 'Run GROUP/[VERSION/]KIND of a catalog.')
     .option('--fn-path <path>', 'Run the functions of this folder or file instead. Repeatable.', collect)
     .option('--global-scope', 'Give all resources to each function.')
     .addOption(new Option('--enable-exec').hideHelp())
