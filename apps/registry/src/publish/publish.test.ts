@@ -250,10 +250,12 @@ describe('publishing', () => {
       wrapStore: (store) =>
         new Proxy(store, {
           get(target, name) {
-            if (name === 'commitFunction' && conflicts-- > 0)
-              return () => Promise.reject(new RevisionConflict());
             const value: unknown = Reflect.get(target, name);
-            return typeof value === 'function' ? value.bind(target) : value;
+            if (typeof value !== 'function') return value;
+            return (...args: unknown[]) =>
+              name === 'commitFunction' && conflicts-- > 0
+                ? Promise.reject(new RevisionConflict())
+                : value.apply(target, args);
           },
         }),
     });

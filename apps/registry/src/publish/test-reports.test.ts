@@ -110,7 +110,9 @@ describe('a test report of a release', () => {
       { trusted: false, state: 'not-trusted', reason: expect.stringContaining('does not allow this signer') },
     ]);
     expect((await listTests('1.0.0'))[1]).not.toHaveProperty('result');
-    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ \S+ policy team and 1 more/);
+    expect(await readPage()).toMatch(
+      /Tests passed reported by the key \S+ [-\d]+ [:\d]+ UTC policy team and 1 more/,
+    );
     await applyPolicies(policy([newKey()]));
     const page = await readPage();
     expect(page).toContain('Tests not trusted');
@@ -123,7 +125,7 @@ describe('a test report of a release', () => {
     const own = policy([tester]);
     await applyPolicies(`${policy([owner])}  testers:\n${own.slice(own.indexOf('  - key'))}`);
     expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
-    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ \S+ policy team/);
+    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ [-\d]+ [:\d]+ UTC policy team/);
     const signature = await signedBy(tester, createStatement({ kind: KIND, release: '1.0.0' }));
     expect(await attach('1.0.0', signature)).toMatchObject({
       status: 422,

@@ -7,6 +7,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
+import { missingChangeScopes, useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
 export interface RecipesPageData {
@@ -95,6 +96,7 @@ export function RecipesPage({ shown: { catalogs, deleted, failing, ready } }: { 
 
 function ReadyRecipes({ recipes }: { recipes: readonly ReadyRecipe[] }) {
   const { at } = useSite();
+  const lacking = missingChangeScopes(useOperator());
   return (
     <>
       <h2 id={READY_RECIPES}>Import a public catalog</h2>
@@ -111,13 +113,15 @@ function ReadyRecipes({ recipes }: { recipes: readonly ReadyRecipe[] }) {
               </h3>
             </div>
             <p>{summary}</p>
-            <ActionForm action={recipePath(name)} class="form">
-              <input type="hidden" name="text" value={text} />
-              <input type="hidden" name="expected" value="none" />
-              <button type="submit" name="do" value="apply" aria-label={`Import ${name}`}>
-                Import
-              </button>
-            </ActionForm>
+            {lacking === undefined ? (
+              <ActionForm action={recipePath(name)} class="form">
+                <input type="hidden" name="text" value={text} />
+                <input type="hidden" name="expected" value="none" />
+                <button type="submit" name="do" value="apply" aria-label={`Import ${name}`}>
+                  Import
+                </button>
+              </ActionForm>
+            ) : null}
           </li>
         ))}
       </ul>
