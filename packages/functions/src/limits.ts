@@ -46,6 +46,9 @@ export const FUNCTION_LIMITS = {
   pullMilliseconds: 600_000,
 } as const;
 
+/** Variables of a function, as kustomize sets them for containers (kyaml, `NewContainerEnv`). */
+export const FUNCTION_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
+
 export const DEFAULT_RUN_LIMITS: RunLimits = {
   timeout: FUNCTION_LIMITS.timeoutMilliseconds,
   maxOutputBytes: FUNCTION_LIMITS.maxOutputBytes,

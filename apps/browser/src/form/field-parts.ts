@@ -3,8 +3,8 @@ import { valueType } from '@krmhub/schema/config-fields/schema-parts';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { formatPath } from '@krmhub/schema/diagnostic';
 import { keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/open-api';
-import { element, newId } from './dom.js';
-import type { FieldInput, Problems } from './form-context.js';
+import { button, element, newId } from './dom.js';
+import type { FieldInput, FieldView, Problems } from './form-context.js';
 
 /** Characters of a description. The configuration tab has all of it. */
 const MAX_HELP = 400;
@@ -88,4 +88,18 @@ export function fieldTitle({ name, isRequired }: FieldInput, type: string): (Nod
     ' ',
     element('span', { class: 'quiet', text: isRequired ? `${type}, required` : type }),
   ];
+}
+
+/** An item of a list, or an entry of a map. */
+export interface Row {
+  view: FieldView;
+  row: HTMLElement;
+}
+
+/** Creates the field of an item or entry, with a button that removes it. */
+export function createRow(input: Omit<FieldInput, 'isRequired'>): Row {
+  const { path, name, context } = input;
+  const view = context.createField({ ...input, isRequired: true });
+  const remove = button('Remove', () => void context.edit(path, undefined), `Remove ${name}`);
+  return { view, row: element('li', {}, view.element, remove) };
 }

@@ -1,8 +1,8 @@
 /**
  * A form made from the schema of a functionConfig.
  *
- * A field shows the value at its path, and reports a change of it: the text of the functionConfig is edited elsewhere,
- * and the form then shows the new value. So the form knows nothing that the text does not have.
+ * A field shows the value at its path, and reports a change of it. The editor then changes the text of the
+ * functionConfig, and the form shows the new value. So the form knows nothing that the text does not have.
  *
  * @module
  */

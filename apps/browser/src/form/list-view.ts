@@ -1,7 +1,7 @@
 import { expandAllOf, type SchemaParts } from '@krmhub/schema/config-fields/schema-parts';
 import type { JsonValue } from '@krmhub/schema/definition';
 import { button, element } from './dom.js';
-import { FieldNotes, fieldTitle, newValue } from './field-parts.js';
+import { createRow, FieldNotes, fieldTitle, newValue } from './field-parts.js';
 import type { FieldInput, FieldView, Problems } from './form-context.js';
 
 /** A list is edited as text beyond this number of items. */
@@ -61,16 +61,8 @@ export class ListView implements FieldView {
   #append(at: number): void {
     const { path, name, context } = this.#input;
     const title = `${name}[${at}]`;
-    const own = [...path, at];
-    const view = context.createField({
-      name: title,
-      path: own,
-      parts: this.#items,
-      isRequired: true,
-      context,
-    });
+    const { view, row } = createRow({ name: title, path: [...path, at], parts: this.#items, context });
     this.#views.push(view);
-    const remove = button('Remove', () => void context.edit(own, undefined), `Remove ${title}`);
-    this.#list.append(element('li', {}, view.element, remove));
+    this.#list.append(row);
   }
 }

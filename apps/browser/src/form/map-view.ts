@@ -2,7 +2,7 @@ import { expandAllOf, type SchemaParts } from '@krmhub/schema/config-fields/sche
 import type { JsonValue } from '@krmhub/schema/definition';
 import { isObject } from '@krmhub/schema/json/access';
 import { button, element, newId } from './dom.js';
-import { FieldNotes, fieldTitle, newValue } from './field-parts.js';
+import { createRow, FieldNotes, fieldTitle, newValue, type Row } from './field-parts.js';
 import type { FieldInput, FieldView, Problems } from './form-context.js';
 
 const MAX_ENTRIES = 50;
@@ -16,7 +16,7 @@ export class MapView implements FieldView {
   readonly #list = element('ul', { class: 'try-items' });
   readonly #more = element('p', { class: 'quiet' });
   readonly #key: HTMLInputElement;
-  readonly #rows = new Map<string, { view: FieldView; row: HTMLElement }>();
+  readonly #rows = new Map<string, Row>();
 
   constructor(input: FieldInput, values: SchemaParts) {
     this.#input = input;
@@ -71,18 +71,9 @@ export class MapView implements FieldView {
 
   #append(key: string): void {
     const { path, context } = this.#input;
-    const own = [...path, key];
-    const view = context.createField({
-      name: key,
-      path: own,
-      parts: this.#values,
-      isRequired: true,
-      context,
-    });
-    const remove = button('Remove', () => void context.edit(own, undefined), `Remove ${key}`);
-    const row = element('li', {}, view.element, remove);
-    this.#rows.set(key, { view, row });
-    this.#list.append(row);
+    const added = createRow({ name: key, path: [...path, key], parts: this.#values, context });
+    this.#rows.set(key, added);
+    this.#list.append(added.row);
   }
 
   #add(): void {

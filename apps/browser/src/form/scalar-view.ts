@@ -214,7 +214,7 @@ function readIntOrString(value: string): JsonValue | undefined {
   return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
 }
 
-/** Returns the text of a value; empty for none, and for one that is no scalar. */
+/** Returns the text of a value; empty if there is none, or if it is a list or a map. */
 function display(value: JsonValue | undefined): string {
   return value === undefined || value === null || !isScalar(value) ? '' : String(value);
 }

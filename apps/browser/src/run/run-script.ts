@@ -1,6 +1,6 @@
 import { runChain } from '@krmhub/functions/chain/run-chain';
 import type { StepResult } from '@krmhub/functions/chain/step';
-import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
+import { DEFAULT_RUN_LIMITS, FUNCTION_ENVIRONMENT } from '@krmhub/functions/limits';
 import { finishRun } from '@krmhub/functions/output/finish-run';
 import type { FunctionResult } from '@krmhub/functions/output/function-result';
 import { planWrite } from '@krmhub/functions/package-files/plan-write';
@@ -37,13 +37,6 @@ export interface ScriptOutcome {
 
 /** Name of the file that the page edits. */
 export const FILE = 'resources.yaml';
-/** As containers of functions get it; see `starlark-session.ts` of the functions. */
-const ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
-const LIMITS = {
-  timeout: FUNCTION_LIMITS.timeoutMilliseconds,
-  maxOutputBytes: FUNCTION_LIMITS.maxOutputBytes,
-  maxStderrBytes: FUNCTION_LIMITS.maxStderrBytes,
-};
 
 /** Runs a script as `krmhub fn eval` does, on a package that is only in memory. */
 export async function runScript(run: ScriptRun): Promise<ScriptOutcome> {
@@ -76,15 +69,15 @@ export async function runScript(run: ScriptRun): Promise<ScriptOutcome> {
 function execute({ name, script, schemas }: ScriptRun, input: Uint8Array) {
   const lines: string[] = [];
   const { exitCode, output } = executeScript(
-    { name, script, input, environment: ENVIRONMENT },
+    { name, script, input, environment: FUNCTION_ENVIRONMENT },
     (line) => lines.push(`${line}\n`),
     () => schemasValue(schemas ?? '{}'),
   );
   const encoder = new TextEncoder();
-  const stderr = encoder.encode(lines.join('')).subarray(0, LIMITS.maxStderrBytes);
+  const stderr = encoder.encode(lines.join('')).subarray(0, DEFAULT_RUN_LIMITS.maxStderrBytes);
   const end = { type: 'exited', exitCode } as const;
   const ended = { end, output: encoder.encode(output), stderr, stderrTruncated: false };
-  return finishRun(ended, { name, input, limits: LIMITS, isWrapped: false });
+  return finishRun(ended, { name, input, limits: DEFAULT_RUN_LIMITS, isWrapped: false });
 }
 
 function readFile(text: string) {

@@ -15,11 +15,16 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { deserialize } from 'node:v8';
 import { gunzipSync } from 'node:zlib';
 import { cacheFolder } from '@krmhub/consume/cache/cache-folder';
-import { isOwnFolder, openProgram, type PackedProgram, touchProgram } from './unpack-program.js';
+import {
+  DAY_MILLISECONDS,
+  isOwnFolder,
+  openProgram,
+  type PackedProgram,
+  touchProgram,
+} from './unpack-program.js';
 
 const BUNDLE = 'apps/cli/dist/bundle';
 const PROGRAM_FILE = /^(.*[/\\][0-9a-f]{64})[/\\]apps[/\\]cli[/\\]dist[/\\]bundle[/\\][\w-]+\.js$/;
-const DAY_MILLISECONDS = 86_400_000;
 /** For problems of the disk. */
 const UNAVAILABLE = 5;
 

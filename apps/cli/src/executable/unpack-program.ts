@@ -32,7 +32,7 @@ const OWNER_ONLY = 0o700;
 const WRITABLE_BY_GROUP_OR_OTHERS = 0o022;
 const WRITABLE_BY_OTHERS = 0o002;
 const STICKY = 0o1000;
-const DAY_MILLISECONDS = 86_400_000;
+export const DAY_MILLISECONDS = 86_400_000;
 /** Other versions, and what a killed process left, are removed when they were not used for so long. */
 const KEEP_MILLISECONDS = 30 * DAY_MILLISECONDS;
 /** Other processes can replace a damaged folder at the same time. */

@@ -121,9 +121,9 @@ function createProgram(
 
 /** Returns the commands after the edit, for a shell. */
 function nextSteps(folder: string, runtime: RuntimeKind, program: NewProgram | undefined): string[] {
-  const [named, readme, definition] = [folder, 'README.md', 'definition.yaml'].map((name, index) =>
-    shellWord(index === 0 ? name : path.join(folder, name)),
-  ) as [string, string, string];
+  const named = shellWord(folder);
+  const readme = shellWord(path.join(folder, 'README.md'));
+  const definition = shellWord(path.join(folder, 'definition.yaml'));
   const lint = `krmhub lint ${named}`;
   const publish = `krmhub publish ${definition} --release 0.1.0 --readme ${readme}`;
   if (runtime === 'starlark') return [lint, `krmhub test ${named}`, publish];

@@ -12,6 +12,7 @@ import {
   type Sandbox,
   type StarlarkRun,
 } from '@krmhub/functions';
+import { FUNCTION_ENVIRONMENT } from '@krmhub/functions/limits';
 import { defined } from '@krmhub/schema/defined';
 import { byType } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
@@ -24,9 +25,6 @@ import { executableFor, hostPlatform } from './platform.js';
 import type { PreparedFunction, Run, RunnableFunction, RunnerOptions } from './prepared-function.js';
 import { requireImage } from './pull-image.js';
 import { storedExecutable, storeExecutable } from './stored-executables.js';
-
-/** As kustomize sets them, for every container (kyaml, `NewContainerEnv`). */
-const CONTAINER_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
 
 /**
  * Variables with folders and files of the user's keys, tokens, and temporary files, which can be outside of the home
@@ -106,7 +104,7 @@ async function prepareContainer(
   const engine = known === undefined ? await findEngine() : { ...known, engineEnv: childEnvironment(io) };
   if (known === undefined) await requireImage(io, engine, { name, image, offline, signal });
   const { network: hasNetwork, mounts, notes } = allowed;
-  const container = { ...engine, image, network: hasNetwork, mounts, env: CONTAINER_ENVIRONMENT };
+  const container = { ...engine, image, network: hasNetwork, mounts, env: FUNCTION_ENVIRONMENT };
   return {
     run: (input, { signal } = {}) => runContainer(container, input, limits, signal),
     annotation: () => ({ container: { image, ...defined({ network: hasNetwork ? true : undefined }) } }),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import { FUNCTION_ENVIRONMENT, FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import { FunctionFailure } from '../output/function-failure.js';
 import type { RunResult } from '../output/run-result.js';
@@ -19,8 +19,6 @@ export interface StarlarkRun {
   megabytes?: number;
 }
 
-/** As containers of functions get it (kyaml, `NewContainerEnv`); nothing of the environment of the user. */
-const ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
 /** V8 ends a process with a full heap, and the process itself when it is too large. */
 const OUT_OF_MEMORY = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL'];
 /** What V8 writes before it ends a process. */
@@ -54,7 +52,7 @@ export class StarlarkSession {
     let result: ScriptEnd;
     try {
       result = await own.run(
-        { name, script, input, environment: ENVIRONMENT, measuresMemory },
+        { name, script, input, environment: FUNCTION_ENVIRONMENT, measuresMemory },
         limits,
         signal,
       );

@@ -34,7 +34,8 @@ function parsed(release: string): SemVer | string {
   return version;
 }
 
-function isPrerelease(release: string): boolean {
+/** Returns whether a release is a pre-release (semver.org, item 9). */
+export function isPrerelease(release: string): boolean {
   const version = parsed(release);
   return typeof version !== 'string' && version.prerelease.length > 0;
 }

@@ -112,8 +112,6 @@ async function readView(
     definition,
     ...defined({
       rows: tab === 'releases' ? await releaseRows(deps, reading, after) : undefined,
-    }),
-    ...defined({
       known: known ? { ...known, ...(await readReadme(deps, views, known.release, images)) } : undefined,
     }),
     version: views.version(digest, definition, version, addresses),

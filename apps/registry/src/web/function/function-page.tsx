@@ -1,4 +1,5 @@
 import type { SigningPolicy } from '@krmhub/catalog';
+import { isPrerelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
@@ -114,7 +115,7 @@ function Header({ view }: { view: FunctionView }) {
           ) : (
             <>
               <strong>{known.release.release}</strong>{' '}
-              {known.release.release.includes('-') ? <Label>pre-release</Label> : null}{' '}
+              {isPrerelease(known.release.release) ? <Label>pre-release</Label> : null}{' '}
               {isShown ? (
                 <span class="quiet">newest</span>
               ) : (

@@ -1,5 +1,5 @@
 import { type ReleaseSummary, summarizeChanges } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import { type FunctionName, isPrerelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { DeriveDeps } from '../../workers/derive/derivation.js';
 import { readDefinition } from '../../workers/derive/stored-definition.js';
@@ -70,7 +70,7 @@ export function predecessors(
     found.set(release, stable ?? any);
     if (yanked !== undefined) continue;
     any = release;
-    if (!release.includes('-')) stable = release;
+    if (!isPrerelease(release)) stable = release;
   }
   return found;
 }

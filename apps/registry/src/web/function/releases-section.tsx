@@ -1,5 +1,5 @@
 import type { ReleaseSummary, SigningPolicy } from '@krmhub/catalog';
-import { compareReleases, type FunctionName, type Takedown } from '@krmhub/schema';
+import { compareReleases, type FunctionName, isPrerelease, type Takedown } from '@krmhub/schema';
 import { raw } from 'hono/html';
 import { compareReleasesPath, functionFeedPath, functionReleasesPath, releasePath } from '../addresses.js';
 import { Label } from '../parts/label.js';
@@ -128,7 +128,7 @@ function Row({
           <a href={at(releasePath({ ...name, release: text }))} aria-current={isCurrent ? 'page' : undefined}>
             {text}
           </a>{' '}
-          {text.includes('-') ? <Label>pre-release</Label> : null}{' '}
+          {isPrerelease(text) ? <Label>pre-release</Label> : null}{' '}
           {yanked === undefined ? null : (
             <Label tone="danger" title={yanked.reason.slice(0, 300)}>
               yanked

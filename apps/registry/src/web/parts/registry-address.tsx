@@ -1,9 +1,9 @@
 import { Fragment } from 'hono/jsx';
 import { useSite } from '../site.js';
 
-/** Stands for the host of the registry in commands if its public URL is unknown. */
+/** The host of the registry in commands if its public URL is unknown. */
 const HOST = 'REGISTRY';
-/** Stands for the public URL, where that is unknown. */
+/** The public URL in commands if it is unknown. */
 export const UNKNOWN_URL = `https://${HOST}`;
 
 /**
@@ -16,7 +16,7 @@ export function RegistryAddress({ isHost = false }: { isHost?: boolean }) {
   return <span data-registry={isHost ? 'host' : 'url'}>{isHost ? HOST : UNKNOWN_URL}</span>;
 }
 
-/** A text in which `UNKNOWN_URL` stands for the address of this registry. */
+/** A text with the address of this registry in place of `UNKNOWN_URL`. */
 export function WithAddress({ text }: { text: string }) {
   return (
     <>

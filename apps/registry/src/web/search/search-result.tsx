@@ -1,5 +1,6 @@
 import type { SearchItem } from '@krmhub/api/model';
 import { verdictLabel } from '@krmhub/catalog';
+import { isPrerelease } from '@krmhub/schema';
 import { catalogPath, functionPath, groupPath, searchPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
@@ -26,7 +27,7 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
         <wbr />
         <a href={at(functionPath(item))}>{kind}</a>{' '}
         <span class="found-release">{release ?? 'release unknown'}</span>
-        {release?.includes('-') ? (
+        {release !== undefined && isPrerelease(release) ? (
           <>
             {' '}
             <Label>pre-release</Label>
