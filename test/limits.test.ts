@@ -38,6 +38,7 @@ describe('the tests of limits', () => {
     loggedRequestsPerMinute: 'apps/registry/src/http/auth/request-log.test.ts',
     maxPipelinedRequests: 'test/hostile/socket.test.ts',
     maxBlobBytes: 'apps/registry/src/oci/uploads.test.ts',
+    maxScriptBytes: 'apps/registry/src/oci/pushed-script.test.ts',
     maxBodyMemoryBytes: 'apps/registry/src/http/body-memory.test.ts',
     maxBodyMemoryOfClientBytes: 'test/end-to-end/artifacts.test.ts',
     maxUploads: 'apps/registry/src/oci/uploads.test.ts',

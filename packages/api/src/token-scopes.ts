@@ -8,9 +8,12 @@ interface ScopeDescription {
 }
 
 const SCOPES = {
-  publish: { meaning: 'publish releases of functions, and attach signatures to them', limit: 'groups' },
+  publish: {
+    meaning: 'publish releases of functions with their scripts, and attach signatures to them',
+    limit: 'groups',
+  },
   yank: { meaning: 'yank, unyank, and deprecate releases', limit: 'groups' },
-  push: { meaning: 'push artifacts to repositories outside functions/', limit: 'repositories' },
+  push: { meaning: 'push other artifacts to repositories outside functions/', limit: 'repositories' },
   admin: { meaning: 'administer the registry: tokens, recipes, policies, takedowns', limit: 'none' },
 } as const satisfies Record<string, ScopeDescription>;
 

@@ -32,8 +32,6 @@ export const FUNCTION_LIMITS = {
   maxProcesses: 2_048,
   /** Memory of a Starlark script, its ResourceList included, in megabytes. */
   maxScriptMegabytes: 2_048,
-  /** Size of a Starlark script. Real ones have a few kilobytes. */
-  maxScriptBytes: 1_048_576,
   /** Delay between SIGTERM and SIGKILL. */
   killMilliseconds: 2_000,
   /** Delay before krmhub kills processes that a function left running. */

@@ -12,7 +12,7 @@ import {
   type Platform,
   toContent,
 } from '@krmhub/oci';
-import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
+import { DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { plural, shellWord } from '@krmhub/schema/text';
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import type { Io } from '../io/io.js';
@@ -92,9 +92,8 @@ function bytesLayer(type: ArtifactType, title: string, bytes: Uint8Array): Sourc
 
 /** Returns a script. Prints its problems, and throws `invalid-document` if there is an error. */
 async function lintedScript(io: Io, name: string): Promise<Uint8Array> {
-  const { FUNCTION_LIMITS } = await import('@krmhub/functions/limits');
   const { lintScript } = await import('@krmhub/functions/starlark/lint-script');
-  const bytes = await readFileUpTo(io, name, FUNCTION_LIMITS.maxScriptBytes);
+  const bytes = await readFileUpTo(io, name, DOCUMENT_LIMITS.maxScriptBytes);
   const diagnostics = lintScript(bytes, name);
   if (diagnostics.length === 0) return bytes;
   const { printDiagnostics } = await import('../io/diagnostics.js');

@@ -1,8 +1,8 @@
 import type { PinnedStarlark } from '@krmhub/catalog';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
-import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { fetchExecutable } from './fetch-executable.js';
@@ -40,9 +40,9 @@ export async function fetchScript(
     catalog,
     offline,
     artifact: 'starlark',
-    maxBytes: FUNCTION_LIMITS.maxScriptBytes,
+    maxBytes: DOCUMENT_LIMITS.maxScriptBytes,
   });
-  const { maxScriptBytes } = FUNCTION_LIMITS;
+  const { maxScriptBytes } = DOCUMENT_LIMITS;
   const script = await readFileUpTo(io, fetched.file, maxScriptBytes);
   // The cache may have it as an executable, which can be larger.
   if (script.byteLength > maxScriptBytes) {

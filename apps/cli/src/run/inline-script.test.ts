@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { FUNCTION_LIMITS } from '@krmhub/functions';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
 import { inlineScript } from './inline-script.js';
@@ -15,7 +15,7 @@ beforeAll(() => {
   mkdirSync(path.join(folder, 'scripts'), { recursive: true });
   writeFileSync(path.join(root, 'outside.star'), 'print("outside")\n');
   writeFileSync(path.join(folder, 'scripts/..main.star'), 'print("inside")\n');
-  writeFileSync(path.join(folder, 'large.star'), '#'.repeat(FUNCTION_LIMITS.maxScriptBytes + 1));
+  writeFileSync(path.join(folder, 'large.star'), '#'.repeat(DOCUMENT_LIMITS.maxScriptBytes + 1));
   symlinkSync(path.join(root, 'outside.star'), path.join(folder, 'link.star'));
   execFileSync('mkfifo', [path.join(folder, 'pipe.star')]);
 });

@@ -1,9 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
-import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
 import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
@@ -62,7 +62,7 @@ async function readScript(io: Io, name: string, folder: string): Promise<Uint8Ar
   if (!(await stat(file)).isFile()) {
     throw new KrmhubError('usage', escapeControls(`the script ${name} is not a regular file`));
   }
-  const { maxScriptBytes } = FUNCTION_LIMITS;
+  const { maxScriptBytes } = DOCUMENT_LIMITS;
   const script = await readFileUpTo(io, file, maxScriptBytes);
   if (script.byteLength <= maxScriptBytes) return script;
   throw new KrmhubError(

@@ -11,8 +11,14 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { WorkingFolder } from '@krmhub/consume/ports';
-import { FUNCTION_LIMITS } from '@krmhub/functions';
-import { type Diagnostic, formatPath, type JsonValue, KrmhubError, readYaml } from '@krmhub/schema';
+import {
+  type Diagnostic,
+  DOCUMENT_LIMITS,
+  formatPath,
+  type JsonValue,
+  KrmhubError,
+  readYaml,
+} from '@krmhub/schema';
 import { field, isObject } from '@krmhub/schema/json/access';
 import type { StandardInput } from '../io/io.js';
 
@@ -90,7 +96,7 @@ async function readScript(
       hint: 'Move the script to the folder of the definition.',
     });
   }
-  const { maxScriptBytes } = FUNCTION_LIMITS;
+  const { maxScriptBytes } = DOCUMENT_LIMITS;
   const bytes = await readFileUpTo(io, name, maxScriptBytes);
   if (bytes.byteLength > maxScriptBytes) {
     throw new KrmhubError('too-large', `the script ${name} has more than ${maxScriptBytes} bytes`);

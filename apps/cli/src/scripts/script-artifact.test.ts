@@ -169,6 +169,23 @@ describe('krmhub publish of a definition with a script beside it', () => {
     expect(await published()).toBe(definition(`${reference} # ours`));
   });
 
+  it('needs only a token that can publish the group', async () => {
+    const created = await run('token', 'create', 'ci', '--scope', 'publish', '--group', group);
+    const other = await run('token', 'create', 'other', '--scope', 'publish', '--group', 'other.example.com');
+    const publishAs = (token: string) =>
+      runTest(['publish', 'fn/definition.yaml', '--release', '1.0.0'], {
+        cwd: folder,
+        env: { ...registry.env, KRMHUB_TOKEN: token.trim() },
+      });
+    expect((await publishAs(other.out())).err()).toContain(`does not have the group "${group}"`);
+    const io = await publishAs(created.out());
+    expect(io.exitCode, io.err()).toBe(0);
+    const script = await artifact(`scripts/${group}/set-owner`, '1.0.0');
+    expect(await published()).toBe(
+      definition(`oci://${host}/scripts/${group}/set-owner@${script!.digest} # ours`),
+    );
+  });
+
   it('changes nothing the second time, and rejects another script for the release', async () => {
     await publish();
     const before = [await published(), await artifact(`scripts/${group}/set-owner`, '1.0.0')];

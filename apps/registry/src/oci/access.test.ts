@@ -8,7 +8,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 const HINT =
-  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
+  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/ and scripts/.';
 
 let registry: TestRegistry;
 const client = testClient(
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => registry.close());
 
 const ours = ['functions/a.com/x', 'functions/b.com/x', 'catalogs/x'];
-const others = ['team/x', 'team/x/y', 'functionsx/y', 'other/x'];
+const others = ['team/x', 'team/x/y', 'functionsx/y', 'other/x', 'scripts/b.com/x', 'scripts/a.com/x/y'];
 const nothings = ['functions', 'functions/a.com', 'functions/a.com/x/y', 'catalogs', 'catalogs/x/y'];
 
 interface Role {
@@ -159,7 +159,7 @@ describe('access to a repository', () => {
       'the token "tester" does not have the repository "other/x". An administrator can create another token with `krmhub token create NAME --scope push --repository other/x`.',
     );
     expect(await lacking('functions/a.com/x')).toContain(
-      'does not have the scope "publish", which functions require',
+      'does not have the scope "publish", which functions and their scripts require',
     );
     expect(await lacking('functions')).toContain('the repository of a function is functions/GROUP/KIND');
   });

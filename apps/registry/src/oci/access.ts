@@ -14,7 +14,7 @@ import { AccessTokens } from './access-token.js';
 export type Action = 'push' | 'delete';
 
 const HINT =
-  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
+  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/ and scripts/.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
@@ -61,8 +61,11 @@ export class RepositoryAccess {
       const [, repository = '', actions = ''] =
         /^repository:([^:]{1,255}):([a-z*,]{1,100})$/.exec(scope) ?? [];
       if (!isRepository(repository)) return [];
-      const mayChange = token !== undefined && lacks(token.record, repository) === undefined;
-      const granted = actions.split(',').filter((action) => action === 'pull' || mayChange);
+      const may = (action: Action) =>
+        token !== undefined && lacks(token.record, repository, action) === undefined;
+      const granted = actions
+        .split(',')
+        .filter((action) => action === 'pull' || may(action === 'push' ? 'push' : 'delete'));
       return [{ repository, actions: granted }];
     });
     const seconds = SERVER_LIMITS.accessTokenSeconds;
@@ -91,10 +94,10 @@ export class RepositoryAccess {
       'secret' in credentials
         ? (await this.#bySecret(c, credentials.secret)).record
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
-    const missing = lacks(record, repository);
+    const missing = lacks(record, repository, action);
     if (missing === undefined) return record;
     throw new OciError('DENIED', `the token "${record.name}" does not have ${missing}`, {
-      hint: `An administrator can create another token with \`krmhub token create NAME ${needed(repository)}\`.`,
+      hint: `An administrator can create another token with \`krmhub token create NAME ${needed(repository, action)}\`.`,
     });
   }
 
@@ -114,7 +117,7 @@ export class RepositoryAccess {
     const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
     if (record === undefined) return false;
     const usable = tokenProblem(record, new Date(this.#now()).toISOString()) === undefined;
-    return usable && lacks(record, repository) === undefined;
+    return usable && lacks(record, repository, 'push') === undefined;
   }
 
   async #byAccessToken(
@@ -136,7 +139,7 @@ export class RepositoryAccess {
     );
     // A token that could have the scope gets a challenge. Otherwise the error says which right the token
     // lacks.
-    if (!granted && lacks(record, repository) === undefined) {
+    if (!granted && lacks(record, repository, action) === undefined) {
       throw this.#challenge(c, 'the access token does not cover this operation', {
         scope,
         error: 'insufficient_scope',
@@ -194,14 +197,22 @@ export class RepositoryAccess {
   }
 }
 
-/** Returns which right the token lacks to change a repository; undefined if it lacks none. */
-function lacks({ scopes, groups, repositories }: TokenRecord, name: string): string | undefined {
+/**
+ * Reports whether a token that may push to a repository may push only scripts: it can publish functions of the group,
+ * and does not have the scope for the repository.
+ */
+export function canPushOnlyScripts(token: TokenRecord, repository: string): boolean {
+  return lacks(token, repository, 'delete') !== undefined;
+}
+
+/** Returns which right the token lacks for an action in a repository; undefined if it lacks none. */
+function lacks(token: TokenRecord, name: string, action: Action): string | undefined {
+  const { scopes, repositories } = token;
   const kind = repositoryKind(name);
   const canPush = scopes.includes('push');
   switch (kind.of) {
     case 'function':
-      if (!scopes.includes('publish')) return 'the scope "publish", which functions require';
-      return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
+      return lacksGroup(token, kind.group);
     case 'catalog': {
       if (!canPush) return 'the scope "push"';
       // A referrer of a catalog requires a token that names the catalog. `*` only covers repositories of
@@ -214,18 +225,31 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
         : `the repository "${name}", which \`*\` alone does not match`;
     }
     case 'anything':
-    case 'nothing':
-      if (!canPush) return 'the scope "push"';
-      return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
+    case 'nothing': {
+      if (canPush && repositories.some((glob) => matchesGlob(glob, name))) return undefined;
+      const group = publishingGroup(name, action);
+      if (group !== undefined) return lacksGroup(token, group);
+      return canPush ? `the repository "${name}"` : 'the scope "push"';
+    }
   }
 }
 
-/** Returns the options of `krmhub token create` for a token that is limited to one repository. */
-function needed(name: string): string {
+/** Returns the group whose publishers may change a repository in this way; undefined if there is none. */
+function publishingGroup(name: string, action: Action): string | undefined {
   const kind = repositoryKind(name);
-  return kind.of === 'function'
-    ? `--scope publish --group ${kind.group}`
-    : `--scope push --repository ${name}`;
+  if (kind.of === 'function') return kind.group;
+  return kind.of === 'anything' && action === 'push' ? kind.scriptsOf : undefined;
+}
+
+function lacksGroup({ scopes, groups }: TokenRecord, group: string): string | undefined {
+  if (!scopes.includes('publish')) return 'the scope "publish", which functions and their scripts require';
+  return groups.some((glob) => matchesGlob(glob, group)) ? undefined : `the group "${group}"`;
+}
+
+/** Returns the options of `krmhub token create` for a token that is limited to one repository. */
+function needed(name: string, action: Action): string {
+  const group = publishingGroup(name, action);
+  return group === undefined ? `--scope push --repository ${name}` : `--scope publish --group ${group}`;
 }
 
 type Credentials = 'none' | 'malformed' | { secret: string } | { token: string };

@@ -5,8 +5,10 @@ import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
+import { canPushOnlyScripts } from './access.js';
 import { newChange, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
+import { refuseLargeScript } from './pushed-script.js';
 import type { UploadSession } from './upload-sessions.js';
 
 /**
@@ -16,7 +18,8 @@ import type { UploadSession } from './upload-sessions.js';
 export async function startUpload(c: RegistryContext, deps: OciDeps, repository: string): Promise<Response> {
   const token = await authorizeUpload(c, deps, repository);
   const { mount, from, digest } = c.req.query();
-  if (mount !== undefined) {
+  // Publishers of scripts upload them: a mounted blob can have any size.
+  if (mount !== undefined && !canPushOnlyScripts(token, repository)) {
     const mounted = parseDigest(mount);
     if (from !== undefined && !isRepository(from)) {
       throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
@@ -108,7 +111,9 @@ async function receive(
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
   const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
+  const onlyScripts = canPushOnlyScripts(token, upload.repository);
   const refuse = (size: number): void => {
+    if (onlyScripts) refuseLargeScript(size);
     if (size > SERVER_LIMITS.maxBlobBytes) {
       throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }

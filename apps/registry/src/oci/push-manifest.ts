@@ -17,11 +17,13 @@ import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { isFallbackTag, repositoryKind } from '../store/artifacts/repositories.js';
+import { canPushOnlyScripts } from './access.js';
 import { newChange, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PublishedArtifact, publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
+import { refuseOtherThanScript } from './pushed-script.js';
 
 /** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
 export async function putManifest(
@@ -40,6 +42,7 @@ export async function putManifest(
   const byDigest = isOciDigest(reference);
   const tags = byDigest ? requestedTags(c) : [reference];
   if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
+  if (canPushOnlyScripts(token, repository)) refuseOtherThanScript(pushed, tags);
   let published: PublishedArtifact | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {

@@ -1,4 +1,5 @@
 import type { Diagnostic, Position } from '@krmhub/schema/diagnostic';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import {
   findProblems,
   parse,
@@ -8,15 +9,14 @@ import {
   type SyntaxTree,
   UNIVERSE,
 } from '@krmhub/starlark';
-import { FUNCTION_LIMITS } from '../limits.js';
 import { SCRIPT_CODES, type ScriptCode } from './codes.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';
 import { MODULE_FILES } from './module-files.js';
 
 /** Finds syntax errors, names that are not defined, loads that are not used, and statements that never run. */
 export function lintScript(bytes: Uint8Array, file: string): Diagnostic[] {
-  if (bytes.byteLength > FUNCTION_LIMITS.maxScriptBytes) {
-    const message = `the script has ${bytes.byteLength} bytes; the limit is ${FUNCTION_LIMITS.maxScriptBytes}`;
+  if (bytes.byteLength > DOCUMENT_LIMITS.maxScriptBytes) {
+    const message = `the script has ${bytes.byteLength} bytes; the limit is ${DOCUMENT_LIMITS.maxScriptBytes}`;
     return [diagnostic('script/too-large', file, { line: 1, column: 1 }, message)];
   }
   const found: Diagnostic[] = [];

@@ -7,6 +7,8 @@ export const DOCUMENT_LIMITS = {
    * KB.
    */
   maxDefinitionBytes: 1_048_576,
+  /** Size of a Starlark script. Real ones have a few kilobytes. */
+  maxScriptBytes: 1_048_576,
   ...YAML_LIMITS,
 } as const;
 

@@ -1,3 +1,5 @@
+import { isGroup } from '@krmhub/schema';
+
 export { functionRepository } from '@krmhub/oci/function-repository';
 
 /**
@@ -7,7 +9,8 @@ export { functionRepository } from '@krmhub/oci/function-repository';
 export type RepositoryKind =
   | { of: 'function'; group: string; kindFolded: string }
   | { of: 'catalog'; catalog: string }
-  | { of: 'anything' }
+  /** `scriptsOf` is the group whose publishers may push scripts to it: `scripts/GROUP/NAME`. */
+  | { of: 'anything'; scriptsOf?: string }
   /** Below a name that is ours, and neither a function's nor a catalog's. */
   | { of: 'nothing'; why: string };
 
@@ -25,6 +28,9 @@ export function repositoryKind(name: string): RepositoryKind {
       };
     }
     return { of: 'function', group: second, kindFolded: third };
+  }
+  if (first === 'scripts' && third !== undefined && more.length === 0 && isGroup(second!)) {
+    return { of: 'anything', scriptsOf: second! };
   }
   if (first !== 'catalogs') return { of: 'anything' };
   if (second === undefined || third !== undefined) {
