@@ -1,6 +1,7 @@
-// Bundles what pages load for "Try it" into `apps/registry/assets/dist`: a script of the page, its workers, and the
-// schemas of Kubernetes. Each is one file, because a page names files by their digest.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+// Makes what pages load in `apps/registry/assets/dist`: the styles and scripts of all pages without their comments and
+// spaces, and for "Try it" a script of the page, its workers, and the schemas of Kubernetes. Each is one file, because a
+// page names files by their digest.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { build } from 'esbuild';
@@ -21,9 +22,11 @@ const BUNDLES = {
   'try-config-rules.js': { entry: 'config/worker', libraries: `${RE2}${CEL}` },
 };
 
+export const ASSETS = 'apps/registry/assets';
+
 export async function bundleBrowser(root) {
   const browser = path.join(root, 'apps/browser/dist');
-  const outdir = path.join(root, 'apps/registry/assets/dist');
+  const outdir = path.join(root, ASSETS, 'dist');
   const platform = (name) => path.join(browser, `platform/${name}.js`);
   const files = new Map();
   for (const [name, { entry, libraries }] of Object.entries(BUNDLES)) {
@@ -40,6 +43,18 @@ export async function bundleBrowser(root) {
       alias: { 'node:path': platform('path'), 'node:os': platform('os') },
       inject: name === 'try.js' ? [] : [platform('buffer')],
       plugins: [lazyLibraries(libraries, root), noSideEffects],
+    });
+    files.set(name, outputFiles[0].contents);
+  }
+  const assets = path.join(root, ASSETS);
+  for (const name of readdirSync(assets).filter((file) => /\.(?:css|js)$/.test(file))) {
+    const { outputFiles } = await build({
+      entryPoints: [path.join(assets, name)],
+      write: false,
+      target: 'esnext',
+      minify: true,
+      legalComments: 'none',
+      logLevel: 'warning',
     });
     files.set(name, outputFiles[0].contents);
   }

@@ -1,12 +1,12 @@
 // Bundles the built program and its imports into a few files. Node spends most of its start time on finding
 // and reading modules, of which a registry has some 900. `apps/cli/bin/krmhub.js` runs the bundle while it
 // is newer than everything it was made from, so that `tsc -b` alone is enough to try a change.
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { bundleBrowser } from './bundle-browser.mjs';
+import { ASSETS, bundleBrowser } from './bundle-browser.mjs';
 import { mergeChunks } from './merge-chunks.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -24,7 +24,10 @@ const workspaces = [
 workspaces.push('packages/functions', 'packages/sources', 'packages/consume');
 workspaces.push('apps/browser', 'apps/registry', 'apps/cli');
 const scripts = ['bundle', 'bundle-browser', 'merge-chunks'].map((name) => `scripts/${name}.mjs`);
-const changed = [...scripts, ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
+const assets = readdirSync(path.join(root, ASSETS))
+  .filter((name) => name !== 'dist')
+  .map((name) => `${ASSETS}/${name}`);
+const changed = [...scripts, ...assets, ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
 

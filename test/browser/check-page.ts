@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { createRequire } from 'node:module';
-import { gunzipSync } from 'node:zlib';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -100,32 +98,6 @@ export async function expectPrintable(page: Page): Promise<void> {
   const clickable = await page.locator('nav:visible, button:visible, .site-header:visible').count();
   expect(clickable, page.url()).toBe(0);
   await page.emulateMedia({ media: null });
-}
-
-/** Returns the bytes that a first visit of a page transfers with gzip: the page, and the files that it loads at once. */
-export async function transferredBytes(url: string): Promise<{ page: number; whole: number }> {
-  const { text, bytes: page } = await download(url);
-  const files = new Set([...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, target]) => target!));
-  let whole = page;
-  for (const file of files) whole += (await download(new URL(file, url).href)).bytes;
-  return { page, whole };
-}
-
-/** Not with `fetch`, which hides the size of what it decompresses. */
-function download(url: string): Promise<{ text: string; bytes: number }> {
-  const headers = { Accept: 'text/html, */*;q=0.5', 'Accept-Encoding': 'gzip' };
-  return new Promise((resolve, reject) => {
-    get(url, { headers }, (response) => {
-      const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => void pieces.push(piece));
-      response.on('error', reject);
-      response.on('end', () => {
-        const body = Buffer.concat(pieces);
-        const isGzip = response.headers['content-encoding'] === 'gzip';
-        resolve({ text: (isGzip ? gunzipSync(body) : body).toString(), bytes: body.byteLength });
-      });
-    }).on('error', reject);
-  });
 }
 
 /** Problems of axe-core that keep people from using the page. */

@@ -5,7 +5,6 @@ import {
   expectNoSidewaysScrolling,
   expectPrintable,
   expectUsablePage,
-  transferredBytes,
 } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
@@ -53,14 +52,6 @@ suite('every page in a browser', () => {
       } finally {
         await context.close();
       }
-    });
-
-    it('is small', async () => {
-      const { page, whole } = await transferredBytes(site.url + path);
-      // The reference of the API has all operations, and a page of the documentation can be long.
-      const isLong = path === '/api' || path.startsWith('/docs/');
-      expect(page).toBeLessThanOrEqual(path === '/api' ? 30_720 : 20_480);
-      if (!isLong) expect(whole).toBeLessThanOrEqual(20_480);
     });
 
     it('shows the same without scripts', async () => {

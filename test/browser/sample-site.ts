@@ -43,6 +43,17 @@ export async function startSampleSite({ hostile }: { hostile: boolean }): Promis
   return { ...registry, close };
 }
 
+/** A registry without functions. */
+export async function startEmptySite(): Promise<SampleSite> {
+  const { folder, remove } = temporaryFolder();
+  const registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_REQUESTS_PER_MINUTE: '0' });
+  const close = async () => {
+    await registry.stop();
+    remove();
+  };
+  return { ...registry, close };
+}
+
 interface Parts {
   folder: string;
   registry: RunningRegistry;
@@ -98,9 +109,47 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
     const [file, text] = [write('hostile.yaml', HOSTILE), write('hostile.md', HOSTILE_README)];
     await run('publish', file, '--release', '1.0.0', '--readme', text);
   }
+  await publishScripts({ run, write, folder });
   await run('yank', 'functions.example.com/SetLabels@1.1.0', '--reason', 'drops the labels of templates');
   await run('deprecate', 'functions.example.com/RenameImages@0.2.0', '--reason', 'use images of kustomize');
   await run('catalog', 'apply', write('platform.yaml', recipeOf(vendor)));
+}
+
+/** Releases that run a script: tested, withdrawn, and with every other runtime. */
+async function publishScripts({
+  run,
+  write,
+  folder,
+}: {
+  run: (...args: string[]) => Promise<void>;
+  write: (name: string, text: string) => string;
+  folder: string;
+}): Promise<void> {
+  await run('init', 'scripts.example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner');
+  const made = readFileSync(path.join(folder, 'owner/definition.yaml'), 'utf8').replace(/# CHANGE:.*/g, '#');
+  const definition = write('owner/definition.yaml', made);
+  const readme = path.join(folder, 'owner/README.md');
+  const notes = write('notes.md', 'Sets the **owner** of every resource.\n');
+  const publish = (release: string) =>
+    run('publish', definition, '--release', release, '--readme', readme, '--notes', notes);
+  const script = readFileSync(path.join(folder, 'owner/main.star'), 'utf8');
+  write('owner/main.star', `token = "secret"\n${script}`);
+  await publish('0.1.0');
+  write('owner/main.star', script);
+  await publish('0.2.0');
+  await publish('0.3.0-rc.1');
+  await run('test', 'owner', '--release', '0.2.0', '--key', 'team.key');
+  await run('takedown', 'scripts.example.com/SetOwner@0.1.0', '--reason', 'the script has a token', '--yes');
+  const every = made
+    .replaceAll('SetOwner', 'SetOwners')
+    .replace(/^( *)starlark: .*$/m, (line, indent) =>
+      [
+        line,
+        `${indent}container: {image: registry.example.com/owner:v1, sha256: ${'ab'.repeat(32)}}`,
+        `${indent}exec: {platforms: [{bin: owner, os: linux, arch: amd64, uri: https://example.com/owner, sha256: ${'cd'.repeat(32)}}]}`,
+      ].join('\n'),
+    );
+  await run('publish', write('owner/every.yaml', every), '--release', '1.0.0');
 }
 
 async function succeed(args: string[], options: RunOptions): Promise<void> {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { root } from '../running.js';
 import { openContext, startChromium, VIEWPORTS } from './chromium.js';
-import { OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
-import { type SampleSite, startSampleSite } from './sample-site.js';
+import { EMPTY_PAGES, OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
+import { type SampleSite, startEmptySite, startSampleSite } from './sample-site.js';
 
 /**
  * Takes screenshots of the pages of a sample registry: those in the documents, or with `--all FOLDER` every
@@ -27,44 +27,51 @@ const all = option === '--all';
 const out = path.resolve(all ? (folder ?? 'screenshots') : path.join(root, 'docs/images'));
 mkdirSync(out, { recursive: true });
 
-const [site, browser] = await Promise.all([startSampleSite({ hostile: all }), startChromium()]);
+const [site, empty, browser] = await Promise.all([
+  startSampleSite({ hostile: all }),
+  startEmptySite(),
+  startChromium(),
+]);
 try {
   const pages = Object.entries<string>(SAMPLE_PAGES).filter(
     ([name]) => all || SHOWN.some((one) => one === name),
   );
-  await takeScreenshots(pages, {});
+  await takeScreenshots(site, pages, {});
   if (all) {
+    const ofEmpty = Object.entries<string>(EMPTY_PAGES).map(([name, one]) => [`empty ${name}`, one] as const);
+    await takeScreenshots(empty, ofEmpty, {});
     const operator = OPERATOR_PAGES.map(
       (one) => [`operate${one.replaceAll(/[/?=]/g, '-')}`, `/operate${one}`] as const,
     );
-    await takeScreenshots(operator, { storageState: await signedIn(browser, site) });
+    await takeScreenshots(site, operator, { storageState: await signedIn(browser, site) });
   }
 } finally {
   await browser.close();
-  await site.close();
+  await Promise.all([site.close(), empty.close()]);
 }
 
+/** Takes all pages in one context for each appearance and width. */
 async function takeScreenshots(
+  { url }: { url: string },
   pages: readonly (readonly [name: string, address: string])[],
   options: BrowserContextOptions,
 ): Promise<void> {
-  for (const [name, address] of pages) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    for (const [appearance, media] of Object.entries(APPEARANCES)) {
-      if (!all && appearance === 'forced') continue;
-      for (const [width, viewport] of Object.entries(VIEWPORTS)) {
-        if (!all && width !== 'desk') continue;
-        const { context, open } = await openContext(browser, { ...options, ...media, viewport });
-        const page = await open(site.url + address);
+  const shown = pages.filter(([name]) => names.length === 0 || names.includes(name));
+  for (const [appearance, media] of Object.entries(APPEARANCES)) {
+    if (!all && appearance === 'forced') continue;
+    for (const [width, viewport] of Object.entries(VIEWPORTS)) {
+      if (!all && width !== 'desk') continue;
+      const { context } = await openContext(browser, { ...options, ...media, viewport });
+      const page = await context.newPage();
+      for (const [name, address] of shown) {
+        await page.goto(url + address);
         await page.evaluate(LOAD_IMAGES);
-        const file = path.join(
-          out,
-          `${name.replaceAll(' ', '-')}${all ? `-${width}` : ''}-${appearance}.png`,
-        );
+        const end = all ? `-${width}-${appearance}` : `-${appearance}`;
+        const file = path.join(out, `${name.replaceAll(' ', '-')}${end}.png`);
         await page.screenshot({ path: file, fullPage: all });
         console.log(file);
-        await context.close();
       }
+      await context.close();
     }
   }
 }

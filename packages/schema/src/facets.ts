@@ -65,7 +65,7 @@ export const FACETS = {
   },
   publisher: {
     ...text,
-    title: 'Publisher',
+    title: 'Says it is published by',
     placeholder: 'name',
     help: 'Functions of this publisher.',
     parameter: 'Publisher',

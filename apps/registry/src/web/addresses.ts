@@ -8,7 +8,6 @@ export const INSTALL = '/install';
 export const CLI = '/cli';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
-export const API_PAGE = '/api';
 export const DOCS = '/docs';
 export const PUBLIC_EVENTS = '/events';
 export const KEYS = '/keys';
@@ -39,6 +38,16 @@ const SEARCH_PARAMETERS = [
   'sort',
   'cursor',
 ] as const satisfies readonly (keyof SearchLink)[];
+
+export const API_PAGE = '/api';
+/** The part of the reference of the API with the schemas of several tags; the others are the tags of operations. */
+export const API_SCHEMAS = 'schemas';
+
+/** Returns the path of a part of the reference of the API, and of an operation or schema on it. */
+export function apiPath(part: string, id = ''): string {
+  const path = part === '' ? API_PAGE : `${API_PAGE}/${part}`;
+  return id === '' ? path : `${path}#${id}`;
+}
 
 /** Returns the path of a page of the documentation, such as `build` or `commands/krmhub-build`, and of a heading. */
 export function docsPath(page: string, heading = ''): string {

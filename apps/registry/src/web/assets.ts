@@ -9,7 +9,10 @@ import type { Coding } from '../http/content-coding.js';
 import type { RegistryApp } from '../http/context.js';
 import { servePage } from './serve-page.js';
 
-/** Files that pages load, from the folder `assets` of this app, and its folder `dist`, which the build writes. */
+/**
+ * Files that pages load, from the folder `assets` of this app, and its folder `dist`, which the build writes: also
+ * smaller files of the same names, which are served instead.
+ */
 export interface Assets {
   /** Returns the path of a file. It includes the digest, so the file can be cached forever. */
   path(name: string): string;

@@ -195,8 +195,8 @@ describe('files that pages load', () => {
 
   it('are small', async () => {
     const { assets } = (await import('./site.js')).createSite({}, (await import('./assets.js')).readAssets());
-    expect(assets.find('style.css')!.bytes.byteLength).toBeLessThan(32_000);
-    expect(assets.find('script.js')!.bytes.byteLength).toBeLessThan(12_000);
+    expect(assets.find('style.css')!.bytes.byteLength).toBeLessThan(26_000);
+    expect(assets.find('script.js')!.bytes.byteLength).toBeLessThan(7_000);
   });
 
   it.each(['/assets/0000000000000000/style.css', '/assets/x/..%2Fpackage.json', '/assets/x/__proto__'])(

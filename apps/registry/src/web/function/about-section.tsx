@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx';
 import { catalogPath, searchPath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
+import { PublisherLine } from '../parts/publisher-line.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { BadgeSnippet } from './badge-snippet.js';
@@ -29,12 +30,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
               <Text value={license} max={100} />
             </a>,
           ],
-          [
-            'Publisher',
-            <a href={at(searchPath({ publisher: [definition.publisher] }))}>
-              <Text value={definition.publisher} max={200} />
-            </a>,
-          ],
+          ['Publisher', <PublisherLine publisher={definition.publisher} max={200} />],
           ['Maintainers', list(maintainers.map((one) => <Text value={one} max={200} />))],
           ['Home', definition.home === undefined ? undefined : <ExternalLink url={definition.home} />],
           // Without a README, the overview has these links.

@@ -1,9 +1,10 @@
 import { IMPORTED, runtimeAccess } from '@krmhub/catalog';
 import type { FunctionVersion } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
-import { catalogPath, functionTabPath, searchPath } from '../addresses.js';
+import { catalogPath, functionTabPath } from '../addresses.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
+import { PublisherLine } from '../parts/publisher-line.js';
 import { ShortSigner } from '../parts/signer.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -34,10 +35,7 @@ export function Summary({ view }: { view: FunctionView }) {
         </Fact>
       )}
       <Fact name="Publisher">
-        says it is published by{' '}
-        <a href={at(searchPath({ publisher: [definition.publisher] }))}>
-          <Text value={definition.publisher} max={100} />
-        </a>
+        <PublisherLine publisher={definition.publisher} />
       </Fact>
       {known === undefined || known.tests.length === 0 ? null : (
         <Fact

@@ -27,6 +27,16 @@ afterAll(async () => {
   await upstream.close();
 });
 
+it('a registry without releases lists upstream functions on its first page', async () => {
+  const home = async () => (await ask('/')).text();
+  await expect.poll(home).toContain('<a href="/functions/up.example.com/Elsewhere">');
+  const text = await home();
+  expect(text).toContain('Functions from upstream catalogs');
+  expect(text).not.toContain('Newest releases');
+  expect(text).toContain('krmhub show up.example.com/Elsewhere');
+  expect(text).not.toContain('oras pull');
+});
+
 const ask = (target: string) => registry.request(target, { headers: { Accept: 'text/html' } });
 
 it('a function of an upstream catalog has a page, which says that its release is unknown', async () => {

@@ -39,7 +39,7 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
           </>
         }
       />
-      {sample === undefined || !isOci ? null : (
+      {sample?.release === undefined || !isOci ? null : (
         <CopySnippet
           label="Pull a release with oras"
           caption="Releases and catalogs are OCI artifacts too:"

@@ -1,5 +1,5 @@
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
-import type { FacetName } from '@krmhub/schema/facets';
+import { FACETS, type FacetName } from '@krmhub/schema/facets';
 import { CATALOGS, catalogPath, docsPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';
@@ -19,6 +19,8 @@ export interface HomeData {
   highlights: readonly SearchItem[];
   /** Newest first. */
   newest: readonly SearchItem[];
+  /** Without releases here. A registry with many releases shows none. */
+  upstream: readonly SearchItem[];
   catalogs: readonly { name: string; functions?: number; builtAt?: string }[];
 }
 
@@ -27,7 +29,7 @@ const BROWSE_FACETS = [
   { name: 'tag', title: 'Tags', values: 12 },
   { name: 'runtime', title: 'Runtimes', values: 3 },
   { name: 'group', title: 'Groups', values: 6 },
-  { name: 'publisher', title: 'Publishers', values: 6 },
+  { name: 'publisher', title: FACETS.publisher.title, values: 6 },
   { name: 'signedBy', title: 'Signed by', values: 6 },
 ] as const satisfies readonly { name: FacetName; title: string; values: number }[];
 
@@ -35,7 +37,7 @@ const MAX_CATALOGS = 6;
 
 export function HomePage({ shown }: { shown: HomeData }) {
   const { at } = useSite();
-  const { total, facets, highlights, newest, catalogs } = shown;
+  const { total, facets, highlights, newest, upstream, catalogs } = shown;
   return (
     <div class="home">
       <div class="home-intro">
@@ -58,11 +60,14 @@ export function HomePage({ shown }: { shown: HomeData }) {
       </div>
       <Highlights items={highlights} />
       <div class="home-columns">
-        <Newest items={newest} />
+        <div>
+          <Newest items={newest} />
+          <Upstream items={upstream} />
+        </div>
         <div>
           <Browse facets={facets} />
           <Catalogs catalogs={catalogs} />
-          <CommandLine sample={highlights[0] ?? newest[0]} />
+          <CommandLine sample={highlights[0] ?? newest[0] ?? upstream[0]} />
         </div>
       </div>
     </div>
@@ -127,6 +132,24 @@ function Newest({ items }: { items: readonly SearchItem[] }) {
       <p>
         <a href={at(searchPath({ sort: 'newest' }))}>All functions, newest first</a>, or their{' '}
         <a href={at(RELEASES_FEED)}>feed</a>
+      </p>
+    </section>
+  );
+}
+
+function Upstream({ items }: { items: readonly SearchItem[] }) {
+  const { at } = useSite();
+  if (items.length === 0) return null;
+  return (
+    <section aria-labelledby="upstream">
+      <h2 id="upstream">Functions from upstream catalogs</h2>
+      <ol class="found-list">
+        {items.map((item) => (
+          <SearchResultItem item={item} />
+        ))}
+      </ol>
+      <p>
+        <a href={at(searchPath({ sort: 'name' }))}>All functions, by name</a>
       </p>
     </section>
   );

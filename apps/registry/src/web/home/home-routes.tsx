@@ -51,15 +51,15 @@ export function homeRoutes(app: RegistryApp, { site, store, trust, config }: Hom
     const { total, facets } = found;
     const items = (results: readonly SearchResult[]) =>
       results.map((item) => searchItem(trust.policies, item));
-    const newest = items(
-      found.items.filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked),
-    );
+    const listed = items(found.items.filter(({ yanked }) => !yanked));
+    const newest = listed.filter(({ release }) => release !== undefined);
+    const upstream = listed.filter(({ release }) => release === undefined);
     const highlights = items(await findHighlights(store, config.highlights ?? []));
     const catalogs = (await store.catalogs()).map(({ name, newest }) => {
       const snapshot = newest?.withdrawn === undefined ? newest : undefined;
       return { name, ...defined({ functions: snapshot?.functions, builtAt: snapshot?.createdAt }) };
     });
-    const shown = { total, facets, highlights, newest, catalogs };
+    const shown = { total, facets, highlights, newest, upstream, catalogs };
     return pageResponse(c, site, { head, body: <HomePage shown={shown} /> });
   });
 }

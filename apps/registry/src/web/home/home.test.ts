@@ -51,7 +51,9 @@ describe('the first page', () => {
     );
     expect(page).toMatch(/<svg [^>]*role="img" aria-labelledby="picture-title"><title id="picture-title">/);
     const [, newest = ''] = page.split('id="newest"');
-    expect(newest).toContain('by <bdi>Example Co</bdi>');
+    expect(newest).toContain(
+      'says it is published by <a href="/functions?publisher=Example+Co" rel="nofollow">',
+    );
     expect(newest).toContain('>not signed</span>');
     expect(page).not.toContain('Highlights');
   });

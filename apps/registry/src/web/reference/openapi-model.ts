@@ -77,6 +77,19 @@ export function referencedSchema({ $ref }: ApiSchema): string | undefined {
   return $ref?.replace(/^#\/components\/schemas\//, '');
 }
 
+/** Returns the names of the schemas that a part of the document refers to, and of those that these refer to. */
+export function schemasIn(part: unknown, { components }: ApiDocument): Set<string> {
+  const names = new Set<string>();
+  const add = (value: unknown) =>
+    JSON.stringify(value, (key, inner) => {
+      if (key === '$ref') names.add(referencedSchema({ $ref: inner })!);
+      return inner;
+    });
+  add(part);
+  for (const name of names) add(components.schemas[name]);
+  return names;
+}
+
 /** Fields of an object with those of the schemas that it extends. */
 export interface ObjectFields {
   properties: Readonly<Record<string, ApiSchema>>;

@@ -15,16 +15,25 @@ export function operationId({ operationId: id }: NamedOperation): string {
   return `operation-${id}`;
 }
 
+/** The method, path, and summary of an operation. */
+export function OperationName({ operation: { method, path, summary = '' } }: { operation: NamedOperation }) {
+  return (
+    <>
+      <span class={`method method-${method}`}>{method.toUpperCase()}</span> <code>{path}</code>{' '}
+      <span class="quiet">
+        <Text value={summary} />
+      </span>
+    </>
+  );
+}
+
 /** One operation: parameters, body, responses, and a command. The script makes a form of GET operations. */
 export function Operation({ operation, document }: { operation: NamedOperation; document: ApiDocument }) {
-  const { method, path, summary = '', description, security = [], parameters = [], requestBody } = operation;
+  const { method, path, description, security = [], parameters = [], requestBody } = operation;
   return (
     <details class="operation" id={operationId(operation)}>
       <summary>
-        <span class={`method method-${method}`}>{method.toUpperCase()}</span> <code>{path}</code>{' '}
-        <span class="quiet">
-          <Text value={summary} />
-        </span>
+        <OperationName operation={operation} />
       </summary>
       <Description text={description} />
       {security.length === 0 ? null : (

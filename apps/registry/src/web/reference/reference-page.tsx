@@ -1,74 +1,111 @@
+import type { Child } from 'hono/jsx';
+import { apiPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { Description } from './description.js';
-import { type ApiDocument, operationsByTag } from './openapi-model.js';
-import { Operation, operationId } from './operation-view.js';
+import type { ApiDocument } from './openapi-model.js';
+import { Operation, OperationName, operationId } from './operation-view.js';
+import { type ReferencePart, referenceParts, SchemaParts } from './reference-parts.js';
 import { SchemaFields, schemaId } from './schema-view.js';
 
-/** The HTTP API for people: every operation and schema of the OpenAPI document. */
-export function ReferencePage({ document }: { document: ApiDocument }) {
+/** The HTTP API for people, from the OpenAPI document: the list of all operations and schemas, or a part in detail. */
+export function ReferencePage({ document, part: name }: { document: ApiDocument; part: string }) {
   const { at } = useSite();
-  const groups = [...operationsByTag(document)];
-  const schemas = Object.entries(document.components.schemas);
+  const parts = referenceParts(document);
+  const part = parts.find((one) => one.name === name);
+  const places = new Map(parts.flatMap((one) => one.schemas.map((schema) => [schema, one.name] as const)));
   return (
     <div class="reference">
-      <h1>HTTP API</h1>
-      <p class="lead">
-        <Text value={document.info.description ?? ''} />
-      </p>
-      <p>
-        This page shows the <a href={at('/openapi.json')}>OpenAPI 3.1 document</a>. Reads need no token.
-        Failures are <code>application/problem+json</code> (RFC 9457).
-      </p>
+      <h1>{part === undefined ? 'HTTP API' : `HTTP API: ${part.title.toLowerCase()}`}</h1>
       <div class="reference-columns">
-        <nav class="reference-nav" aria-label="Operations">
-          {groups.map(([tag, operations]) => (
-            <>
-              <p>
-                <a href={`#tag-${tag}`}>{title(tag)}</a>
-              </p>
-              <ul>
-                {operations.map((operation) => (
-                  <li>
-                    <a href={`#${operationId(operation)}`}>
-                      <Text value={operation.summary ?? operation.operationId} max={80} />
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            </>
+        <nav class="reference-nav" aria-label="HTTP API">
+          {[{ name: '', title: 'Overview' }, ...parts].map((one) => (
+            <p>
+              <a href={at(apiPath(one.name))} aria-current={one.name === name ? 'page' : undefined}>
+                {one.title}
+              </a>
+            </p>
           ))}
-          <p>
-            <a href="#schemas">Schemas</a>
-          </p>
         </nav>
         <div class="reference-main">
-          {groups.map(([tag, operations]) => (
-            <section aria-labelledby={`tag-${tag}`}>
-              <h2 id={`tag-${tag}`}>{title(tag)}</h2>
-              {operations.map((operation) => (
-                <Operation operation={operation} document={document} />
-              ))}
-            </section>
-          ))}
-          <section aria-labelledby="schemas">
-            <h2 id="schemas">Schemas</h2>
-            {schemas.map(([name, schema]) => (
-              <details class="operation" id={schemaId(name)}>
-                <summary>
-                  <code>{name}</code>
-                </summary>
-                <Description text={schema.description} />
-                <SchemaFields schema={schema} document={document} />
-              </details>
-            ))}
-          </section>
+          <SchemaParts.Provider value={places}>
+            {part === undefined ? (
+              <Overview document={document} parts={parts} />
+            ) : (
+              <Part document={document} part={part} />
+            )}
+          </SchemaParts.Provider>
         </div>
       </div>
     </div>
   );
 }
 
-function title(tag: string): string {
-  return tag.slice(0, 1).toUpperCase() + tag.slice(1);
+/** Every operation and schema. Their fragments are those of a page that once had all details. */
+function Overview({ document, parts }: { document: ApiDocument; parts: readonly ReferencePart[] }) {
+  const { at } = useSite();
+  return (
+    <>
+      <p class="lead">
+        <Text value={document.info.description ?? ''} />
+      </p>
+      <p>
+        These pages show the <a href={at('/openapi.json')}>OpenAPI 3.1 document</a>. Reads need no token.
+        Failures are <code>application/problem+json</code> (RFC 9457).
+      </p>
+      {parts.map(({ name, title, operations, schemas }) => (
+        <section aria-labelledby={`tag-${name}`}>
+          <h2 id={`tag-${name}`}>{title}</h2>
+          <ul class="plain-list">
+            {operations.map((operation) => (
+              <li>
+                <Moved part={name} id={operationId(operation)}>
+                  <OperationName operation={operation} />
+                </Moved>
+              </li>
+            ))}
+          </ul>
+          <ul class="tags">
+            {schemas.map((schema) => (
+              <li>
+                <Moved part={name} id={schemaId(schema)}>
+                  <code>{schema}</code>
+                </Moved>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** A link to something that had its details here once: the script follows an address with its fragment. */
+function Moved({ part, id, children }: { part: string; id: string; children: Child }) {
+  const { at } = useSite();
+  return (
+    <a href={at(apiPath(part, id))} id={id} data-moved="">
+      {children}
+    </a>
+  );
+}
+
+function Part({ document, part: { operations, schemas } }: { document: ApiDocument; part: ReferencePart }) {
+  return (
+    <>
+      {operations.map((operation) => (
+        <Operation operation={operation} document={document} />
+      ))}
+      {operations.length === 0 || schemas.length === 0 ? null : <h2>Schemas</h2>}
+      {schemas.map((name) => (
+        <details class="operation" id={schemaId(name)}>
+          <summary>
+            <code>{name}</code>
+          </summary>
+          <Description text={document.components.schemas[name]!.description} />
+          <SchemaFields schema={document.components.schemas[name]!} document={document} />
+        </details>
+      ))}
+    </>
+  );
 }

@@ -5,41 +5,63 @@ import { exampleValue } from './example-value.js';
 import type { ApiDocument } from './openapi-model.js';
 
 let registry: TestRegistry;
-let text: string;
+const pages = new Map<string, string>();
 let headers: Headers;
+const open = async (path: string) => {
+  const response = await registry.request(path, { headers: { Accept: 'text/html' } });
+  expect(response.status, path).toBe(200);
+  ({ headers } = response);
+  return response.text();
+};
+const idsOf = (text: string) => [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
 beforeAll(async () => {
   registry = await openTestRegistry();
-  const response = await registry.request('/api', { headers: { Accept: 'text/html' } });
-  expect(response.status).toBe(200);
-  ({ headers } = response);
-  text = await response.text();
+  const overview = await open('/api');
+  pages.set('/api', overview);
+  const parts = new Set([...overview.matchAll(/href="(\/api\/[^"#]+)"/g)].map(([, path]) => path!));
+  for (const path of parts) pages.set(path, await open(path));
 });
 afterAll(() => registry.close());
 
 describe('the reference of the HTTP API', () => {
-  it('shows every operation without JavaScript', () => {
-    for (const { operationId, path } of Object.values(ROUTES)) {
-      expect(text).toContain(`id="operation-${operationId}"`);
+  it('lists every operation, and shows it on the page of its tag, without JavaScript', () => {
+    for (const { operationId, path, tags } of Object.values(ROUTES)) {
+      const target = `/api/${tags[0]}#operation-${operationId}`;
+      expect(pages.get('/api')).toContain(`href="${target}" id="operation-${operationId}" data-moved`);
+      const text = pages.get(`/api/${tags[0]}`)!;
+      expect(text).toContain(`<details class="operation" id="operation-${operationId}">`);
       expect(text).toContain(`<code>${path}</code>`);
+    }
+  });
+
+  it('has no other part', async () => {
+    for (const path of ['/api/v1', '/api/none', '/api/schemas/x']) {
+      expect((await registry.request(path, { headers: { Accept: 'text/html' } })).status).toBe(404);
     }
   });
 
   it('loads only files of the registry, and runs no inline script', () => {
     expect(headers.get('content-security-policy')).toContain("script-src 'self'");
-    expect(text).not.toMatch(/<script(?! (?:type="module" )?src="\/assets)|\son\w+=|\sstyle=/);
-    expect(text).toMatch(/src="\/assets\/[0-9a-f]{16}\/reference\.js"/);
+    for (const text of pages.values()) {
+      expect(text).not.toMatch(/<script(?! (?:type="module" )?src="\/assets)|\son\w+=|\sstyle=/);
+      expect(text).toMatch(/src="\/assets\/[0-9a-f]{16}\/reference\.js"/);
+    }
   });
 
   it('has unique ids, and a target for each link', () => {
-    const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
-    expect(new Set(ids).size).toBe(ids.length);
-    const links = [...text.matchAll(/\shref="#([^"]*)"/g)].map(([, id]) => id!);
-    expect(links.length).toBeGreaterThan(Object.keys(ROUTES).length);
-    for (const link of links) expect(ids).toContain(link);
+    let links = 0;
+    for (const [path, text] of pages) {
+      expect(new Set(idsOf(text)).size, path).toBe(idsOf(text).length);
+      for (const [, target, id] of text.matchAll(/\shref="(\/api[^"#]*)#([^"]*)"/g)) {
+        expect(idsOf(pages.get(target!)!), `${target}#${id}`).toContain(id);
+        links += 1;
+      }
+    }
+    expect(links).toBeGreaterThan(Object.keys(ROUTES).length);
   });
 
   it('has forms only for reads that need no token', () => {
-    const tried = [...text.matchAll(/data-try="([^"]*)"/g)].map(([, path]) => path!);
+    const tried = [...[...pages.values()].join().matchAll(/data-try="([^"]*)"/g)].map(([, path]) => path!);
     const reads = Object.values(ROUTES)
       .filter(({ method, ...route }) => method === 'get' && !('security' in route))
       .map(({ path }): string => path);
@@ -49,7 +71,8 @@ describe('the reference of the HTTP API', () => {
   it('responds to programs with the OpenAPI document at its own URL', async () => {
     const document = (await (await registry.request('/openapi.json')).json()) as ApiDocument;
     for (const [name, schema] of Object.entries(document.components.schemas)) {
-      expect(text).toContain(`id="schema-${name}"`);
+      const shown = `<details class="operation" id="schema-${name}">`;
+      expect([...pages.values()].filter((text) => text.includes(shown))).toHaveLength(1);
       expect(JSON.stringify(exampleValue(schema, document)).length).toBeLessThan(100_000);
     }
   });

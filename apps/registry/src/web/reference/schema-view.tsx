@@ -1,6 +1,10 @@
+import { useContext } from 'hono/jsx';
+import { apiPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
 import { Description } from './description.js';
 import { type ApiDocument, type ApiSchema, objectFields, referencedSchema } from './openapi-model.js';
+import { SchemaParts } from './reference-parts.js';
 
 const MAX_VALUE = 200;
 
@@ -10,8 +14,10 @@ export function schemaId(name: string): string {
 
 /** The type of a schema in one line, with links to named schemas. */
 export function SchemaType({ schema }: { schema: ApiSchema }) {
+  const { at } = useSite();
+  const parts = useContext(SchemaParts);
   const name = referencedSchema(schema);
-  if (name !== undefined) return <a href={`#${schemaId(name)}`}>{name}</a>;
+  if (name !== undefined) return <a href={at(apiPath(parts.get(name)!, schemaId(name)))}>{name}</a>;
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) {
     return choices.map((choice, index) => (

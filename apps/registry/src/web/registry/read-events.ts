@@ -10,7 +10,7 @@ export const BeforeEvent = z
   .optional();
 
 /** Events of a page, events per read, and reads of a page: few events are of one token. */
-const LIMITS = { onPage: 50, atOnce: 500, maxReads: 20 } as const;
+const LIMITS = { onPage: 20, atOnce: 500, maxReads: 20 } as const;
 
 export interface EventPart {
   /** Newest first. */

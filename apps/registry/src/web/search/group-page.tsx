@@ -1,12 +1,9 @@
 import type { SearchResult } from '@krmhub/api/model';
 import { groupPath, searchPath } from '../addresses.js';
+import { counted } from '../counted.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { SearchResultItem } from './search-result.js';
-
-/** Publishers that a group's page names. */
-const MAX_PUBLISHERS = 5;
 
 /** The functions of a group, by name. */
 export function GroupPage({
@@ -19,25 +16,12 @@ export function GroupPage({
   cursor: string | undefined;
 }) {
   const { at } = useSite();
-  const { total, items, next, facets } = result;
-  const publishers = facets.publisher.filter(({ value }) => value !== '').slice(0, MAX_PUBLISHERS);
+  const { total, items, next } = result;
   return (
     <div class="search-page">
       <h1>{group}</h1>
       <p>
-        {total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`}
-        {publishers.length === 0 ? null : (
-          <>
-            {publishers.length === 1 ? '; the publisher is ' : '; the publishers are '}
-            {publishers.map(({ value }, at_) => (
-              <>
-                {at_ === 0 ? '' : ', '}
-                <Text value={value} max={80} />
-              </>
-            ))}
-          </>
-        )}
-        . <a href={at(searchPath({ group: [group] }))}>Search in this group</a>
+        {counted(total, 'function')}. <a href={at(searchPath({ group: [group] }))}>Search in this group</a>
       </p>
       <ol class="found-list">
         {items.map((item) => (

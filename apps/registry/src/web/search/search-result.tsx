@@ -3,6 +3,7 @@ import { verdictLabel } from '@krmhub/catalog';
 import { isPrerelease } from '@krmhub/schema';
 import { catalogPath, functionPath, groupPath, searchPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
+import { PublisherLine } from '../parts/publisher-line.js';
 import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -77,7 +78,7 @@ function Facts({ item }: { item: SearchItem }) {
       )}
       {publisher === '' ? null : (
         <li>
-          by <Text value={publisher} max={MAX_NAME} />
+          <PublisherLine publisher={publisher} max={MAX_NAME} />
         </li>
       )}
       {runtimes.length === 0 ? null : <li>{runtimes.join(', ')}</li>}

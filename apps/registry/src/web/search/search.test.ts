@@ -66,7 +66,7 @@ describe('the search page', () => {
   it('lists the functions of a group, and opens the release of a digest', async () => {
     const group = await readPage('/functions/many.example');
     expect(group).toContain('<h1>many.example</h1>');
-    expect(group).toContain('25 functions; the publisher is ');
+    expect(group).toContain('25 functions. <a');
     expect(group.match(/class="found-function"/g)).toHaveLength(25);
     expect(listLinks(await readPage('/functions?q=labels')).get('other.example')).toBe(
       '/functions/other.example',
