@@ -127,6 +127,16 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'a token without a key cannot prevent a release from being signed again',
     ],
   },
+  'An attacker hides the signature of a snapshot among other bundles, or deletes it': {
+    'apps/registry/src/oci/snapshot-referrers.test.ts': [
+      'is refused if there are many, from any number of clients at a time, except again',
+      'cannot be deleted, also by an administrator',
+      'is first and once in the list, with and without a filter, whatever others pushed before',
+    ],
+    'apps/cli/src/signatures/find-bundles.test.ts': [
+      'finds a bundle that a long list under the fallback tag would hide',
+    ],
+  },
   'A publisher deletes evidence': {
     'apps/registry/src/publish/hostile-publishers.test.ts': [
       'evidence survives untagged collection and deletes of manifests and blobs',

@@ -1,4 +1,4 @@
-import { QuotaExceeded } from '@krmhub/oci';
+import { type OciDigest, QuotaExceeded } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import {
@@ -109,6 +109,32 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       await expect(add('more', 1, 10)).rejects.toBeInstanceOf(QuotaExceeded);
       await store().deleteManifest(REPOSITORY, manifest.digest);
       expect(await bytes()).toBe(100);
+    });
+
+    it('of referrers holds for concurrent pushes, for each subject, and not for a push again', async () => {
+      const pushReferrer = (text: string, subject: OciDigest, maxReferrers?: number) =>
+        store().putManifest(REPOSITORY, sampleManifest(text, { subject }), {
+          ...change(),
+          needed: [],
+          ...(maxReferrers === undefined ? {} : { maxReferrers }),
+        });
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 30 }, (_, at) => pushReferrer(`referrer ${at}`, sha256('one'), 5)),
+      );
+      const stored = outcomes.flatMap(({ status }, at) => (status === 'fulfilled' ? [at] : []));
+      expect(stored).toHaveLength(5);
+      for (const at of stored) await pushReferrer(`referrer ${at}`, sha256('one'), 5);
+      await expect(pushReferrer('one more', sha256('one'), 5)).rejects.toMatchObject({ code: 'conflict' });
+      await pushReferrer('of another', sha256('two'), 5);
+      // What the registry itself adds has no limit.
+      await pushReferrer('one more', sha256('one'));
+      await store().putManifest(REPOSITORY, sampleManifest('no referrer'), {
+        ...change(),
+        needed: [],
+        maxReferrers: 0,
+      });
+      const found = await store().referrers(REPOSITORY, sha256('one'), { after: '', limit: 100 });
+      expect(found).toHaveLength(6);
     });
 
     it('that refuses every push leaves no repository', async () => {

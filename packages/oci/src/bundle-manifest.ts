@@ -3,7 +3,10 @@ import type { OciDigest } from './digest.js';
 import type { ImageManifest } from './manifest.js';
 import { type Referrer, referrerManifest, type Subject } from './referrer-manifest.js';
 
-const BUNDLE_LAYER = /^application\/vnd\.dev\.sigstore\.bundle\b/;
+/** Reports whether a layer or an artifact of this type is a bundle, of any version. */
+export function isBundleType(mediaType: string): boolean {
+  return /^application\/vnd\.dev\.sigstore\.bundle\b/.test(mediaType);
+}
 
 /** Returns a manifest with a bundle (DSSE envelope), a referrer of the signed manifest. `created` is RFC 3339. */
 export function bundleManifest(options: {
@@ -31,5 +34,5 @@ export function bundleManifest(options: {
  */
 export function bundleLayer({ layers }: ImageManifest): ImageManifest['layers'][number] | undefined {
   const [layer, ...more] = layers;
-  return layer !== undefined && more.length === 0 && BUNDLE_LAYER.test(layer.mediaType) ? layer : undefined;
+  return layer !== undefined && more.length === 0 && isBundleType(layer.mediaType) ? layer : undefined;
 }

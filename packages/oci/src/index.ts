@@ -25,7 +25,7 @@ export {
   type Reference,
   type RepositoryReference,
 } from './reference.js';
-export { type ReferrerBundleLimits, readReferrerBundles } from './referrer-bundles.js';
+export { bundlesFirst, type ReferrerBundleLimits, readReferrerBundles } from './referrer-bundles.js';
 export * from './referrer-manifest.js';
 export { runInParallel } from './run-in-parallel.js';
 export {

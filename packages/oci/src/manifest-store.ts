@@ -100,13 +100,13 @@ export interface ManifestReader {
 export interface ManifestStore extends ManifestReader {
   /**
    * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with
-   * UnknownReferences if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken
-   * down.
+   * UnknownReferences if the repository lacks a digest of `needed`, with `gone` if referenced content was taken down,
+   * and with `conflict` if it is new and its subject has `maxReferrers` already.
    */
   putManifest(
     repository: string,
     manifest: ManifestRecord,
-    options: Change & { tag?: string; needed: readonly OciDigest[] },
+    options: Change & { tag?: string; needed: readonly OciDigest[]; maxReferrers?: number },
   ): Promise<void>;
   /** Deletes a manifest and its tags. Returns false if it does not exist. */
   deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;

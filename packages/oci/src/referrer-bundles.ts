@@ -1,6 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
-import { bundleLayer } from './bundle-manifest.js';
+import { bundleLayer, isBundleType } from './bundle-manifest.js';
 import type { OciClient } from './client.js';
 import { readLimited } from './connection.js';
 import type { OciDigest } from './digest.js';
@@ -17,7 +16,16 @@ export interface ReferrerBundleLimits {
 /** A broken referrer counts as none. Other errors of a registry end the read. */
 const BROKEN = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
 
-/** Reads the bundles that refer to a manifest, unverified. Referrers with the artifact type of bundles come first. */
+/**
+ * Returns the referrers that can have bundles: first those with the type of bundles, then the others, because tools do
+ * not agree on the type. Otherwise the order stays: a krmhub registry lists its own signature first.
+ */
+export function bundlesFirst(referrers: readonly Descriptor[]): Descriptor[] {
+  const rank = ({ artifactType = '' }: Descriptor) => (isBundleType(artifactType) ? 0 : 1);
+  return referrers.filter(({ mediaType }) => isManifestType(mediaType)).sort((a, b) => rank(a) - rank(b));
+}
+
+/** Reads the bundles that refer to a manifest, unverified. */
 export async function readReferrerBundles(
   client: OciClient,
   { registry, repository }: RepositoryReference,
@@ -25,11 +33,7 @@ export async function readReferrerBundles(
   limits: ReferrerBundleLimits,
 ): Promise<Uint8Array[]> {
   const place = { registry, repository };
-  const rank = ({ artifactType = '' }: Descriptor) => (artifactType === BUNDLE_MEDIA_TYPE ? 0 : 1);
-  const referrers = (await client.referrers(place, digest))
-    .filter(({ mediaType }) => isManifestType(mediaType))
-    .sort((a, b) => rank(a) - rank(b))
-    .slice(0, limits.maxReferrers);
+  const referrers = bundlesFirst(await client.referrers(place, digest)).slice(0, limits.maxReferrers);
   const found: Uint8Array[] = [];
   for (const referrer of referrers) {
     if (found.length >= limits.maxBundles) break;

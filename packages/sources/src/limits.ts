@@ -6,8 +6,8 @@ export const SOURCE_LIMITS = {
   maxCatalogBytes: DOCUMENT_LIMITS.maxCatalogBytes,
   /** Size of one signature bundle. The bundle of a snapshot has a few thousand bytes. */
   maxBundleBytes: 1_048_576,
-  /** Bundles of a catalog that krmhub verifies. */
-  maxBundles: 16,
+  /** Bundles of a catalog that krmhub verifies: more than a snapshot of a krmhub registry can have. */
+  maxBundles: 40,
   /** Referrers of a manifest that krmhub reads. Anyone with push access can add any number of referrers. */
   maxReferrers: 64,
   /** YAML and JSON files of one folder. krmhub reads and parses all of them. Together, they have `maxCatalogBytes`. */

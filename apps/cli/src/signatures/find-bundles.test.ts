@@ -56,6 +56,8 @@ interface Registry {
   listed?: object;
   /** Bundles under a tag, for a registry without the referrers API. */
   byTag?: boolean;
+  /** List under the fallback tag, beside that of the referrers API. */
+  tagged?: object[];
   /** Manifests under other tags. */
   tags?: Record<string, Buffer>;
   blobs?: Buffer[];
@@ -63,7 +65,7 @@ interface Registry {
 }
 
 /** Verifies the artifact in a registry that has all this. */
-async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], status }: Registry) {
+async function verified({ referrers, listed = {}, byTag, tagged, tags = {}, blobs = [], status }: Registry) {
   const manifests = referrers.map(writeManifest);
   const list = json({
     schemaVersion: 2,
@@ -92,6 +94,10 @@ async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], 
     }
     if (url.includes('/blobs/')) return send(stored.get(name), 'application/octet-stream');
     if (name === tag && byTag === true) return send(list, MEDIA_TYPES.index);
+    if (name === tag && tagged !== undefined) {
+      const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: tagged };
+      return send(json(index), MEDIA_TYPES.index);
+    }
     return send(found.get(name), MEDIA_TYPES.image);
   });
   servers.push(server);
@@ -113,6 +119,17 @@ it.for([
   ['whatever the layer says of its type', { referrers: [{ layer: { mediaType: 'application/json' } }] }],
 ] as const)('finds a bundle: %s', async ([, registry]) => {
   const { code, err } = await verified(registry as unknown as Registry);
+  expect([code, err]).toEqual([0, expect.stringContaining('verified ')]);
+});
+
+it('finds a bundle that a long list under the fallback tag would hide', async () => {
+  const junk = (at: number) => ({
+    ...described(json({ at }), MEDIA_TYPES.image),
+    artifactType: BUNDLE_MEDIA_TYPE,
+  });
+  const again = { ...described(writeManifest({}), MEDIA_TYPES.image), artifactType: 'text/plain' };
+  const tagged = [again, ...Array.from({ length: 100 }, (_, at) => junk(at))];
+  const { code, err } = await verified({ referrers: [{}], tagged });
   expect([code, err]).toEqual([0, expect.stringContaining('verified ')]);
 });
 

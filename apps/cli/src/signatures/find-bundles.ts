@@ -1,7 +1,7 @@
 import {
+  bundlesFirst,
   type Descriptor,
   type ImageManifest,
-  isManifestType,
   type OciClient,
   type OciDigest,
   type RepositoryReference,
@@ -46,8 +46,8 @@ export async function findBundles(
 }
 
 /**
- * Lists referrers by the API and by the fallback tag, because a registry may have gained the API later. Bundle media
- * types come first; the others follow, because tools do not agree on the media type.
+ * Lists referrers by the API, then those of the fallback tag, because a registry may have gained the API later. Everyone
+ * who can push can write a long list to the tag.
  */
 async function listReferrers(client: OciClient, place: Repository, digest: OciDigest): Promise<Descriptor[]> {
   const listed = await client.referrers(place, digest);
@@ -59,11 +59,11 @@ async function listReferrers(client: OciClient, place: Repository, digest: OciDi
       throw error;
     });
   const tagged = fallback?.manifest.kind === 'index' ? fallback.manifest.index.manifests : [];
-  const unique = new Map([...tagged, ...listed].map((descriptor) => [descriptor.digest, descriptor]));
-  const rank = ({ artifactType = '' }: Descriptor) => (isBundleMediaType(artifactType) ? 0 : 1);
-  return [...unique.values()]
-    .filter(({ mediaType }) => isManifestType(mediaType))
-    .sort((a, b) => rank(a) - rank(b));
+  const unique = new Map(listed.map((descriptor) => [descriptor.digest, descriptor]));
+  for (const descriptor of tagged) {
+    if (!unique.has(descriptor.digest)) unique.set(descriptor.digest, descriptor);
+  }
+  return bundlesFirst([...unique.values()]);
 }
 
 async function readReferrer(

@@ -9,6 +9,7 @@ import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from '../store/artifacts/repositories.js';
 import type { OciDeps } from './oci-deps.js';
+import { findSnapshotSignature, isSnapshotSignature } from './snapshot-referrers.js';
 import { goneOrNotFound } from './taken-down.js';
 
 /** Referrers in memory at a time. Each has up to four mebibytes of annotations. */
@@ -98,7 +99,10 @@ async function removeManifest(
         hint: 'To stop trusting its signer, revoke the key with `krmhub policy apply`.',
       });
     }
-    if (isDigest && kind.of === 'function' && !token.scopes.includes('admin')) {
+    if (isDigest && (await isSnapshotSignature({ store }, repository, reference))) {
+      throw new OciError('DENIED', 'cannot delete the signature of a snapshot');
+    }
+    if (isDigest && !token.scopes.includes('admin')) {
       // Without the signature of another publisher, its release would be published unsigned.
       const pushers = await store.pushers(repository, reference);
       if (pushers.some((by) => by !== token.name)) {
@@ -150,8 +154,8 @@ export async function listRepositories(c: RegistryContext, { store }: OciDeps): 
 }
 
 /**
- * Lists the referrers of a manifest (distribution-spec, "Listing Referrers"). The manifest itself may be
- * missing.
+ * Lists the referrers of a manifest (distribution-spec, "Listing Referrers"): first the signature of the registry, then
+ * the others by digest. The manifest itself may be missing.
  */
 export async function listReferrers(
   c: RegistryContext,
@@ -185,20 +189,24 @@ async function referrersPage(
   { artifactType, after }: { artifactType?: string; after: string },
 ): Promise<{ shown: ManifestDescriptor[]; more: boolean }> {
   const { maxReferrers, maxReferrersBytes } = SERVER_LIMITS;
-  const shown: ManifestDescriptor[] = [];
+  // On the first page, so that clients which read only some referrers read it, however many others pushed.
+  const own = await findSnapshotSignature({ store }, repository, subject);
+  const isWanted = own !== undefined && (artifactType ?? own.artifactType) === own.artifactType;
+  const shown: ManifestDescriptor[] = isWanted && after === '' ? [own] : [];
   let bytes = 0;
-  for (let last = after; ; ) {
+  for (let last = after === own?.digest ? '' : after; ; ) {
     const found = await store.referrers(repository, subject, {
       ...defined({ artifactType }),
       after: last,
       limit: REFERRERS_AT_ONCE,
     });
     for (const referrer of found) {
+      last = referrer.digest;
+      if (referrer.digest === own?.digest) continue;
       bytes += Buffer.byteLength(JSON.stringify(referrer));
       const full = shown.length === maxReferrers || (bytes > maxReferrersBytes && shown.length > 0);
       if (full) return { shown, more: true };
       shown.push(referrer);
-      last = referrer.digest;
     }
     if (found.length < REFERRERS_AT_ONCE) return { shown, more: false };
   }

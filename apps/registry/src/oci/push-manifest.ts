@@ -1,3 +1,4 @@
+import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import {
   computeDigest,
   isOciDigest,
@@ -24,6 +25,7 @@ import { type PublishedArtifact, publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 import { refuseOtherThanScript } from './pushed-script.js';
+import { checkSnapshotReferrer } from './snapshot-referrers.js';
 
 /** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
 export async function putManifest(
@@ -41,7 +43,10 @@ export async function putManifest(
   const { record } = pushed;
   const byDigest = isOciDigest(reference);
   const tags = byDigest ? requestedTags(c) : [reference];
-  if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
+  if (kind.of === 'catalog') {
+    refuseSnapshots(pushed, tags);
+    await checkSnapshotReferrer(deps, repository, pushed);
+  }
   if (canPushOnlyScripts(token, repository)) refuseOtherThanScript(pushed, tags);
   let published: PublishedArtifact | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
@@ -68,7 +73,8 @@ export async function putManifest(
     await refuseUnknown(() =>
       withinQuota(repository, async () => {
         for (const tag of tags.length === 0 ? [undefined] : tags) {
-          const options = { ...change, needed: pushed.needed, ...defined({ tag }) };
+          const maxReferrers = kind.of === 'catalog' ? BUNDLE_LIMITS.maxReferrersPerSnapshot : undefined;
+          const options = { ...change, needed: pushed.needed, ...defined({ tag, maxReferrers }) };
           await deps.store.putManifest(repository, record, options);
         }
       }),

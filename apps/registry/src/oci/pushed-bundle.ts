@@ -40,6 +40,10 @@ export async function referrerBundles(
   return { own: own.bundles, others: all.bundles.filter(({ manifest }) => !digests.has(manifest)) };
 }
 
+export function tooLargeBundle(): OciError {
+  return new OciError('DENIED', `the bundle exceeds ${BUNDLE_LIMITS.maxBytes} bytes`);
+}
+
 async function readBundles(
   deps: OciDeps,
   repository: string,
@@ -65,7 +69,8 @@ async function readBundles(
   return { bundles, isCut };
 }
 
-async function bundleIn(
+/** Returns the bundle of a pushed manifest; undefined for other manifests, and if its blob is missing. */
+export async function bundleIn(
   deps: OciDeps,
   repository: string,
   manifest: PushedManifest['manifest'],
@@ -95,7 +100,7 @@ export async function attachPushed(
   const bytes = await bundleIn(deps, repository, manifest);
   if (bytes === undefined) return false;
   if (bytes === 'too-large') {
-    throw new OciError('DENIED', `the bundle exceeds ${BUNDLE_LIMITS.maxBytes} bytes`);
+    throw tooLargeBundle();
   }
   const artifact = { repository, tags, manifest: record, needed, blobs: [] };
   const given = { bytes, manifest: record.digest };

@@ -14,6 +14,8 @@ export const BUNDLE_LIMITS = {
   maxPerRelease: 64,
   /** Attestations and bundles by unknown keys of one release. The other bundles are reserved for known signers. */
   maxUnverifiedPerRelease: 32,
+  /** Referrers of one snapshot, with the signature of the registry. Clients read at most 64. */
+  maxReferrersPerSnapshot: 32,
   /** Total size of the bundles that the registry reads for the push of a tag. */
   maxBytesPerTag: 8_388_608,
   /** Bundles in one publish request. */

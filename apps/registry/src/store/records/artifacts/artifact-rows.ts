@@ -33,6 +33,9 @@ const selectManifest = query((db) =>
     .from(manifests)
     .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest))),
 );
+const countReferrers = text<{ count: number }>(
+  'SELECT count(*) AS count FROM oci_manifest WHERE repository = :repository AND subject = :subject',
+);
 // A blob of a release becomes an artifact blob when it is pushed.
 const putBlobRow = text<never>(
   `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
@@ -87,9 +90,14 @@ const deleteBlob = change((db) => db.delete(repositoryBlobs).where(isBlob));
 export function* putManifest(
   name: string,
   manifest: ManifestRecord,
-  options: Change & { tag?: string; needed: readonly OciDigest[]; isServed?: boolean },
+  options: Change & {
+    tag?: string;
+    needed: readonly OciDigest[];
+    isServed?: boolean;
+    maxReferrers?: number;
+  },
 ): Work<void> {
-  const { tag, needed, isServed = false, ...change } = options;
+  const { tag, needed, isServed = false, maxReferrers, ...change } = options;
   const { at, by } = change;
   if (!isServed) for (const file of [manifest.digest, ...manifest.references]) yield* refuseTakenDown(file);
   const unknown: OciDigest[] = [];
@@ -104,9 +112,27 @@ export function* putManifest(
   if (unknown.length > 0) throw new UnknownReferences(unknown);
   const stored = yield* selectManifest.first({ repository: name, digest: manifest.digest });
   if (stored !== undefined) yield* pushedAgain.run({ id: stored.id, at, by });
+  else yield* refuseMoreReferrers(name, manifest, maxReferrers);
   const id = stored?.id ?? (yield* insertManifest(name, manifest, change));
   if (manifest.subject !== undefined) yield* addPusher.run({ manifest: id, by });
   if (tag !== undefined) yield* putTag.run({ repository: name, tag, manifest: id, at, by });
+}
+
+function* refuseMoreReferrers(
+  repository: string,
+  { subject }: ManifestRecord,
+  most: number | undefined,
+): Work<void> {
+  if (subject === undefined || most === undefined) return;
+  const { count } = (yield* countReferrers.first({ repository, subject }))!;
+  if (count < most) return;
+  throw new KrmhubError(
+    'conflict',
+    `${subject} in ${repository} has reached the limit of ${most} referrers`,
+    {
+      hint: 'Delete unused referrers by digest.',
+    },
+  );
 }
 
 function* insertManifest(name: string, manifest: ManifestRecord, change: Change): Work<number> {
