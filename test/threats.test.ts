@@ -202,7 +202,15 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'sends no token to another machine without TLS, unless KRMHUB_PLAIN_HTTP has its name',
     ],
     'apps/cli/src/commands/login.test.ts': ['sends a saved token only to its registry'],
-    'packages/api/src/client.test.ts': ['is not sent with reads that need none'],
+    'packages/api/src/client.test.ts': [
+      'is not sent with reads that need none, but with lists, which have what the reader may see',
+    ],
+    'test/end-to-end/sent-credentials.test.ts': [
+      'goes to no other origin: %s',
+      'follows a redirect to the same origin only',
+      'stays with TLS, also if the server redirects to the same host without it',
+      'does not go to another machine without TLS, unless the user allows it',
+    ],
     'packages/sources/src/http/redirects.test.ts': [
       'that are sent only if the server asks are not sent with a read that needs none',
     ],

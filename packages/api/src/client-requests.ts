@@ -4,6 +4,9 @@ import type { SearchOrder } from './parameters.js';
 
 /** Parameters and results of the client that are not part of the API models. */
 
+/** For a list: it has what the reader may see, so the token is useful. */
+export const LIST = { withToken: 'useful' } as const;
+
 export interface SearchRequest extends FacetFilters {
   q?: string;
   /** Default: `relevance`. */

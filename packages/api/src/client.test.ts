@@ -266,29 +266,56 @@ describe('the token', () => {
     return { url, seen };
   }
 
-  it('is not sent with reads that need none', async () => {
+  it('is not sent with reads that need none, but with lists, which have what the reader may see', async () => {
     const { url, seen } = await record(200);
-    const client = new RegistryClient({ url, token: async () => Promise.reject(new Error('asked')) });
-    await client.search({});
+    const needs: boolean[] = [];
+    const client = new RegistryClient({
+      url,
+      token: async (isRequired) => {
+        needs.push(isRequired);
+        return token;
+      },
+    });
+    await failure(client.function('example.com', 'SetLabels'));
+    await failure(client.catalog('default'));
     await failure(client.reportLeak('krmhub_leaked'));
-    expect(seen).toEqual(['none', 'none']);
+    expect([seen, needs]).toEqual([['none', 'none', 'none'], []]);
+    await client.search({});
+    expect([seen.at(-1), needs]).toEqual([`Bearer ${token}`, [false]]);
   });
 
-  it('is sent with writes, and with reads after the registry asks for it', async () => {
-    const { url, seen } = await record(401);
-    const client = new RegistryClient({ url, token });
-    await client.search({});
-    await client.search({});
-    expect(seen).toEqual(['none', `Bearer ${token}`, `Bearer ${token}`]);
-    const writer = await record(401);
-    await failure(new RegistryClient({ url: writer.url, token: async () => token }).cutCatalog('default'));
-    expect(writer.seen).toEqual([`Bearer ${token}`]);
-  });
+  it.each([401, 404])(
+    'is sent with writes, and with reads of a path that the registry answered with %i',
+    async (status) => {
+      const { url, seen } = await record(status);
+      const client = new RegistryClient({ url, token });
+      await failure(client.catalog('default'));
+      await failure(client.catalog('default'));
+      await failure(client.catalog('other'));
+      expect(seen).toEqual(['none', `Bearer ${token}`, `Bearer ${token}`, 'none', `Bearer ${token}`]);
+      const writer = await record(status);
+      await failure(new RegistryClient({ url: writer.url, token: async () => token }).cutCatalog('default'));
+      expect(writer.seen).toEqual([`Bearer ${token}`]);
+    },
+  );
 
-  it('is not sent after another error', async () => {
-    const { url, seen } = await record(404);
-    await failure(new RegistryClient({ url, token }).search({}));
+  it.each([400, 403, 409, 410, 429, 500, 503])('is not sent after a response with %i', async (status) => {
+    const { url, seen } = await record(status);
+    await failure(new RegistryClient({ url, token }).catalog('default'));
     expect(seen).toEqual(['none']);
+  });
+
+  it('is asked for as required only if the registry requires one', async () => {
+    for (const [status, isRequired] of [
+      [401, true],
+      [404, false],
+    ] as const) {
+      const { url, seen } = await record(status);
+      const needs: boolean[] = [];
+      const nothing = async (need: boolean) => void needs.push(need) as undefined;
+      await failure(new RegistryClient({ url, token: nothing }).catalog('default'));
+      expect([seen, needs]).toEqual([['none'], [isRequired]]);
+    }
   });
 });
 

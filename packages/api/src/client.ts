@@ -4,6 +4,7 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import {
   type CatalogRequest,
   type Document,
+  LIST,
   type PublishRequest,
   publishForm,
   type SearchRequest,
@@ -72,7 +73,7 @@ export class RegistryClient {
   }
 
   search(request: SearchRequest): Promise<SearchResult> {
-    return this.#json('search', fillPath('functions', {}), { query: { ...request } });
+    return this.#json('search', fillPath('functions', {}), { query: { ...request }, ...LIST });
   }
 
   function(group: string, kind: string): Promise<FunctionDetail> {
@@ -175,16 +176,19 @@ export class RegistryClient {
 
   /** Revocations after a sequence, oldest first. With digests, only takedowns that refuse one. */
   revocations(after: number, limit?: number, digest?: readonly Digest[]): Promise<RevocationPage> {
-    return this.#json('revocations', fillPath('revocations', {}), { query: { after, limit, digest } });
+    return this.#json('revocations', fillPath('revocations', {}), {
+      query: { after, limit, digest },
+      ...LIST,
+    });
   }
 
   /** Events after a sequence, oldest first. */
   events(after: number, limit?: number): Promise<EventPage> {
-    return this.#json('events', fillPath('events', {}), { query: { after, limit } });
+    return this.#json('events', fillPath('events', {}), { query: { after, limit }, ...LIST });
   }
 
   catalogs(): Promise<CatalogList> {
-    return this.#json('catalogs', fillPath('catalogs', {}));
+    return this.#json('catalogs', fillPath('catalogs', {}), LIST);
   }
 
   catalog(name: string): Promise<CatalogDetail> {
@@ -215,7 +219,7 @@ export class RegistryClient {
 
   /** Upstream catalogs of one catalog, or of all. */
   sources(catalog?: string): Promise<SourceList> {
-    return this.#json('sources', fillPath('sources', {}), { query: { catalog } });
+    return this.#json('sources', fillPath('sources', {}), { query: { catalog }, ...LIST });
   }
 
   /** Syncs a source, builds its catalog and returns the state of the source, also if the sync failed. */

@@ -21,11 +21,8 @@ export { RegistryError, UnexpectedResponse } from './registry-error.js';
 export interface TransportOptions {
   /** For example `https://krm.example.com`. It may have a path prefix. */
   url: string;
-  /**
-   * Bearer token, or what returns it when a request needs one. It is sent to this origin only: with writes, and with
-   * reads that the registry rejects without it.
-   */
-  token?: string | (() => Promise<string | undefined>);
+  /** Bearer token, or what returns it, for a request that needs it or not. It is sent to this origin only. */
+  token?: string | ((isRequired: boolean) => Promise<string | undefined>);
   userAgent?: string;
   /** For one request including the response body. Default 60,000. */
   timeoutMilliseconds?: number;
@@ -44,8 +41,11 @@ export interface Call {
   query?: Record<string, string | number | boolean | readonly string[] | undefined>;
   body?: Uint8Array | string | FormData;
   contentType?: string;
-  /** Whether the token is sent. Default: for writes; for others only after the response 401. */
-  withToken?: boolean;
+  /**
+   * Whether the token is sent with the first request. Default: for writes, and for paths that the registry refused or
+   * hid without it. A list has what the reader may see, so `useful` sends the token if there is one.
+   */
+  withToken?: boolean | 'useful';
   accept: string;
   maxBytes: number;
 }
@@ -81,7 +81,8 @@ export class Transport {
   readonly #origin: string;
   readonly #headers: Record<string, string>;
   readonly #token: TransportOptions['token'];
-  #readsNeedToken = false;
+  /** Paths that were refused without a token. */
+  readonly #refused = new Set<string>();
   readonly #timeout: number;
   readonly #agent: Agent | undefined;
   readonly #onRateLimited: TransportOptions['onRateLimited'];
@@ -132,7 +133,7 @@ export class Transport {
     let timer = wait();
     try {
       const response = await this.#retryRateLimited(async () => {
-        const opened = await this.#open(path, { accept, maxBytes: 0 }, signal);
+        const opened = await this.#open(path, { accept, maxBytes: 0, withToken: 'useful' }, signal);
         if (!isSuccess(opened)) await this.#read(path, opened, 0, signal);
         return opened;
       });
@@ -167,18 +168,19 @@ export class Transport {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
     const isRead = (call.method ?? 'GET') === 'GET';
-    let token = (call.withToken ?? (!isRead || this.#readsNeedToken)) ? await this.#findToken() : undefined;
+    const withToken = call.withToken ?? (!isRead || this.#refused.has(path));
+    let token = withToken === false ? undefined : await this.#findToken(withToken === true);
     for (let redirects = 0; ; redirects++) {
       const response = await this.#request(target, { call, body, token }, signal);
       const { statusCode: status = 0 } = response;
-      if (status === 401 && isRead && token === undefined) {
-        token = await this.#findToken().catch((error: unknown) => {
+      if (isRead && token === undefined && (status === 401 || status === 404)) {
+        token = await this.#findToken(status === 401).catch((error: unknown) => {
           // An unread body would keep the process alive.
           response.destroy();
           throw error;
         });
         if (token === undefined) return response;
-        this.#readsNeedToken = true;
+        this.#refused.add(path);
         response.destroy();
         continue;
       }
@@ -188,8 +190,8 @@ export class Transport {
     }
   }
 
-  async #findToken(): Promise<string | undefined> {
-    const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
+  async #findToken(isRequired: boolean): Promise<string | undefined> {
+    const token = typeof this.#token === 'function' ? await this.#token(isRequired) : this.#token;
     return token === undefined ? undefined : checkToken(token);
   }
 

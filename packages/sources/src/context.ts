@@ -1,16 +1,24 @@
 import type { Agent } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import { KrmhubError } from '@krmhub/schema/error';
 import type { AddressGuard, AllowedAddresses, Resolve } from './address-guard.js';
 import type { Deadline } from './deadline.js';
+import { SourceFailure } from './failure.js';
 import type { SourceLimits } from './limits.js';
 
 /** Credentials for an origin: basic authentication, or a bearer token. For OCI the token is an identity token. */
 export type SourceCredentials = ({ username: string; password: string } | { token: string }) & {
   /** For OCI: origins of token services on other hosts that may get the credentials too. */
   tokenServices?: readonly string[];
-  /** For HTTP: they are sent only after the server has responded with 401. Default: with the first request. */
-  onlyIfAsked?: boolean;
 };
+
+/** What the credentials are for. */
+export interface CredentialUse {
+  type: Exclude<SourceAddress['type'], 'file'>;
+  /** Status of the response to a request without credentials; absent before the first request. */
+  refused?: number;
+}
 
 export interface FetchRequest {
   address: SourceAddress;
@@ -54,8 +62,11 @@ export interface FetcherOptions {
   limits?: Partial<SourceLimits>;
   /** Allowed CIDR ranges and addresses besides public ones; `as-named` for the command line of a user. */
   allowedAddresses: AllowedAddresses;
-  /** Returns the credentials for an origin, for example `https://host`. They are not sent to redirect targets. */
-  credentials?(origin: string): Promise<SourceCredentials | undefined>;
+  /**
+   * Returns the credentials for an origin, for example `https://host`. They are not sent to redirect targets. Of HTTP,
+   * it is called before the first request, and again if that had none and the server refused it.
+   */
+  credentials?(origin: string, use: CredentialUse): Promise<SourceCredentials | undefined>;
   /** Folder for `file:` sources. Without it they are rejected. */
   fileFolder?: string;
   /** Protocols that git may use. */
@@ -92,11 +103,23 @@ export interface SourceContext {
   limits: SourceLimits;
   guard: AddressGuard;
   deadline: Deadline;
+  /** What the fetcher sends to URLs that refused a request without credentials. */
+  refused: Map<string, SourceCredentials>;
 }
 
+/** Rejects with SourceFailures only. */
 export async function credentialsFor(
   origin: string,
-  { credentials }: FetcherOptions,
+  use: CredentialUse,
+  { deadline, options }: Pick<SourceContext, 'deadline' | 'options'>,
 ): Promise<SourceCredentials | undefined> {
-  return credentials?.(origin);
+  try {
+    return await deadline.race(options.credentials?.(origin, use) ?? Promise.resolve(undefined));
+  } catch (error) {
+    if (error instanceof SourceFailure || !(error instanceof KrmhubError)) throw error;
+    throw new SourceFailure('unauthorized', error.message, {
+      cause: error,
+      ...defined({ hint: error.hint }),
+    });
+  }
 }

@@ -25,6 +25,7 @@ const ADDRESS = 'address';
 export class SourceFetcher {
   readonly #options: FetcherOptions;
   readonly #limits: SourceLimits;
+  readonly #refused: SourceContext['refused'] = new Map();
 
   /** Throws a RangeError for an invalid allowed address (see `invalidRanges`). */
   constructor(options: FetcherOptions) {
@@ -42,7 +43,7 @@ export class SourceFetcher {
       this.#limits.maxCatalogBytes,
     );
     const limits = { ...this.#limits, maxCatalogBytes };
-    const context = { options: this.#options, limits, guard: this.#guard(), deadline };
+    const context = this.#context(limits, deadline);
     const text = formatAddress(request);
     const { [ADDRESS]: known, ...validators } = request.validators ?? {};
     try {
@@ -68,7 +69,7 @@ export class SourceFetcher {
       ...this.#limits,
       maxCatalogBytes: Math.min(request.maxBytes, this.#limits.maxCatalogBytes),
     };
-    const context = { options: this.#options, limits, guard: this.#guard(), deadline };
+    const context = this.#context(limits, deadline);
     try {
       await start(context, request.namedBy);
       return await (await import('./download.js')).download(request, context, consume);
@@ -87,7 +88,7 @@ export class SourceFetcher {
   async fetchTree(request: TreeRequest): Promise<string> {
     const { address, signal } = request;
     const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
-    const context = { options: this.#options, limits: this.#limits, guard: this.#guard(), deadline };
+    const context = this.#context(this.#limits, deadline);
     try {
       await start(context, request.namedBy);
       return await (await import('./git/git-tree.js')).fetchGitTree(request, context);
@@ -96,6 +97,10 @@ export class SourceFetcher {
     } finally {
       deadline.close();
     }
+  }
+
+  #context(limits: SourceLimits, deadline: Deadline): SourceContext {
+    return { options: this.#options, limits, guard: this.#guard(), deadline, refused: this.#refused };
   }
 
   /** One for each fetch: it may remember where the fetch started. */

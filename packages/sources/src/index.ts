@@ -1,5 +1,11 @@
 export { invalidRanges } from './address-guard.js';
-export type { FetchedCatalog, FetcherOptions, FetchRequest, SourceCredentials } from './context.js';
+export type {
+  CredentialUse,
+  FetchedCatalog,
+  FetcherOptions,
+  FetchRequest,
+  SourceCredentials,
+} from './context.js';
 export type { Consume, DownloadRequest } from './download-request.js';
 export { SourceFailure } from './failure.js';
 export { SourceFetcher, type TreeRequest } from './fetcher.js';

@@ -81,7 +81,7 @@ export function createClient(context: SourceContext): OciClient {
     plainHttp,
     credentials: async (registry) => {
       const { origin } = new URL(`${plainHttp(registry) ? 'http' : 'https'}://${registry}`);
-      return ociCredentials(await deadline.race(credentialsFor(origin, options)));
+      return ociCredentials(await credentialsFor(origin, { type: 'oci', refused: 401 }, context));
     },
     // Called for every connection: registry, token service and redirect targets.
     agent: (url) => agents.for(url),

@@ -13,7 +13,8 @@ export function registerLogin(program: Command, io: Io): void {
       `
 The command reads the token from stdin, or from KRMHUB_TOKEN if it is for this
 registry. Otherwise, it prompts for the token. It does not change the registry
-that other commands use: for that, set KRMHUB_REGISTRY.
+that other commands use: for that, set KRMHUB_REGISTRY. Only the origin of the
+registry gets the token: see krmhub docs credentials.
 
 Examples:
   krmhub login < data/admin.token

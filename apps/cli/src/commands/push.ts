@@ -30,7 +30,8 @@ The command lints catalogs, definitions, and scripts first. If a definition has
 a script as a path, the command also pushes the script, to REPOSITORY/script.
 The same file always gets the same digest: the creation time is 1970, or the
 value of SOURCE_DATE_EPOCH. For a krmhub registry, the command uses the token of
-krmhub login. For other registries, log in with docker login or oras login.
+krmhub login. For other registries, log in with docker login or oras login: see
+krmhub docs credentials.
 --flux skips hidden files. For the artifacts, see krmhub docs oci-artifacts. For
 Flux, see krmhub docs flux.
 

@@ -6,8 +6,7 @@ import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
 import { proxyAgentFor } from './connection.js';
-import { requiredToken, unencrypted } from './credentials.js';
-import { ociCredentials } from './oci-credentials.js';
+import { ociCredentials, requiredToken } from './find-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
 
 export interface OciOptions {
@@ -24,17 +23,17 @@ export function createOciClient(
 ): OciClient {
   const { plainHttp = [], registry: configured, onRetry, signal } = options;
   const own = configured === undefined ? undefined : parseUrl(configured);
-  const isAllowed = (registry: string) => allowsPlainHttp(io, registry, plainHttp);
-  const isPlain = (registry: string) => own?.protocol === 'http:' && own.host === registry;
+  const isPlain = (registry: string) =>
+    allowsPlainHttp(io, registry, plainHttp) || (own?.protocol === 'http:' && own.host === registry);
   return new OciClient({
     userAgent: `krmhub/${VERSION}`,
     credentials: async (registry) => {
-      const credentials = await ociCredentials(io, registry, configured);
+      const url = parseUrl(`${isPlain(registry) ? 'http' : 'https'}://${registry}`);
+      const credentials = url && (await ociCredentials(io, url, { name: registry, plainHttp }));
       if (credentials === undefined && own?.host === registry) await requiredToken(io, own);
-      if (credentials !== undefined && isPlain(registry) && !isAllowed(registry)) throw unencrypted(registry);
       return credentials;
     },
-    plainHttp: (registry) => isAllowed(registry) || isPlain(registry),
+    plainHttp: isPlain,
     agent: (url) => proxyAgentFor(io, url),
     ...defined({ idleMilliseconds: io.requestTimeout, onRetry, signal }),
   });

@@ -22,7 +22,7 @@ interface Overrides {
   timeoutMilliseconds?: number;
 }
 
-/** Returns a client that sends the token of KRMHUB_TOKEN or `login` where a request needs one. */
+/** Returns a client that sends the token of KRMHUB_TOKEN or `login` where a request needs it, or shows more with it. */
 export async function connect(
   io: Io,
   option: string | undefined,
@@ -63,7 +63,10 @@ async function connection(
     onRateLimited: async (seconds) =>
       timeoutMilliseconds === undefined &&
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
-    token: async () => (await import('./credentials.js')).requiredToken(io, url, token),
+    token: async (isRequired) => {
+      const { findToken, requiredToken } = await import('./find-credentials.js');
+      return isRequired ? requiredToken(io, url, token) : (token ?? findToken(io, url));
+    },
     ...defined({ timeoutMilliseconds, agent }),
     ...defined({ timeoutMilliseconds: io.requestTimeout }),
   };

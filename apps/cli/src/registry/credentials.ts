@@ -7,7 +7,6 @@ import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-import { allowsPlainHttp } from './plain-http.js';
 
 /** The tokens that `login` saved, by the origin of the registry, so that no other registry gets them. */
 interface Credentials {
@@ -34,42 +33,10 @@ export async function tokenFor(io: Environment & Trace, url: URL): Promise<strin
   return token;
 }
 
-/**
- * Returns the token for a request that needs one, `given` before all others. Throws `unauthorized` if KRMHUB_TOKEN
- * belongs to another registry, or if the connection has no TLS.
- */
-export async function requiredToken(
-  io: Environment & Trace,
-  url: URL,
-  given?: string,
-): Promise<string | undefined> {
-  const token = given ?? (await tokenFor(io, url));
-  const elsewhere = environmentToken(io);
-  if (token === undefined && elsewhere !== undefined) {
-    throw new KrmhubError(
-      'unauthorized',
-      `no token for ${url.origin}: KRMHUB_TOKEN is for ${elsewhere.origin ?? 'another registry'}`,
-      {
-        hint: `If it is a token of this registry, set KRMHUB_REGISTRY=${url.origin}. Else: krmhub login ${url.origin}`,
-      },
-    );
-  }
-  if (token !== undefined && url.protocol === 'http:' && !allowsPlainHttp(io, url.host))
-    throw unencrypted(url.host);
-  return token;
-}
-
 /** Returns KRMHUB_TOKEN with the origin that it belongs to, which is undefined for an invalid KRMHUB_REGISTRY. */
 export function environmentToken(io: Environment): { token: string; origin: string | undefined } | undefined {
   const { KRMHUB_TOKEN: token = '' } = io.env;
   return token === '' ? undefined : { token, origin: parseUrl(registryUrl(io, undefined))?.origin };
-}
-
-/** The refusal to send credentials to a host (and port) of another machine without TLS. */
-export function unencrypted(host: string): KrmhubError {
-  return new KrmhubError('unauthorized', `cannot send credentials to ${host}: the connection has no TLS`, {
-    hint: `Use https, or allow it: KRMHUB_PLAIN_HTTP=${host}`,
-  });
 }
 
 /** Returns the saved token of a registry. */

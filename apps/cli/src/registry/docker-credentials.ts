@@ -32,6 +32,8 @@ export async function dockerCredentials(
   const { file, config } = await readConfig(io);
   const server = registry === 'docker.io' ? DOCKER_HUB : registry;
   const helper = ownProperty(config.credHelpers, server) ?? config.credsStore;
+  // It is this program, which has its own tokens already.
+  if (helper === 'krmhub') return undefined;
   if (typeof helper === 'string' && helper !== '') {
     io.trace?.(`credentials for ${registry}: docker-credential-${helper}, which ${file} names`);
     return credentialsFromHelper(io, helper, server, file);

@@ -1,11 +1,11 @@
 import { defined } from '@krmhub/schema/defined';
-import { SOURCE_LIMITS, SourceFetcher, type SourceLimits } from '@krmhub/sources';
+import { SOURCE_LIMITS, type SourceCredentials, SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { proxyFor } from './connection.js';
+import { httpCredentials, ociCredentials } from './find-credentials.js';
 import { plainHttpHosts } from './plain-http.js';
-import { sourceCredentials } from './source-credentials.js';
 
 /**
  * Returns a fetcher of catalogs with the credentials, the git configuration, and the proxy of this user. A public address does not lead it to a
@@ -21,10 +21,18 @@ export function sourceFetcher(
   },
 ): SourceFetcher {
   const { PATH, SSH_AUTH_SOCK } = io.env;
+  const known = new Map<string, Promise<SourceCredentials | undefined>>();
   return new SourceFetcher({
     userAgent: `krmhub/${VERSION}`,
     allowedAddresses: 'as-named',
-    credentials: (origin) => sourceCredentials(io, origin),
+    credentials: async (origin, { type, refused }) => {
+      // git asks its own configuration. Everything else is read without credentials first.
+      if (type === 'git' || refused === undefined) return undefined;
+      const key = `${type} ${origin}`;
+      const asked = known.get(key) ?? sourceCredentials(io, type, new URL(origin));
+      known.set(key, asked);
+      return asked;
+    },
     proxy: (url) => proxyFor(io, url),
     plainHttpRegistries: plainHttpHosts(io),
     protocols: ['https', 'http', 'ssh', 'file'],
@@ -36,6 +44,18 @@ export function sourceFetcher(
     },
     ...defined({ programFolders: PATH, sshAgentSocket: SSH_AUTH_SOCK }),
   });
+}
+
+async function sourceCredentials(
+  io: Pick<Io, 'env' | 'trace'>,
+  type: 'http' | 'oci',
+  origin: URL,
+): Promise<SourceCredentials | undefined> {
+  if (type === 'http') return httpCredentials(io, origin);
+  const found = await ociCredentials(io, origin);
+  if (found === undefined || 'username' in found) return found;
+  const { identityToken: token, ...others } = found;
+  return { token, ...others };
 }
 
 /** Nothing takes longer than the limit of the whole fetch, unless the user waits longer for one response. */

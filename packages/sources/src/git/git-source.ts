@@ -50,11 +50,11 @@ export async function withRepository<Result>(
   context: SourceContext,
   work: (opened: FolderContext) => Promise<Result>,
 ): Promise<Result> {
-  const { options, deadline } = context;
+  const { options } = context;
   const remote = parseRemote(address, options.protocols);
   const isWeb = remote.protocol === 'https' || remote.protocol === 'http';
   // ssh uses its own keys, and its URLs have no origin.
-  const credentials = isWeb ? await deadline.race(credentialsFor(remote.url.origin, options)) : undefined;
+  const credentials = isWeb ? await credentialsFor(remote.url.origin, { type: 'git' }, context) : undefined;
   try {
     return await attempt({ ...remote, credentials }, context, work);
   } catch (error) {

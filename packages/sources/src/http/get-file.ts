@@ -68,7 +68,10 @@ const CATALOG_HEADERS = {
 /** Digests of files are those of the bytes that a server stores. */
 const FILE_HEADERS = { Accept: '*/*', 'Accept-Encoding': 'identity' };
 
-type Sent<Result> = { result: Result } | { redirect: URL } | { needsCredentials: true };
+/** Statuses of servers that require credentials, or hide what they have from a client without them. */
+const REFUSALS = [401, 403, 404];
+
+type Sent<Result> = { result: Result } | { redirect: URL } | { refused: number; failure: SourceFailure };
 
 interface RequestOptions<Result> {
   agents: GuardedAgents;
@@ -79,25 +82,29 @@ interface RequestOptions<Result> {
   read(response: IncomingMessage, touch: () => void, what: string): Promise<Result>;
 }
 
+/**
+ * Sends credentials with the first request only if there are some before it. Otherwise, it sends them again to a URL of
+ * the same origin that refused, and from then on with the first request to that URL.
+ */
 async function follow<Result>(first: URL, options: RequestOptions<Result>): Promise<Result> {
   const { context } = options;
-  const stored = await context.deadline.race(credentialsFor(first.origin, context.options));
-  let sent = stored?.onlyIfAsked === true ? undefined : stored;
+  const always = await credentialsFor(first.origin, { type: 'http' }, context);
   let own = true;
   let url = first;
-  for (let redirects = 0; ; redirects++) {
-    const canAsk: boolean = own && sent === undefined && stored !== undefined;
-    const got: Sent<Result> = await sendRequest(url, {
-      ...options,
-      canAsk,
-      credentials: own ? sent : undefined,
-    });
+  for (let redirects = 0; ; ) {
+    const place = url.origin + url.pathname;
+    const credentials: SourceCredentials | undefined = own
+      ? (always ?? context.refused.get(place))
+      : undefined;
+    const got: Sent<Result> = await sendRequest(url, { ...options, credentials });
     if ('result' in got) return got.result;
-    if ('needsCredentials' in got) {
-      sent = stored;
+    if ('refused' in got) {
+      const found = own ? await credentialsAfter(got.refused, first.origin, context) : undefined;
+      if (found === undefined) throw got.failure;
+      context.refused.set(place, found);
       continue;
     }
-    if (redirects >= context.limits.maxRedirects) {
+    if (redirects++ >= context.limits.maxRedirects) {
       throw new SourceFailure(
         'too-many-redirects',
         `${first.host}: more than ${context.limits.maxRedirects} redirects`,
@@ -111,11 +118,25 @@ async function follow<Result>(first: URL, options: RequestOptions<Result>): Prom
   }
 }
 
+/** Returns credentials for what a server refused. Why there are none matters only if it requires some. */
+async function credentialsAfter(
+  refused: number,
+  origin: string,
+  context: SourceContext,
+): Promise<SourceCredentials | undefined> {
+  try {
+    return await credentialsFor(origin, { type: 'http', refused }, context);
+  } catch (error) {
+    if (refused === 401 || context.deadline.failure !== undefined) throw error;
+    return undefined;
+  }
+}
+
 function sendRequest<Result>(
   url: URL,
-  options: RequestOptions<Result> & { credentials: SourceCredentials | undefined; canAsk: boolean },
+  options: RequestOptions<Result> & { credentials: SourceCredentials | undefined },
 ): Promise<Sent<Result>> {
-  const { agents, context, headers: own, isConditional, read, credentials, canAsk } = options;
+  const { agents, context, headers: own, isConditional, read, credentials } = options;
   const headers = {
     'User-Agent': context.options.userAgent,
     ...own,
@@ -124,13 +145,15 @@ function sendRequest<Result>(
   };
   return exchange(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;
-    if (status === 401 && canAsk) return { needsCredentials: true };
     if (REDIRECTS.includes(status)) {
       return { redirect: redirectTarget(url, status, response.headers.location) };
     }
     if (status !== 200 && !(status === 304 && isConditional)) {
       const problem = await readProblem(response, touch);
-      throw statusFailure(url, status, response.headers, { known: credentials !== undefined, problem });
+      const known = credentials !== undefined;
+      const failure = statusFailure(url, status, response.headers, { known, problem });
+      if (!known && REFUSALS.includes(status)) return { refused: status, failure };
+      throw failure;
     }
     return { result: await read(response, touch, `${url.host}${printable(url.pathname, 100)}`) };
   });

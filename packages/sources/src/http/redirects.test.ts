@@ -164,7 +164,9 @@ describe('credentials', () => {
       response.writeHead(isAllowed ? 200 : 401).end('catalog');
     });
     servers.push(server);
-    const fetcher = testFetcher(folder, { credentials: async () => ({ token: 'abc', onlyIfAsked: true }) });
+    const fetcher = testFetcher(folder, {
+      credentials: async (_, { refused }) => (refused === undefined ? undefined : { token: 'abc' }),
+    });
     await fetcher.fetch(asking(`${server.origin}/public`));
     await fetcher.fetch(asking(`${server.origin}/private`));
     expect(server.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([

@@ -25,8 +25,8 @@ export function registerCatalogBuild(parent: Command, io: Io): void {
       'after',
       `
 The command fetches upstream catalogs from this machine over http, https, git,
-OCI, or file: (in the folder of the recipe). It uses the credentials of docker
-login and krmhub login, your git configuration, and your proxy. It verifies the
+OCI, or file: (in the folder of the recipe). It uses your credentials (krmhub
+docs credentials), your git configuration, and your proxy. It verifies the
 signatures that the recipe requires. It contacts the registry only if a source
 has \`functions:\`.
 

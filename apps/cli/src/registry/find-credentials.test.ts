@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { temporaryFolder, testIo } from '../testing/command-line.js';
 import { saveToken } from './credentials.js';
-import { ociCredentials } from './oci-credentials.js';
+import { ociCredentials } from './find-credentials.js';
 
 let home: string;
 const homes: string[] = [];
@@ -15,8 +15,10 @@ afterAll(() => {
   for (const one of homes) rmSync(one, { recursive: true, force: true });
 });
 
-const found = (registry: string, env: Record<string, string> = {}) =>
-  ociCredentials({ env: { HOME: home, ...env } }, registry);
+const found = (registry: string, env: Record<string, string> = {}) => {
+  const url = new URL(`${registry.startsWith('localhost') ? 'http' : 'https'}://${registry}`);
+  return ociCredentials({ env: { HOME: home, ...env } }, url, { name: registry });
+};
 const token = (password: string) => ({ username: 'krmhub', password });
 
 it('sends KRMHUB_TOKEN only to the origin of KRMHUB_REGISTRY', async () => {
@@ -26,9 +28,6 @@ it('sends KRMHUB_TOKEN only to the origin of KRMHUB_REGISTRY', async () => {
   expect(await found('example.com', env)).toBeUndefined();
   expect(await found('localhost:8080', env)).toBeUndefined();
   expect(await found('localhost:8080', { KRMHUB_TOKEN: 'secret' })).toEqual(token('secret'));
-  const other = (registry: string) =>
-    ociCredentials({ env: { HOME: home, ...env } }, 'a.example.com', registry);
-  expect(await other('https://a.example.com')).toBeUndefined();
   expect(
     await found('krm.example.com', { KRMHUB_REGISTRY: 'no address', KRMHUB_TOKEN: 'secret' }),
   ).toBeUndefined();
@@ -45,12 +44,17 @@ it('uses the saved token of the origin', async () => {
   expect(await found('krm.example.com', env)).toEqual(token('saved'));
 });
 
-it('prefers credentials of docker login', async () => {
+it('prefers the token of its registry to that of docker login, also if docker has it from krmhub', async () => {
   mkdirSync(path.join(home, '.docker'));
-  const auths = { 'krm.example.com': { username: 'somebody', password: 'else' } };
-  writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify({ auths }));
+  const write = (config: object) =>
+    writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify(config));
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com', KRMHUB_TOKEN: 'secret' };
-  expect(await found('krm.example.com', env)).toEqual({ username: 'somebody', password: 'else' });
+  const auths = { 'krm.example.com': { username: 'somebody', password: 'else' } };
+  write({ auths });
+  expect(await found('krm.example.com', env)).toEqual(token('secret'));
+  expect(await found('krm.example.com')).toEqual({ username: 'somebody', password: 'else' });
+  write({ auths, credHelpers: { 'krm.example.com': 'krmhub' } });
+  expect(await found('krm.example.com')).toBeUndefined();
 });
 
 it.each([
