@@ -7,6 +7,11 @@ import type { SearchOrder } from './parameters.js';
 /** For a list: it has what the reader may see, so the token is useful. */
 export const LIST = { withToken: 'useful' } as const;
 
+/** A POST with a body of JSON. */
+export function asJson(body: object) {
+  return { method: 'POST', body: JSON.stringify(body), contentType: 'application/json' } as const;
+}
+
 export interface SearchRequest extends FacetFilters {
   q?: string;
   /** Default: `relevance`. */

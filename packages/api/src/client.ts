@@ -2,6 +2,7 @@ import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotRep
 import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import {
+  asJson,
   type CatalogRequest,
   type Document,
   LIST,
@@ -393,8 +394,4 @@ export class RegistryClient {
       ...defined({ digest: etagDigest(response) }),
     };
   }
-}
-
-function asJson(body: object) {
-  return { method: 'POST', body: JSON.stringify(body), contentType: 'application/json' } as const;
 }
