@@ -65,7 +65,8 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     index: ['values', 'syntax', 'resolve', 'builtins', 'evaluate', 'modules', 'convert'],
   },
   'packages/catalog': {
-    ports: [],
+    access: ['ports', 'fields'],
+    ports: ['access'],
     fields: [],
     runtimes: ['ports', 'fields'],
     compare: ['runtimes', 'ports'],

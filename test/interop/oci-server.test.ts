@@ -98,7 +98,7 @@ describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => 
       expect(said).toContain('krmhub token create NAME --scope push --repository other/image');
     }
     expect(await user.isRefused('crane', ...append, `${host}/functions/example.com/x:1`)).toContain(
-      'does not have the scope "publish", which functions require',
+      'does not have the scope "publish"',
     );
   });
 

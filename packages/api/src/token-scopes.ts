@@ -4,10 +4,11 @@ interface ScopeDescription {
   /** What a token with this scope can do. */
   meaning: string;
   /** What limits it to a part of the registry. */
-  limit: 'groups' | 'repositories' | 'none';
+  limit: 'groups' | 'repositories' | 'both' | 'none';
 }
 
 const SCOPES = {
+  read: { meaning: 'read functions and repositories that are not public', limit: 'both' },
   publish: {
     meaning: 'publish releases of functions with their scripts, and attach signatures to them',
     limit: 'groups',
@@ -29,6 +30,7 @@ export function describeScope(scope: TokenScope): ScopeDescription {
 }
 
 /** Returns whether a token has a scope that its groups, or its repositories, limit. Ignores unknown scopes. */
-export function isLimitedBy(scopes: readonly string[], limit: ScopeDescription['limit']): boolean {
-  return scopes.some((scope) => isTokenScope(scope) && SCOPES[scope].limit === limit);
+export function isLimitedBy(scopes: readonly string[], limit: 'groups' | 'repositories' | 'none'): boolean {
+  const isLimited = (scope: TokenScope) => SCOPES[scope].limit === limit || SCOPES[scope].limit === 'both';
+  return scopes.some((scope) => isTokenScope(scope) && isLimited(scope));
 }

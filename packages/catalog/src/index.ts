@@ -7,6 +7,11 @@
  * @module
  */
 
+export * from './access/access-document.js';
+export * from './access/access-rules.js';
+export * from './access/can.js';
+export { ACCESS_CODES, type AccessCode } from './access/codes.js';
+export { readAccess } from './access/read-access.js';
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
 export { summarizeChanges } from './compare/summarize-changes.js';

@@ -1,9 +1,16 @@
-import type { TokenRecord } from '@krmhub/catalog';
+import type { AccessObject, AccessRules, TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciError } from '@krmhub/oci';
-import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
-import { type Authority, authenticateHash, authenticateSecret } from '../http/auth/authorize.js';
+import {
+  type Authority,
+  authenticateHash,
+  authenticateSecret,
+  lackingRights,
+  refuseForbidden,
+} from '../http/auth/authorize.js';
+import { readCredentials } from '../http/auth/credentials.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
@@ -62,7 +69,7 @@ export class RepositoryAccess {
         /^repository:([^:]{1,255}):([a-z*,]{1,100})$/.exec(scope) ?? [];
       if (!isRepository(repository)) return [];
       const may = (action: Action) =>
-        token !== undefined && lacks(token.record, repository, action) === undefined;
+        token !== undefined && this.#lacks(token.record, repository, action) === undefined;
       const granted = actions
         .split(',')
         .filter((action) => action === 'pull' || may(action === 'push' ? 'push' : 'delete'));
@@ -82,6 +89,11 @@ export class RepositoryAccess {
     };
   }
 
+  /** Returns the hash of the registry token for which a valid access token was issued. */
+  async accessTokenHash(token: string): Promise<string | undefined> {
+    return (await this.#tokens.read(token, this.#now()))?.hash;
+  }
+
   /** Returns the token that permits the action in the repository. Rejects with an OciError. */
   async authorize(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
     const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
@@ -94,8 +106,11 @@ export class RepositoryAccess {
       'secret' in credentials
         ? (await this.#bySecret(c, credentials.secret)).record
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
-    const missing = lacks(record, repository, action);
-    if (missing === undefined) return record;
+    const missing = this.#lacks(record, repository, action);
+    if (missing === undefined) {
+      await this.#refuseNewGroup(record, repository, action);
+      return record;
+    }
     throw new OciError('DENIED', `the token "${record.name}" does not have ${missing}`, {
       hint: `An administrator can create another token with \`krmhub token create NAME ${needed(repository, action)}\`.`,
     });
@@ -117,7 +132,7 @@ export class RepositoryAccess {
     const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
     if (record === undefined) return false;
     const usable = tokenProblem(record, new Date(this.#now()).toISOString()) === undefined;
-    return usable && lacks(record, repository, 'push') === undefined;
+    return usable && this.#lacks(record, repository, 'push') === undefined;
   }
 
   async #byAccessToken(
@@ -139,7 +154,7 @@ export class RepositoryAccess {
     );
     // A token that could have the scope gets a challenge. Otherwise the error says which right the token
     // lacks.
-    if (!granted && lacks(record, repository, action) === undefined) {
+    if (!granted && this.#lacks(record, repository, action) === undefined) {
       throw this.#challenge(c, 'the access token does not cover this operation', {
         scope,
         error: 'insufficient_scope',
@@ -192,6 +207,20 @@ export class RepositoryAccess {
     return HOST.test(host) ? `http://${host}` : '';
   }
 
+  #lacks(token: TokenRecord, repository: string, action: Action): string | undefined {
+    return lacks(this.#authority.access.rules, token, repository, action);
+  }
+
+  /** As the HTTP API: a push can begin a group. */
+  async #refuseNewGroup(token: TokenRecord, repository: string, action: Action): Promise<void> {
+    const group = publishingGroup(repository, action);
+    if (group === undefined) return;
+    const { rules } = this.#authority.access;
+    const isPushed =
+      repositoryKind(repository).of === 'anything' && !canPushOnlyScripts(rules, token, repository);
+    if (!isPushed) await refuseForbidden(this.#authority, token, 'publish', { group });
+  }
+
   #now(): number {
     return this.#authority.clock().getTime();
   }
@@ -201,37 +230,28 @@ export class RepositoryAccess {
  * Reports whether a token that may push to a repository may push only scripts: it can publish functions of the group,
  * and does not have the scope for the repository.
  */
-export function canPushOnlyScripts(token: TokenRecord, repository: string): boolean {
-  return lacks(token, repository, 'delete') !== undefined;
+export function canPushOnlyScripts(rules: AccessRules, token: TokenRecord, repository: string): boolean {
+  return lacks(rules, token, repository, 'delete') !== undefined;
 }
 
 /** Returns which right the token lacks for an action in a repository; undefined if it lacks none. */
-function lacks(token: TokenRecord, name: string, action: Action): string | undefined {
-  const { scopes, repositories } = token;
+function lacks(rules: AccessRules, token: TokenRecord, name: string, action: Action): string | undefined {
+  const group = publishingGroup(name, action);
   const kind = repositoryKind(name);
-  const canPush = scopes.includes('push');
-  switch (kind.of) {
-    case 'function':
-      return lacksGroup(token, kind.group);
-    case 'catalog': {
-      if (!canPush) return 'the scope "push"';
-      // A referrer of a catalog requires a token that names the catalog. `*` only covers repositories of
-      // functions.
-      const named = scopes.includes('admin')
-        ? repositories
-        : repositories.filter((glob) => glob.startsWith('catalogs/'));
-      return named.some((glob) => matchesGlob(glob, name))
-        ? undefined
-        : `the repository "${name}", which \`*\` alone does not match`;
-    }
-    case 'anything':
-    case 'nothing': {
-      if (canPush && repositories.some((glob) => matchesGlob(glob, name))) return undefined;
-      const group = publishingGroup(name, action);
-      if (group !== undefined) return lacksGroup(token, group);
-      return canPush ? `the repository "${name}"` : 'the scope "push"';
-    }
+  const lacking = (right: 'publish' | 'push', object: AccessObject): string | undefined => {
+    const found = lackingRights(rules, token, right, object);
+    return found.length === 0 ? undefined : found.join(' and ');
+  };
+  if (kind.of === 'catalog') return lacking('push', { catalog: kind.catalog });
+  if (kind.of === 'function') return lacking('publish', { group: kind.group });
+  const push = lacking('push', { repository: name });
+  const scriptsOf = kind.of === 'anything' ? kind.scriptsOf : undefined;
+  if (scriptsOf !== undefined && rules.ownerOf(scriptsOf) !== undefined) {
+    // Its scripts are changed as its functions are.
+    return lacking('publish', { group: scriptsOf }) ?? (action === 'push' ? undefined : push);
   }
+  if (push === undefined || group === undefined) return push;
+  return lacking('publish', { group });
 }
 
 /** Returns the group whose publishers may change a repository in this way; undefined if there is none. */
@@ -241,28 +261,8 @@ function publishingGroup(name: string, action: Action): string | undefined {
   return kind.of === 'anything' && action === 'push' ? kind.scriptsOf : undefined;
 }
 
-function lacksGroup({ scopes, groups }: TokenRecord, group: string): string | undefined {
-  if (!scopes.includes('publish')) return 'the scope "publish", which functions and their scripts require';
-  return groups.some((glob) => matchesGlob(glob, group)) ? undefined : `the group "${group}"`;
-}
-
 /** Returns the options of `krmhub token create` for a token that is limited to one repository. */
 function needed(name: string, action: Action): string {
   const group = publishingGroup(name, action);
   return group === undefined ? `--scope push --repository ${name}` : `--scope publish --group ${group}`;
-}
-
-type Credentials = 'none' | 'malformed' | { secret: string } | { token: string };
-
-/** Reads a registry token, as password or as bearer. Empty Basic credentials count as none. */
-function readCredentials(header: string | undefined): Credentials {
-  if (header === undefined) return 'none';
-  const [, scheme = '', value = ''] = /^(\w+) +(\S+) *$/.exec(header) ?? [];
-  if (/^bearer$/i.test(scheme)) return value.startsWith('krmhub_') ? { secret: value } : { token: value };
-  if (!/^basic$/i.test(scheme)) return 'malformed';
-  const text = Buffer.from(value, 'base64').toString();
-  const colon = text.indexOf(':');
-  if (colon < 0) return 'malformed';
-  const password = text.slice(colon + 1);
-  return password === '' && colon === 0 ? 'none' : { secret: password };
 }

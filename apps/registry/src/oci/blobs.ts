@@ -109,14 +109,14 @@ async function seen(
   if (row === undefined) return;
   const now = deps.clock();
   if (now.getTime() - Date.parse(row.seenAt) < SERVER_LIMITS.blobSeenMilliseconds) return;
-  if (!(await deps.access.mayPush(c, repository))) return;
+  if (!(await deps.repositoryAccess.mayPush(c, repository))) return;
   await deps.store.touchBlob(repository, row.digest, now.toISOString());
 }
 
 /** DELETE of a blob. A blob that a manifest names is refused, because the manifest would break. */
 export async function deleteBlob(c: RegistryContext, deps: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
-  await deps.access.authorize(c, repository, 'delete');
+  await deps.repositoryAccess.authorize(c, repository, 'delete');
   const outcome = await deps.store.deleteBlob(repository, digest);
   if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'blob not found in this repository');
   if (outcome === 'named') {

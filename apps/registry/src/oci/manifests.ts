@@ -62,7 +62,7 @@ export async function deleteManifest(
   deps: OciDeps,
   named: { repository: string; reference: string },
 ): Promise<Response> {
-  const token = await deps.access.authorize(c, named.repository, 'delete');
+  const token = await deps.repositoryAccess.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
   const remove = () => removeManifest(deps, named, kind, token);
   // A manifest that is not a release yet may become one at the same time.

@@ -25,4 +25,4 @@ export type OciRegistryDeps = PublishDeps &
   };
 
 /** What the handlers of `/v2` need. */
-export type OciDeps = OciRegistryDeps & { access: RepositoryAccess };
+export type OciDeps = OciRegistryDeps & { repositoryAccess: RepositoryAccess };

@@ -19,7 +19,7 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
   const token = await authorizeUpload(c, deps, repository);
   const { mount, from, digest } = c.req.query();
   // Publishers of scripts upload them: a mounted blob can have any size.
-  if (mount !== undefined && !canPushOnlyScripts(token, repository)) {
+  if (mount !== undefined && !canPushOnlyScripts(deps.access.rules, token, repository)) {
     const mounted = parseDigest(mount);
     if (from !== undefined && !isRepository(from)) {
       throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
@@ -49,7 +49,7 @@ export async function uploadStatus(
   deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await deps.access.authorize(c, repository, 'push');
+  await deps.repositoryAccess.authorize(c, repository, 'push');
   return progress(c, await deps.uploads.find(repository, id), 204);
 }
 
@@ -88,7 +88,7 @@ export async function cancelUpload(
   deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await deps.access.authorize(c, repository, 'push');
+  await deps.repositoryAccess.authorize(c, repository, 'push');
   const upload = await deps.uploads.find(repository, id);
   await deps.uploads.exclusive(upload, () => deps.uploads.end(upload));
   return c.body(null, 204);
@@ -97,7 +97,7 @@ export async function cancelUpload(
 async function authorizeUpload(c: RegistryContext, deps: OciDeps, repository: string): Promise<TokenRecord> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
-  return deps.access.authorize(c, repository, 'push');
+  return deps.repositoryAccess.authorize(c, repository, 'push');
 }
 
 async function receive(
@@ -111,7 +111,7 @@ async function receive(
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
   const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
-  const onlyScripts = canPushOnlyScripts(token, upload.repository);
+  const onlyScripts = canPushOnlyScripts(deps.access.rules, token, upload.repository);
   const refuse = (size: number): void => {
     if (onlyScripts) refuseLargeScript(size);
     if (size > SERVER_LIMITS.maxBlobBytes) {

@@ -35,7 +35,7 @@ export async function putManifest(
 ): Promise<Response> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
-  const token = await deps.access.authorize(c, repository, 'push');
+  const token = await deps.repositoryAccess.authorize(c, repository, 'push');
   const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
   const recheck = recheckToken(c);
   const contentType = c.req.header('content-type');
@@ -47,7 +47,7 @@ export async function putManifest(
     refuseSnapshots(pushed, tags);
     await checkSnapshotReferrer(deps, repository, pushed);
   }
-  if (canPushOnlyScripts(token, repository)) refuseOtherThanScript(pushed, tags);
+  if (canPushOnlyScripts(deps.access.rules, token, repository)) refuseOtherThanScript(pushed, tags);
   let published: PublishedArtifact | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {

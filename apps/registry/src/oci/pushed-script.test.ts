@@ -194,6 +194,6 @@ it('tells a token without rights that publishing the group is enough', async () 
     authorization: `Bearer ${secret}`,
   });
   expect((await readError(refused)).message).toBe(
-    'the token "tester" does not have the scope "publish", which functions and their scripts require. An administrator can create another token with `krmhub token create NAME --scope publish --group a.com`.',
+    'the token "tester" does not have the scope "publish". An administrator can create another token with `krmhub token create NAME --scope publish --group a.com`.',
   );
 });

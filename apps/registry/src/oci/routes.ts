@@ -35,10 +35,9 @@ import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/conte
 import { discardBody } from '../http/request-body.js';
 import { TooManyRequests } from '../http/too-many-requests.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { RepositoryAccess } from './access.js';
 import { deleteBlob, readBlob } from './blobs.js';
 import { deleteManifest, listReferrers, listRepositories, listTags, manifestResponse } from './manifests.js';
-import type { OciDeps, OciRegistryDeps } from './oci-deps.js';
+import type { OciDeps } from './oci-deps.js';
 import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './push-blob.js';
 import { putManifest } from './push-manifest.js';
 import { refuseDeletedCatalog } from './taken-down.js';
@@ -84,8 +83,7 @@ const OCI_CODES = {
 const PREFIX = '/v2';
 
 /** Adds the OCI registry (distribution-spec 1.1) at `/v2/`. This file parses the paths, not the framework. */
-export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
-  const deps: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
+export function ociRoutes(app: RegistryApp, deps: OciDeps): void {
   const handle = async (c: RegistryContext): Promise<Response> => {
     try {
       const response = await serve(c, deps);
@@ -128,10 +126,10 @@ async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Pro
   if ('repository' in route) await refuseDeletedCatalog(deps, route.repository);
   switch (route.what) {
     case 'base':
-      await deps.access.checkCredentials(c);
+      await deps.repositoryAccess.checkCredentials(c);
       return c.json({}, 200, { 'Cache-Control': 'no-store' });
     case 'token':
-      return c.json(await deps.access.issue(c), 200, { 'Cache-Control': 'no-store' });
+      return c.json(await deps.repositoryAccess.issue(c), 200, { 'Cache-Control': 'no-store' });
     case 'repositories':
       return listRepositories(c, deps);
     case 'tags':

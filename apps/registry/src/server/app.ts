@@ -1,8 +1,11 @@
 import { ROUTES } from '@krmhub/api/routes';
+import { ANONYMOUS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { Hono } from 'hono';
+import { identify } from '../http/auth/authorize.js';
 import { rateLimitFields } from '../http/auth/rate-limit.js';
+import { asActor } from '../http/auth/request-actor.js';
 import { RequestLimits } from '../http/auth/request-limits.js';
 import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
 import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
@@ -15,6 +18,7 @@ import {
   PRIVATE_HEADERS,
   READ_HEADERS,
 } from '../http/response-headers.js';
+import { RepositoryAccess } from '../oci/access.js';
 import { ociRoutes } from '../oci/routes.js';
 import { bundleRoutes } from '../routes/bundles.js';
 import { catalogInputsRoute } from '../routes/catalog-inputs.js';
@@ -36,10 +40,12 @@ import { errorResponse } from '../web/error/error-response.js';
 import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
 import type { OpenRegistry } from './open-registry.js';
+import { seenRegistry } from './seen-registry.js';
 
 /** Returns the HTTP application, without a socket. */
-export function createApp(registry: OpenRegistry): RegistryApp {
+export function createApp(opened: OpenRegistry): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
+  const registry = seenRegistry(opened);
   const { config, clock, log } = registry;
   const clientAddress = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const site = createSite(config, readAssets());
@@ -60,6 +66,19 @@ export function createApp(registry: OpenRegistry): RegistryApp {
     // A change that was made before, so that nothing was written, may wait for a sync that failed.
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
   });
+  const repositoryAccess = new RepositoryAccess(opened);
+  const identification = {
+    accessTokenHash: (token: string) => repositoryAccess.accessTokenHash(token),
+    sessionHash: async () => undefined,
+  };
+  app.use(async (c, next) => {
+    // Nothing is hidden, so it does not matter who asks.
+    if (!opened.access.rules.hidesAnything) return next();
+    const actor = await identify(c, opened, identification);
+    // Nobody else may get the answer from a cache.
+    if (actor !== ANONYMOUS) c.set('isPrivate', true);
+    return asActor(actor, next);
+  });
   app.onError((error, c) => errorResponse(c, error, site, registry));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {
@@ -67,7 +86,7 @@ export function createApp(registry: OpenRegistry): RegistryApp {
     });
     return errorResponse(c, missing, site, registry);
   });
-  ociRoutes(app, registry);
+  ociRoutes(app, { ...registry, repositoryAccess });
   functionRoutes(app, registry);
   functionsExportRoute(app, registry);
   releaseRoutes(app, registry);

@@ -8,6 +8,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { SigningTrust } from '../publish/trust/signing-trust.js';
 import type { RegistryStore } from '../store/registry-store.js';
+import type { RegistryAccess } from '../store/stored-access.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import type { Following } from '../workers/processes/following.js';
@@ -27,6 +28,7 @@ export interface ApplyEventsDeps {
   blobs: Pick<BlobStore, 'deleteCopies'>;
   artifacts: Pick<BlobStore, 'deleteCopies'>;
   trust: SigningTrust;
+  access: RegistryAccess;
   newestSnapshots: NewestSnapshots;
   documents: CatalogDocuments;
   derived: DerivedDocuments;
@@ -66,7 +68,7 @@ export async function startFollowing(
  * events, any may have happened.
  */
 function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefined) => Promise<void> {
-  const { store, trust, newestSnapshots, documents, derived, profileDocuments, log } = deps;
+  const { store, trust, access, newestSnapshots, documents, derived, profileDocuments, log } = deps;
   const deleteFiles = async (): Promise<void> => {
     for (const blobs of [deps.blobs, deps.artifacts]) await blobs.deleteCopies?.();
     await profileDocuments.deleteUnusedHere();
@@ -84,6 +86,7 @@ function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefi
     const has = (matches: (event: Event) => boolean) => events === undefined || events.some(matches);
     if (has(({ type }) => REMOVES.has(type))) forgetBytes();
     if (has(({ type }) => type === 'policy.applied')) await trust.reload(store);
+    if (has(({ type }) => type === 'access.applied')) await access.reload(store);
     for (const { type, catalog, serial } of events ?? []) {
       if (type === 'catalog.cut' && catalog !== undefined)
         await newestSnapshots.reload(catalog, serial ?? Number.POSITIVE_INFINITY);

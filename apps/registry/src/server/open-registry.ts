@@ -35,6 +35,7 @@ import { rowsLast } from '../store/pushed-rows.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
+import { RegistryAccess } from '../store/stored-access.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
@@ -171,6 +172,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const newestSnapshots = new NewestSnapshots(store);
     const newestResponses = new NewestResponses({ config, documents });
     await trust.reload(store);
+    const access = new RegistryAccess();
+    await access.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const signing = { keys, clock, validDays: config.snapshotValidDays };
     const profileDocuments = new ProfileDocuments({
@@ -269,7 +272,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     let missingCatalogs: (() => readonly string[] | undefined) | undefined;
     if (following !== undefined) {
       stopping.add(() => following.stop());
-      const stored = { store, blobs, artifacts, trust };
+      const stored = { store, blobs, artifacts, trust, access };
       const caches = { newestSnapshots, documents, derived, profileDocuments };
       const led = {
         methods: { ...snapshotBuilder.methods, ...syncs.methods, ...sourceCopies.methods },
@@ -334,6 +337,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       bytesLock,
       processes,
       trust,
+      access,
       keys,
       // An operator who has blobs in another store expects definitions there.
       maxFileRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxFileRowBytes : 0,

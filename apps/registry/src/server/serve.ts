@@ -34,6 +34,7 @@ import { listenForRequests } from './malformed-requests.js';
 import { connectionsFor, openFileLimit } from './open-files.js';
 import { type OpenOptions, openRegistry } from './open-registry.js';
 import { addProcessMetrics } from './process-metrics.js';
+import { seenRegistry } from './seen-registry.js';
 import { whenStoresAnswer } from './wait-for-stores.js';
 
 export { createLog, type Log, LogOutput } from '../log.js';
@@ -86,10 +87,9 @@ export async function startRegistry(
       log.info({ file: paths.adminToken }, 'admin token written');
     }
     const routes = getRequestListener(createApp(registry).fetch);
-    const listening = createServer(
-      storedResponses(registry, sentBlobs(registry, routes)),
-      requestTarget(config),
-    );
+    // They answer without looking for a token: what is not public goes to the routes.
+    const seen = seenRegistry(registry);
+    const listening = createServer(storedResponses(seen, sentBlobs(seen, routes)), requestTarget(config));
     server = listening;
     limitConnections(listening, {
       max: maxConnections,

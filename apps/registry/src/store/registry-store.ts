@@ -9,6 +9,7 @@
  */
 
 import type {
+  AccessStore,
   EventStore,
   FunctionStore,
   PolicyStore,
@@ -33,6 +34,7 @@ export interface RegistryStore
     SearchStore,
     EventStore,
     PolicyStore,
+    AccessStore,
     SourceStore,
     TokenStore,
     ProfileStore,

@@ -14,6 +14,7 @@ import type { BundleList, Problem, PublishResult, TakedownResult } from '@krmhub
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { BlobStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
+import Database from 'better-sqlite3';
 import type { SignatureRenewal } from '../catalogs/sign/renewal.js';
 import { createToken } from '../http/auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
@@ -243,10 +244,24 @@ async function migratedDatabase(): Promise<Uint8Array> {
   const { database } = dataPaths(folder);
   try {
     await (await openSqliteStore(database)).close();
+    openAllGroups(database);
     return await readFile(database);
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** As in a registry of an earlier version: every token with the scope may begin a group. */
+function openAllGroups(database: string): void {
+  const client = new Database(database);
+  const text = [
+    'apiVersion: krmhub.dev/v1alpha1',
+    'kind: Access',
+    'metadata: {name: registry}',
+    'spec: {openGroups: ["*"]}',
+  ].join('\n');
+  client.prepare(`INSERT INTO access VALUES (1, 1, ?, '2030-01-01T00:00:00.000Z', 'test')`).run(text);
+  client.close();
 }
 
 export interface TestDefinition {

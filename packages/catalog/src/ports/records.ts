@@ -361,7 +361,8 @@ export interface SnapshotSignature {
 }
 
 /** The applied signing policies of a registry. */
-export interface PolicyRecord {
+/** A document of the whole registry, as an administrator applied it. */
+export interface AppliedDocument {
   /** Increases with every change. */
   revision: number;
   /** Exact text: YAML documents. */
@@ -378,6 +379,8 @@ export interface TokenRecord {
   groups: string[];
   /** Globs for artifact repositories. */
   repositories: string[];
+  /** The team whose rights bound those of the token. */
+  team?: string;
   createdAt: Time;
   createdBy: string;
   expiresAt?: Time;

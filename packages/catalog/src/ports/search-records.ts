@@ -1,5 +1,8 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { FacetFilters, FacetName } from '@krmhub/schema/facets';
+import type { AccessDocument } from '../access/access-document.js';
+import type { OwnerClaim } from '../access/access-rules.js';
+import type { Actor } from '../access/can.js';
 import type { SearchResult } from './records.js';
 
 export type SearchOrder = 'relevance' | 'name' | 'newest';
@@ -15,6 +18,14 @@ export interface SearchQuery extends FacetFilters {
     revision: number;
     /** Of type SigningPolicy. */
     policies: readonly object[];
+  };
+  /** Who searches: the rules and the actor decide what exists for this search. Absent if everything is public. */
+  access?: {
+    /** Changes with the rules. */
+    revision: string;
+    document: AccessDocument;
+    claims: readonly OwnerClaim[];
+    actor: Actor;
   };
   /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;

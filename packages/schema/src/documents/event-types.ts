@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'catalog.deleted',
   'catalog.restored',
   'policy.applied',
+  'access.applied',
   'source.changed',
   'source.failing',
   'source.recovered',

@@ -2,12 +2,12 @@ import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 
 /** The newest snapshot of each catalog in memory. The snapshot builder and events of other processes update it. */
 export class NewestSnapshots {
-  readonly #store: CatalogReader;
+  readonly #store: Pick<CatalogReader, 'catalog'>;
   readonly #newest = new Map<string, SnapshotRecord>();
   /** Counts changes of the map: a row that was read before a change may be outdated. */
   #changes = 0;
 
-  constructor(store: CatalogReader) {
+  constructor(store: Pick<CatalogReader, 'catalog'>) {
     this.#store = store;
   }
 

@@ -1,24 +1,43 @@
 /**
  * Tokens, their rights, the rate limits of requests, and the log of requests.
  *
- * Reads are public, and ignore tokens. An operation needs a scope in a group, or in every group if it concerns the
- * whole registry. The row of a token has only the hash of its secret.
+ * `can` of the package catalog makes every decision about rights. Handlers read through readable-store.ts, which hides
+ * what the actor of the request may not read. The row of a token has only the hash of its secret.
  *
  * @module
  */
 
-import type { TokenScope } from '@krmhub/api/token-scopes';
-import type { TokenRecord, TokenStore } from '@krmhub/catalog';
-import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import {
+  type AccessObject,
+  type AccessRules,
+  type Action,
+  type Actor,
+  ANONYMOUS,
+  can,
+  type SourceReader,
+  type TokenRecord,
+  type TokenStore,
+  tokenActor,
+} from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { RegistryContext } from '../context.js';
+import { readCredentials } from './credentials.js';
+import type { KnownAccess } from './request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
 
-export interface Authority {
+/** Knows tokens. */
+export interface TokenAuthority {
   store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>;
   clock: () => Date;
   log: Log;
+}
+
+/** Knows tokens, and what they may do. */
+export interface Authority extends TokenAuthority {
+  store: TokenAuthority['store'] & Pick<SourceReader, 'ownedGroups'>;
+  access: KnownAccess;
 }
 
 /**
@@ -26,17 +45,14 @@ export interface Authority {
  * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`, and with `rate-limited` if
  * the token or the address of the client exceeded its limit.
  */
-export async function authenticate(
-  c: RegistryContext,
-  { store, clock, log }: Authority,
-): Promise<TokenRecord> {
+export async function authenticate(c: RegistryContext, authority: Authority): Promise<TokenRecord> {
   const header = c.req.header('authorization');
   const hint =
     'Set a token with `krmhub login` or KRMHUB_TOKEN. An administrator creates tokens with `krmhub token create`. The first token is in admin.token in the data folder.';
   if (header === undefined)
     throw new KrmhubError('unauthorized', 'this operation requires a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
-  if (secret !== undefined) return authenticateSecret(c, { store, clock, log }, secret, hint);
+  if (secret !== undefined) return authenticateSecret(c, authority, secret, hint);
   const limits = c.get('limits');
   limits.refuseGuessing(c, undefined);
   limits.recordLogin(c, undefined, false);
@@ -46,7 +62,7 @@ export async function authenticate(
 /** Returns the token with this secret, by the same rules. */
 export async function authenticateSecret(
   c: RegistryContext,
-  authority: Authority,
+  authority: TokenAuthority,
   secret: string,
   hint: string,
 ): Promise<TokenRecord> {
@@ -62,7 +78,7 @@ export async function authenticateSecret(
 /** Returns the token whose secret has this hash, by the same rules. */
 export async function authenticateHash(
   c: RegistryContext,
-  { store, clock, log }: Authority,
+  { store, clock, log }: TokenAuthority,
   hash: string,
   hint: string,
 ): Promise<TokenRecord> {
@@ -116,39 +132,84 @@ async function recordUse(
 }
 
 /**
- * Returns the token of a request if it has `scope` in `group`; without a group, in the whole registry. Rejects with
+ * Returns the token of a request if it may do something in `group`; without a group, in the whole registry. Rejects with
  * `unauthorized` or `forbidden`.
  */
 export async function authorize(
   c: RegistryContext,
   authority: Authority,
-  scope: TokenScope,
+  action: Exclude<Action, 'read'>,
   group?: string,
 ): Promise<TokenRecord> {
   const token = await authenticate(c, authority);
-  refuseLacking(token, scope, group);
+  await refuseForbidden(authority, token, action, group === undefined ? 'registry' : { group });
   return token;
 }
 
-/**
- * Returns the rights that a token lacks to use `scope` in `group`, or in the whole registry; empty if it lacks none.
- */
-export function lackingRights(token: TokenRecord, scope: TokenScope, group?: string): string[] {
-  const lacks: string[] = [];
-  if (!token.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
-  if (group !== undefined && !token.groups.some((glob) => matchesGlob(glob, group))) {
-    lacks.push(`the group "${group}"`);
-  }
-  // An operation on the whole registry affects every group.
-  if (group === undefined && !token.groups.includes('*')) lacks.push('every group ("*")');
-  return lacks;
+/** Rejects with `forbidden` if the token lacks a right; looks up whether a group is new only if that matters. */
+export async function refuseForbidden(
+  authority: Pick<Authority, 'store' | 'access'>,
+  token: TokenRecord,
+  action: Action,
+  object: AccessObject,
+): Promise<void> {
+  const { rules } = authority.access;
+  if (action === 'publish' && object !== 'registry' && 'group' in object) {
+    const { group } = object;
+    if (lackingRights(rules, token, action, { group, isNew: true }).length === 0) return;
+    const isNew = !(await authority.store.ownedGroups([group])).has(group);
+    refuseLacking(rules, token, action, { group, isNew });
+  } else refuseLacking(rules, token, action, object);
+}
+
+/** Returns the rights that a token lacks; empty if it lacks none. */
+export function lackingRights(
+  rules: AccessRules,
+  token: TokenRecord,
+  action: Action,
+  object: AccessObject = 'registry',
+): string[] {
+  const decision = can(rules, tokenActor(token), action, object);
+  return decision.allowed ? [] : decision.lacks;
 }
 
 /** Throws `forbidden` if the token lacks a right. */
-export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
-  const lacks = lackingRights(token, scope, group);
+export function refuseLacking(
+  rules: AccessRules,
+  token: TokenRecord,
+  action: Action,
+  object: AccessObject = 'registry',
+): void {
+  const lacks = lackingRights(rules, token, action, object);
   if (lacks.length === 0) return;
   throw new KrmhubError('forbidden', `the token "${token.name}" does not have ${lacks.join(' and ')}`, {
-    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another token with \`krmhub token create\`.`,
+    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another token with \`krmhub token create\`, or change owners and grants with \`krmhub access apply\`.`,
   });
+}
+
+/**
+ * Returns who makes a request that anybody may make: its token, or nobody. A wrong token is as none, so that an expired
+ * one never breaks what is public.
+ */
+export async function identify(
+  c: RegistryContext,
+  { store, clock }: Pick<TokenAuthority, 'store' | 'clock'>,
+  { accessTokenHash, sessionHash }: Identification,
+): Promise<Actor> {
+  const credentials = readCredentials(c.req.header('authorization'));
+  let hash: string | undefined;
+  if (typeof credentials === 'string') hash = await sessionHash(c);
+  else if ('token' in credentials) hash = await accessTokenHash(credentials.token);
+  else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
+  const token = hash === undefined ? undefined : await store.tokenByHash(hash);
+  if (token === undefined || tokenProblem(token, clock().toISOString()) !== undefined) return ANONYMOUS;
+  return tokenActor(token);
+}
+
+/** Finds the hash of a token's secret by what stands for it. */
+interface Identification {
+  /** By a short-lived token of an OCI client. */
+  accessTokenHash(token: string): Promise<string | undefined>;
+  /** By the cookie of a session. */
+  sessionHash(c: RegistryContext): Promise<string | undefined>;
 }

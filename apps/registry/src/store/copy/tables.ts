@@ -31,6 +31,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   releaseFiles,
   schema.events,
   schema.policies,
+  schema.access,
   schema.takedowns,
   takedownPins,
   schema.tokens,

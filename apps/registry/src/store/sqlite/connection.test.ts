@@ -130,7 +130,9 @@ describe('migrations', () => {
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
-    client.exec('ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes');
+    client.exec(
+      'ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes; DROP TABLE access; ALTER TABLE token DROP COLUMN team',
+    );
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');

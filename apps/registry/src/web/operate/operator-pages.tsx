@@ -127,7 +127,8 @@ export class OperatorPages {
       return undefined;
     }
     try {
-      return { session, token: await authenticateHash(c, this.#deps, session.tokenHash, HINT) };
+      const token = await authenticateHash(c, this.#deps, session.tokenHash, HINT);
+      return { session, token, rules: this.#deps.access.rules };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
       await this.#sessions.end(id);
@@ -175,7 +176,7 @@ export class OperatorPages {
       return privateResponse(c, this.#deps.site, { ...page, body });
     };
     try {
-      if (needs !== undefined) refuseLacking(operator.token, needs);
+      if (needs !== undefined) refuseLacking(operator.rules, operator.token, needs);
       const response = await work();
       return response instanceof Response ? response : framed(response);
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { TokenRecord } from '@krmhub/catalog';
+import type { AccessRules, TokenRecord } from '@krmhub/catalog';
 import { createContext, useContext } from 'hono/jsx';
 import { lackingRights } from '../../http/auth/authorize.js';
 import type { Session } from './sessions.js';
@@ -6,6 +6,8 @@ import type { Session } from './sessions.js';
 /** A signed-in user. */
 export interface Operator {
   token: TokenRecord;
+  /** The access rules at the time of the request. */
+  rules: AccessRules;
   session: Session;
 }
 
@@ -13,8 +15,8 @@ export interface Operator {
 export const CHANGES = 'admin';
 
 /** Returns which rights the operator lacks to change anything; undefined if none. */
-export function missingChangeScopes({ token }: Operator): string | undefined {
-  const lacks = lackingRights(token, CHANGES);
+export function missingChangeScopes({ rules, token }: Operator): string | undefined {
+  const lacks = lackingRights(rules, token, CHANGES);
   return lacks.length === 0 ? undefined : lacks.join(' and ');
 }
 

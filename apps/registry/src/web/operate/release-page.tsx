@@ -46,7 +46,7 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
   const { release, done } = shown;
   const { group, yanked, deprecated } = release;
   const isDone = done !== undefined && IS_DONE[done](release);
-  const lacking = lackingRights(operator.token, 'yank', group);
+  const lacking = lackingRights(operator.rules, operator.token, 'yank', { group });
   return (
     <>
       <div class="operate-head">

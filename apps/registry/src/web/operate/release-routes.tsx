@@ -140,8 +140,8 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   pages.action(
     RELEASE_PAGE_ROUTES.changeRelease,
     { form: LifecycleForm },
-    async (c, { params: name, form }, { token }) => {
-      refuseLacking(token, 'yank', name.group);
+    async (c, { params: name, form }, { rules, token }) => {
+      refuseLacking(rules, token, 'yank', { group: name.group });
       const { reason = '', replacement = '' } = form;
       const typed = { reason, replacement };
       const wanted = lifecycleRequest(form.do, typed);

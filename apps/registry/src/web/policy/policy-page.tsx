@@ -1,5 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
-import type { PolicyRecord, SigningPolicy, TrustedSigner } from '@krmhub/catalog';
+import type { AppliedDocument, SigningPolicy, TrustedSigner } from '@krmhub/catalog';
 import { POLICIES, policyPath, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
@@ -15,7 +15,7 @@ import { useSite } from '../site.js';
 const MAX_SIGNERS = 100;
 const MAX_GROUPS = 50;
 
-export type AppliedPolicies = Pick<PolicyRecord, 'appliedAt' | 'appliedBy'>;
+export type AppliedPolicies = Pick<AppliedDocument, 'appliedAt' | 'appliedBy'>;
 
 /** Lists the signing policies of the registry. */
 export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[] }) {

@@ -1,49 +1,31 @@
-import { type PolicyStore, RevisionConflict } from '@krmhub/catalog';
+import type { AccessStore, EventType, PolicyStore } from '@krmhub/catalog';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
-import { appendEvent } from '../events/append-event.js';
-import { policies } from '../schema/schema.js';
+import { text, type Work } from '../../sql/statement.js';
+import * as schema from '../schema/schema.js';
+import { appliedDocument } from './applied-document.js';
 
-/** Id of the only row of the table. */
-const ID = 1;
-
-const current = query((db) => db.select().from(policies));
-const currentRevision = query((db) => db.select({ revision: policies.revision }).from(policies));
+const policies = appliedDocument(schema.policies, 'the policies');
+const access = appliedDocument(schema.access, 'the Access document');
 const applied = text<{ sequence: number }>(
-  `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = 'policy.applied' LIMIT 1`,
+  `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = :type LIMIT 1`,
 );
 
 /** Returns the revision of the current policies; 0 without any. */
-export function* policyRevision(): Work<number> {
-  return (yield* currentRevision.first())?.revision ?? 0;
+export function policyRevision(): Work<number> {
+  return policies.revision();
 }
 
-export function policyRows({ readOne, write }: Sql): PolicyStore {
+export function policyRows({ readOne, write }: Sql): PolicyStore & AccessStore {
+  const hasEvent = (type: EventType) => (after: number, through: number) =>
+    readOne(function* () {
+      return (yield* applied.first({ after, through, type })) !== undefined;
+    });
   return {
-    policies: () =>
-      readOne(function* () {
-        const row = yield* current.first();
-        if (row === undefined) return undefined;
-        const { id: _id, ...record } = row;
-        return record;
-      }),
-    appliedPolicies: (after, through) =>
-      readOne(function* () {
-        return (yield* applied.first({ after, through })) !== undefined;
-      }),
-    applyPolicies: ({ expectedRevision, event, ...applied }) =>
-      write(function* () {
-        if ((yield* policyRevision()) !== expectedRevision) {
-          throw new RevisionConflict('the policies have changed');
-        }
-        const record = { ...applied, revision: expectedRevision + 1 };
-        yield* change((db) =>
-          db
-            .insert(policies)
-            .values({ id: ID, ...record })
-            .onConflictDoUpdate({ target: policies.id, set: record }),
-        ).run();
-        return yield* appendEvent(event);
-      }),
+    policies: () => readOne(() => policies.read()),
+    appliedPolicies: hasEvent('policy.applied'),
+    applyPolicies: (change) => write(() => policies.apply(change)),
+    appliedAccess: hasEvent('access.applied'),
+    access: () => readOne(() => access.read()),
+    applyAccess: (change) => write(() => access.apply(change)),
   };
 }

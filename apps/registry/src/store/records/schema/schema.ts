@@ -111,17 +111,24 @@ export const releaseBundles = sqliteTable('release_bundles', {
   bundles: text('bundles', { mode: 'json' }).$type<ReleaseBundle[]>().notNull(),
 });
 
-/** The signing policies: one row, or none. */
-export const policies = sqliteTable('policy', {
-  id: integer('id').primaryKey(),
-  /** Number of changes, from 1. */
-  revision: integer('revision').notNull(),
-  /** Exact text. */
-  text: text('text').notNull(),
-  /** UTC. */
-  appliedAt: text('applied_at').notNull(),
-  appliedBy: text('applied_by').notNull(),
-});
+/** A document that administrators apply as a whole: one row, or none. */
+const appliedDocument = <Name extends string>(name: Name) =>
+  sqliteTable(name, {
+    id: integer('id').primaryKey(),
+    /** Number of changes, from 1. */
+    revision: integer('revision').notNull(),
+    /** Exact text. */
+    text: text('text').notNull(),
+    /** UTC. */
+    appliedAt: text('applied_at').notNull(),
+    appliedBy: text('applied_by').notNull(),
+  });
+
+/** The signing policies. */
+export const policies = appliedDocument('policy');
+
+/** Who may see and do what. */
+export const access = appliedDocument('access');
 
 /** Tombstones of releases that were taken down, whether or not the function has other releases. */
 export const takedowns = sqliteTable(
@@ -380,6 +387,8 @@ export const tokens = sqliteTable(
     revokedReason: text('revoked_reason'),
     /** JSON list of globs over repositories of artifacts. */
     repositories: text('repositories', { mode: 'json' }).$type<string[]>().notNull().default([]),
+    /** The team whose rights bound those of the token. */
+    team: text('team'),
   },
   (table) => [unique('token_hash').on(table.hash)],
 );

@@ -104,10 +104,11 @@ export function tokenRows(database: Sql): TokenStore {
 }
 
 function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
-  const { hash: _, expiresAt, lastUsedAt, revokedAt, revokedReason, ...rest } = row;
+  const { hash: _, team, expiresAt, lastUsedAt, revokedAt, revokedReason, ...rest } = row;
   return {
     ...rest,
     ...defined({
+      team: team ?? undefined,
       expiresAt: expiresAt ?? undefined,
       lastUsedAt: lastUsedAt ?? undefined,
       revokedAt: revokedAt ?? undefined,

@@ -1,0 +1,20 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type AccessRules, type Actor, ANONYMOUS } from '@krmhub/catalog';
+
+/** The access rules of a registry, as its process knows them now. */
+export interface KnownAccess {
+  readonly rules: AccessRules;
+}
+
+/** A request without an entry is anonymous: code that loses the entry sees less, never more. */
+const current = new AsyncLocalStorage<Actor>();
+
+/** Returns who made the current request. */
+export function currentActor(): Actor {
+  return current.getStore() ?? ANONYMOUS;
+}
+
+/** Runs work for a request of the actor. */
+export function asActor<Result>(actor: Actor, work: () => Result): Result {
+  return current.run(actor, work);
+}

@@ -1,0 +1,331 @@
+import { type AccessObject, type AccessRules, type Actor, can, type Event } from '@krmhub/catalog';
+import type { Takedown } from '@krmhub/schema';
+import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
+import { repositoryKind } from './artifacts/repositories.js';
+import type { RegistryStore } from './registry-store.js';
+
+/** Whether the actor of the current request may read something. */
+export interface Sight {
+  rules: AccessRules;
+  actor: Actor;
+  function(name: { group: string; kind: string }): boolean;
+  catalog(name: string): boolean;
+  repository(name: string): boolean;
+  /** What concerns the registry as a whole. */
+  registry(): boolean;
+}
+
+type Methods = { [Name in keyof RegistryStore]: NonNullable<RegistryStore[Name]> };
+type Guard<Method> = 'unseen' | 'public' | ((call: Method, sight: () => Sight) => Method);
+type Guards = { [Name in keyof Methods]: Guard<Methods[Name]> };
+
+/** Reads of one batch while hidden items are left out. */
+const BATCH = 500;
+
+/**
+ * How each method of the store hides what the actor of a request may not read. A hidden thing is answered as one that
+ * does not exist, after the same reads, so that neither the answer nor its time tells them apart.
+ *
+ * - `public`: the same for everybody.
+ * - `unseen`: a change, which a handler authorizes, or a read whose result no answer contains, or of something whose
+ *   name the handler has read with a guarded method.
+ */
+const GUARDS: Guards = {
+  function: ofFunction(undefined),
+  functions: (call, sight) => async (names) => {
+    const found = await call(names);
+    return found.filter(sight().function);
+  },
+  allFunctions: (call, sight) => () => filtered(call(), sight().function),
+  countFunctions: 'unseen',
+  release: ofFunction(undefined),
+  releaseFiles: ofFunction(undefined),
+  definitionsJson: (call, sight) => async (releases) => {
+    const found = await call(releases);
+    const see = sight();
+    return found.map((one, at) => (see.function(releases[at]!) ? one : undefined));
+  },
+  releaseNotes: (call, sight) => async (releases) => {
+    const found = await call(releases);
+    const see = sight();
+    return found.map((one, at) => (see.function(releases[at]!) ? one : undefined));
+  },
+  releasesWith: (call, sight) => async (digest) => (await call(digest)).filter(sight().function),
+  takedowns: ofFunction([] as Takedown[]),
+  allTakedowns: (call, sight) => async () => (await call()).filter(sight().function),
+  takedownOfScript: (call, sight) => async (digest) => {
+    const found = await call(digest);
+    return found !== undefined && sight().function(found) ? found : undefined;
+  },
+  nearFunctions: (call, sight) => async (name) => (await call(name)).filter(sight().function),
+  search: (call, sight) => async (query) => {
+    const { rules, actor } = sight();
+    const { revision, document, claims } = rules;
+    return call({ ...query, access: { revision, document, claims, actor } });
+  },
+  descriptions: 'unseen',
+  servedEntries: (call, sight) => async (group, kind) => {
+    const see = sight();
+    return (await call(group, kind)).filter(({ catalog }) => see.catalog(catalog));
+  },
+  events: (call, sight) => async (after, limit) => seenEvents(call, sight(), after, limit),
+  revocations: (call, sight) => async (after, limit, digests) =>
+    seenEvents((from, count) => call(from, count, digests), sight(), after, limit),
+  lastEvent: 'public',
+  changedFunctions: 'unseen',
+  catalogs: (call, sight) => async () => {
+    const see = sight();
+    return (await call()).filter(({ name }) => see.catalog(name));
+  },
+  catalog: ofCatalog(undefined),
+  deletedCatalogs: (call, sight) => async () => {
+    const see = sight();
+    return (await call()).filter(({ name }) => see.catalog(name));
+  },
+  deletedCatalog: ofCatalog(undefined),
+  catalogsContaining: (call, sight) => async (group, kind) => {
+    const see = sight();
+    return (await call(group, kind)).filter((name) => see.catalog(name));
+  },
+  snapshots: ofCatalog([]),
+  snapshot: ofCatalog(undefined),
+  snapshotSignature: ofCatalog(undefined),
+  signatureBundle: ofCatalog(undefined),
+  hasSignatures: 'unseen',
+  signatureKeys: 'public',
+  latestEntryRows: ofCatalog([]),
+  latestEntry: ofCatalog(undefined),
+  snapshotEntryRows: ofCatalog([]),
+  entryPage: (call, sight) => async (query) => {
+    const found = await call(query);
+    return sight().catalog(query.catalog) ? found : { rows: [] };
+  },
+  countEntries: (call, sight) => async (filter) => {
+    const found = await call(filter);
+    return sight().catalog(filter.catalog) ? found : new Map();
+  },
+  changedEntries: ofCatalog({ changed: [], isAll: true }),
+  entryTexts: (call, sight) => (name, serial, from) =>
+    sight().catalog(name) ? call(name, serial, from) : nothing(),
+  entryPages: (call, sight) => (name, serial, syntax, from) =>
+    sight().catalog(name) ? call(name, serial, syntax, from) : nothing(),
+  entryBytes: 'unseen',
+  entries: 'unseen',
+  segments: ofCatalog(undefined),
+  segmentLines: (call, sight) => (name) => (sight().catalog(name) ? call(name) : nothing()),
+  missingSegments: 'unseen',
+  segmentBytes: 'unseen',
+  segmentContents: 'unseen',
+  sources: (call, sight) => async (catalog) => {
+    const see = sight();
+    return (await call(catalog)).filter((source) => see.catalog(source.catalog));
+  },
+  source: ofCatalog(undefined),
+  sourceCopyDigests: 'unseen',
+  sourceEntries: ofCatalog([]),
+  upstreamCandidates: ofCatalog([]),
+  allUpstreamCandidates: (call, sight) => (name) => (sight().catalog(name) ? call(name) : nothing()),
+  ownedGroups: 'unseen',
+  upstreamFunctionNames: ofCatalog([]),
+  nextMinimumAgeAt: 'unseen',
+  manifest: ofRepository(undefined),
+  manifestDescriptor: ofRepository(undefined),
+  listManifestTags: ofRepository([]),
+  tags: ofRepository(undefined),
+  referrers: ofRepository([]),
+  pushers: ofRepository([]),
+  repositories: (call, sight) => async (after, limit) => {
+    const see = sight();
+    const names: string[] = [];
+    for (let from = after; ; ) {
+      const page = await call(from, BATCH);
+      names.push(...page.filter((name) => see.repository(name)));
+      if (names.length >= limit || page.length < BATCH) return names.slice(0, limit);
+      from = page.at(-1)!;
+    }
+  },
+  blob: ofRepository(undefined),
+  rowBytes: 'unseen',
+  isReferenced: 'unseen',
+  countBytes: 'unseen',
+  findUnreferencedFiles: 'unseen',
+  // Without a repository to mount from, the database would search all of them.
+  mountBlob: (call, sight) => async (from, to, digest, change) =>
+    from !== undefined && sight().repository(from) ? call(from, to, digest, change) : false,
+  policies: 'public',
+  appliedPolicies: 'unseen',
+  access: 'unseen',
+  appliedAccess: 'unseen',
+  ...unseen([
+    ...[
+      'applyAccess',
+      'applyPolicies',
+      'fileBytes',
+      'namesFile',
+      'durable',
+      'check',
+      'close',
+      'synchronizeSearch',
+    ],
+    ...['commitFunction', 'commitTakedown', 'completeTakedown', 'allowRuntimes', 'unfinishedTakedowns'],
+    ...['finishTakedowns', 'deleteCatalog', 'restoreCatalog', 'catalogsToPurge', 'startPurge', 'purgeRows'],
+    ...['collectEntries', 'applyRecipe', 'commitSnapshot', 'renewSignature', 'storeSegments', 'addSegments'],
+    ...['deleteUnusedSegments', 'storeEntries', 'commitRefresh', 'advanceCatalogClock', 'profileBlob'],
+    ...['recordProfileBlobs', 'storedProfile', 'recordProfile', 'deleteProfiles', 'deleteWithdrawnProfiles'],
+    ...[
+      'createToken',
+      'createFirstToken',
+      'tokenByHash',
+      'tokens',
+      'revokeToken',
+      'touchToken',
+      'beginSession',
+    ],
+    ...[
+      'session',
+      'endSession',
+      'putSecret',
+      'takeSecret',
+      'addUpload',
+      'upload',
+      'takeUpload',
+      'renewUpload',
+    ],
+    ...[
+      'addUploadPiece',
+      'reserveUploadBytes',
+      'releaseUpload',
+      'endUpload',
+      'endIdleUploads',
+      'openUploads',
+    ],
+    ...[
+      'bytesOfOtherUploads',
+      'setting',
+      'changeSetting',
+      'putManifest',
+      'deleteManifest',
+      'deleteTag',
+      'addBlob',
+    ],
+    ...['touchBlob', 'deleteBlob', 'deleteUnreferencedBlobs', 'deleteUntaggedManifests'],
+    ...['releasesWithoutArtifact', 'putArtifact'],
+  ] as const),
+};
+
+/**
+ * Returns the store as the actor of each request sees it. Only handlers of requests use it; builds and syncs read
+ * everything.
+ */
+export function readableStore(store: RegistryStore, access: KnownAccess): RegistryStore {
+  const sight = (): Sight => sightOf(access.rules, currentActor());
+  const calls = store as unknown as Record<string, (...values: unknown[]) => unknown>;
+  const guarded: Record<string, unknown> = {};
+  for (const name of Object.keys(store)) {
+    const guard = GUARDS[name as keyof Guards] as string | ((call: unknown, sight: () => Sight) => unknown);
+    // Looked up at each call, as for everybody else who has the store.
+    const call = (...values: unknown[]) => calls[name]!(...values);
+    const hiding = typeof guard === 'function' ? (guard(call, sight) as typeof call) : call;
+    guarded[name] = (...values: unknown[]) =>
+      access.rules.hidesAnything ? hiding(...values) : call(...values);
+  }
+  return guarded as unknown as RegistryStore;
+}
+
+/** Returns what an actor may read. */
+export function sightOf(rules: AccessRules, actor: Actor): Sight {
+  const sees = (object: AccessObject): boolean =>
+    can(rules, actor, object === 'registry' ? 'admin' : 'read', object).allowed;
+  return {
+    rules,
+    actor,
+    function: ({ group, kind }) => sees({ group, kind }),
+    catalog: (catalog) => sees({ catalog }),
+    repository: (name) => sees(repositoryObject(name)),
+    registry: () => sees('registry'),
+  };
+}
+
+/** Returns what decides who may use a repository: a function with its scripts, a catalog, or its own name. */
+export function repositoryObject(name: string): Exclude<AccessObject, 'registry'> {
+  const kind = repositoryKind(name);
+  switch (kind.of) {
+    case 'function':
+      return { group: kind.group, kind: kind.kindFolded };
+    case 'catalog':
+      return { catalog: kind.catalog };
+    case 'anything':
+      return kind.scriptsOf === undefined
+        ? { repository: name }
+        : { group: kind.scriptsOf, kind: name.slice(name.lastIndexOf('/') + 1) };
+    case 'nothing':
+      return { repository: name };
+  }
+}
+
+function ofFunction<Value>(hidden: Value) {
+  return <Rest extends unknown[], Found>(
+    call: (group: string, kind: string, ...rest: Rest) => Promise<Found>,
+    sight: () => Sight,
+  ) =>
+    async (group: string, kind: string, ...rest: Rest): Promise<Found | Value> => {
+      const found = await call(group, kind, ...rest);
+      return sight().function({ group, kind }) ? found : hidden;
+    };
+}
+
+function ofCatalog<Value>(hidden: Value) {
+  return byName(hidden, (sight, name) => sight.catalog(name));
+}
+
+function ofRepository<Value>(hidden: Value) {
+  return byName(hidden, (sight, name) => sight.repository(name));
+}
+
+function byName<Value>(hidden: Value, sees: (sight: Sight, name: string) => boolean) {
+  return <Rest extends unknown[], Found>(
+    call: (name: string, ...rest: Rest) => Promise<Found>,
+    sight: () => Sight,
+  ) =>
+    async (name: string, ...rest: Rest): Promise<Found | Value> => {
+      const found = await call(name, ...rest);
+      return sees(sight(), name) ? found : hidden;
+    };
+}
+
+function unseen<Name extends keyof RegistryStore>(names: readonly Name[]): Record<Name, 'unseen'> {
+  return Object.fromEntries(names.map((name) => [name, 'unseen'])) as Record<Name, 'unseen'>;
+}
+
+async function* filtered<Item>(
+  items: AsyncIterable<Item>,
+  sees: (item: Item) => boolean,
+): AsyncIterable<Item> {
+  for await (const item of items) if (sees(item)) yield item;
+}
+
+async function* nothing(): AsyncIterable<never> {}
+
+/** Reads on until a page is full: a short one would look like the last one. */
+async function seenEvents(
+  read: (after: number, limit: number) => Promise<Event[]>,
+  sight: Sight,
+  after: number,
+  limit: number,
+): Promise<Event[]> {
+  const seen: Event[] = [];
+  for (let from = after; ; ) {
+    const page = await read(from, limit);
+    seen.push(...page.filter((event) => seesEvent(sight, event)));
+    const last = page.at(-1);
+    if (seen.length >= limit || last === undefined) return seen.slice(0, limit);
+    from = last.sequence;
+  }
+}
+
+/** Of an event with a function and a catalog, both must be readable. */
+function seesEvent(sight: Sight, { type, group, kind, catalog }: Event): boolean {
+  if (type === 'access.applied') return sight.registry();
+  const seesFunction = group === undefined || sight.function({ group, kind: kind ?? '' });
+  return seesFunction && (catalog === undefined || sight.catalog(catalog));
+}

@@ -1,0 +1,159 @@
+import { matchesGlob } from '@krmhub/schema';
+import {
+  type AccessDocument,
+  type GrantedAction,
+  type GroupRule,
+  isAtMostAsWide,
+  NO_ACCESS,
+  type Team,
+  type Visibility,
+  type VisibilityRule,
+} from './access-document.js';
+
+/** How it was shown to whom a group belongs: the word of an administrator, or a proof by DNS or HTTPS. */
+export type OwnerProof = 'administrator' | 'dns' | 'https';
+
+/** The team to which a group belongs. */
+export interface Owner {
+  team: string;
+  proof: OwnerProof;
+  /** What says so: a pattern of the Access document, or the group itself. */
+  by: string;
+}
+
+/** A group whose owner proved it. */
+export interface OwnerClaim {
+  group: string;
+  team: string;
+  proof: Exclude<OwnerProof, 'administrator'>;
+}
+
+/** What a pattern of a grant is matched with. */
+export type GrantTarget = { group: string } | { catalog: string } | { repository: string };
+
+interface GroupAccess {
+  visibility: Visibility;
+  owner: Owner | undefined;
+  /** By kind in lower case. */
+  functions: ReadonlyMap<string, Visibility>;
+}
+
+/** Groups whose rules are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+/** What an Access document and proofs of owners say about names. Nothing in it changes. */
+export class AccessRules {
+  /** Changes with the rules. */
+  readonly revision: string;
+  readonly document: AccessDocument;
+  readonly claims: readonly OwnerClaim[];
+  /** Whether anything is not public. */
+  readonly hidesAnything: boolean;
+  readonly #groups: readonly GroupRule[];
+  readonly #catalogs: readonly VisibilityRule[];
+  readonly #repositories: readonly VisibilityRule[];
+  readonly #claims: ReadonlyMap<string, OwnerClaim>;
+  readonly #teams: ReadonlyMap<string, Team>;
+  readonly #known = new Map<string, GroupAccess>();
+
+  constructor(document: AccessDocument = NO_ACCESS, claims: readonly OwnerClaim[] = [], revision = '') {
+    this.revision = revision;
+    this.document = document;
+    this.claims = claims;
+    this.#groups = [...document.groups].sort(bySpecificity);
+    this.#catalogs = [...document.catalogs].sort(bySpecificity);
+    this.#repositories = [...document.repositories].sort(bySpecificity);
+    this.#claims = new Map(claims.map((claim) => [claim.group, claim]));
+    this.#teams = new Map(document.teams.map((team) => [team.name, team]));
+    const { groups, catalogs, repositories } = document;
+    this.hidesAnything =
+      [...catalogs, ...repositories].some(({ visibility }) => visibility !== 'public') ||
+      groups.some((rule) =>
+        [rule, ...rule.functions].some(({ visibility = 'public' }) => visibility !== 'public'),
+      );
+  }
+
+  team(name: string): Team | undefined {
+    return this.#teams.get(name);
+  }
+
+  /** Returns the owner of a group: by the most specific pattern that names one, or else by a proof. */
+  ownerOf(group: string): Owner | undefined {
+    return this.#of(group).owner;
+  }
+
+  /** Returns the visibility of a function, or of a group without a kind; the case of the kind is ignored. */
+  visibilityOf(group: string, kind?: string): Visibility {
+    const { visibility, functions } = this.#of(group);
+    const own = kind === undefined ? undefined : functions.get(kind.toLowerCase());
+    return own === undefined || isAtMostAsWide(visibility, own) ? visibility : own;
+  }
+
+  catalogVisibility(name: string): Visibility {
+    return this.#catalogs.find(({ pattern }) => matchesGlob(pattern, name))?.visibility ?? 'public';
+  }
+
+  /** Only for repositories that follow neither a function nor a catalog. */
+  repositoryVisibility(name: string): Visibility {
+    return this.#repositories.find(({ pattern }) => matchesGlob(pattern, name))?.visibility ?? 'public';
+  }
+
+  isOpenGroup(group: string): boolean {
+    return this.document.openGroups.some((pattern) => matchesGlob(pattern, group));
+  }
+
+  /** Returns the pattern of a grant to a team that permits one of the actions on the target. */
+  grantOf(team: string, actions: readonly GrantedAction[], target: GrantTarget): string | undefined {
+    for (const grant of this.document.grants) {
+      if (grant.team !== team || !grant.may.some((action) => action === 'own' || actions.includes(action)))
+        continue;
+      const pattern = matchedPattern(grant.in, target);
+      if (pattern !== undefined) return pattern;
+    }
+    return undefined;
+  }
+
+  #of(group: string): GroupAccess {
+    const known = this.#known.get(group);
+    if (known !== undefined) return known;
+    const matching = this.#groups.filter(({ pattern }) => matchesGlob(pattern, group));
+    const owned = matching.find(({ owner }) => owner !== undefined);
+    const claim = this.#claims.get(group);
+    const found: GroupAccess = {
+      visibility: matching.find(({ visibility }) => visibility !== undefined)?.visibility ?? 'public',
+      owner:
+        owned?.owner !== undefined
+          ? { team: owned.owner, proof: 'administrator', by: owned.pattern }
+          : claim && { team: claim.team, proof: claim.proof, by: claim.group },
+      functions: new Map(
+        // The most specific pattern is last, so that it wins.
+        matching
+          .reverse()
+          .flatMap(({ functions }) =>
+            functions.map(({ kind, visibility }) => [kind.toLowerCase(), visibility] as const),
+          ),
+      ),
+    };
+    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
+    this.#known.set(group, found);
+    return found;
+  }
+}
+
+function matchedPattern(granted: GrantTarget, target: GrantTarget): string | undefined {
+  for (const name of ['group', 'catalog', 'repository'] as const) {
+    const pattern = (granted as Partial<Record<typeof name, string>>)[name];
+    const text = (target as Partial<Record<typeof name, string>>)[name];
+    if (pattern !== undefined && text !== undefined && matchesGlob(pattern, text)) return pattern;
+  }
+  return undefined;
+}
+
+/** A name before patterns, then the pattern with more characters that are no wildcards. */
+function bySpecificity(a: { pattern: string }, b: { pattern: string }): number {
+  const literal = ({ pattern }: { pattern: string }) =>
+    pattern.includes('*') ? pattern.replaceAll('*', '').length : Number.POSITIVE_INFINITY;
+  const difference = literal(b) - literal(a);
+  if (difference !== 0 && !Number.isNaN(difference)) return difference;
+  return a.pattern < b.pattern ? -1 : a.pattern > b.pattern ? 1 : 0;
+}
