@@ -35,7 +35,7 @@ const CONCEPTS: Record<string, Concept> = {
   'scopes of tokens': {
     names: TOKEN_SCOPES,
     most: TOKEN_SCOPES.length,
-    homes: ['packages/api/src/token-scopes.ts'],
+    homes: ['packages/api/src/token-scopes.ts', 'packages/catalog/src/access/can.ts'],
     generated: [],
   },
   'profiles of catalogs': {

@@ -65,9 +65,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     index: ['values', 'syntax', 'resolve', 'builtins', 'evaluate', 'modules', 'convert'],
   },
   'packages/catalog': {
-    access: ['ports', 'fields'],
-    ports: ['access'],
     fields: [],
+    access: ['fields'],
+    ports: ['access'],
     runtimes: ['ports', 'fields'],
     compare: ['runtimes', 'ports'],
     policy: ['ports', 'fields'],
@@ -81,6 +81,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     resolve: ['runtimes', 'ports', 'policy', 'render'],
     lock: ['runtimes', 'fields', 'compare', 'policy', 'render', 'resolve'],
     index: [
+      'access',
       'ports',
       'compare',
       'policy',

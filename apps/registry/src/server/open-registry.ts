@@ -55,6 +55,7 @@ import type { Config } from './config.js';
 import { deriverThread } from './deriver-thread.js';
 import { createMetrics } from './metrics.js';
 import { readinessChecks } from './readiness.js';
+import { Stopping } from './stopping.js';
 
 /** Configuration of a registry without a socket. Absent limits are off. */
 export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
@@ -387,17 +388,4 @@ function deletedWhileCurrent(blobs: BlobStore, processes: Processes): BlobStore 
 
 function pickPublicUrl({ publicUrl }: PublicAddress): PublicAddress {
   return publicUrl === undefined ? {} : { publicUrl };
-}
-
-/** Functions to call on stop, in reverse order. */
-class Stopping {
-  readonly #stops: (() => Promise<void>)[] = [];
-
-  add(...stops: (() => Promise<void>)[]): void {
-    this.#stops.push(...stops);
-  }
-
-  async stop(): Promise<void> {
-    for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) await stop();
-  }
 }

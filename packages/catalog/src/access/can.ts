@@ -1,5 +1,5 @@
 import { matchesGlob } from '@krmhub/schema';
-import type { TokenRecord } from '../ports/records.js';
+import { defined } from '@krmhub/schema/defined';
 import type { GrantedAction, Visibility } from './access-document.js';
 import type { AccessRules, GrantTarget } from './access-rules.js';
 
@@ -31,9 +31,8 @@ export const ANONYMOUS: Actor = {
 /** A client without a token in a network that the operator named. */
 export const INSIDER: Actor = { ...ANONYMOUS, isInside: true };
 
-export function tokenActor(token: TokenRecord): Actor {
-  const { id, name, scopes, groups, repositories, team } = token;
-  return { id, name, scopes, groups, repositories, ...(team === undefined ? {} : { team }), isInside: true };
+export function tokenActor({ id, name, scopes, groups, repositories, team }: Omit<Actor, 'isInside'>): Actor {
+  return { ...defined({ id, team }), name, scopes, groups, repositories, isInside: true };
 }
 
 /** What an actor wants to do. The scopes of tokens have the same names. */
