@@ -75,7 +75,8 @@ export async function openSqlSearch(registryDatabase: string, scratch: string): 
       const statement = statements.get(sql) ?? database.prepare(sql);
       statements.set(sql, statement);
       const { text, kind, ...filters } = query;
-      const sought = text === undefined ? undefined : textQuery(parseSearch(text).terms);
+      const { begun: sought, anywhere } =
+        (text === undefined ? undefined : textQuery(parseSearch(text).terms)) ?? {};
       const rows = statement.all({
         ...filters,
         ...(kind === undefined ? {} : { kind: kind.toLowerCase() }),
@@ -89,6 +90,8 @@ export async function openSqlSearch(registryDatabase: string, scratch: string): 
               ...columns('kind', 'kind', sought),
               ...columns('tags', 'kind tags', sought),
               whole: sought.whole,
+              anywhere,
+              butReadme: `{kind tags description group_name publisher fields} : (${anywhere})`,
             }),
       }) as { group_name: string; kind: string }[];
       return rows.map((row) => `${row.group_name}/${row.kind}`);
@@ -124,8 +127,9 @@ function statementFor(query: Query): string {
   if (query.text === undefined) {
     return `SELECT ${COLUMNS} FROM function AS f ${where} ORDER BY f.yanked, f.group_name, f.kind LIMIT ${PAGE}`;
   }
-  const isIn = (name: string) =>
-    `f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :${name})`;
+  const matching = (table: string, name: string) =>
+    `SELECT rowid AS id FROM ${table} WHERE ${table} MATCH :${name}`;
+  const isIn = (name: string) => `f.id IN (${matching('function_text', name)})`;
   return `SELECT *, CASE WHEN tier <= 4 THEN length(kind) ELSE 0 END AS length FROM (SELECT ${COLUMNS},
       CASE WHEN f.kind_folded IN (:kind1, :kind2) THEN 0
         WHEN ${isIn('start')} THEN 2
@@ -134,8 +138,10 @@ function statementFor(query: Query): string {
         WHEN ${isIn('tagsWhole')} THEN 5
         WHEN ${isIn('tagsFound')} THEN 6
         WHEN ${isIn('whole')} THEN 7
-        ELSE 8 END AS tier
-    FROM (SELECT rowid AS id FROM function_text WHERE function_text MATCH :found) AS hit
+        WHEN ${isIn('found')} THEN 8
+        WHEN f.id IN (${matching('function_text_whole', 'butReadme')}) THEN 9
+        ELSE 10 END AS tier
+    FROM (${matching('function_text', 'found')} UNION ${matching('function_text_whole', 'anywhere')}) AS hit
     CROSS JOIN function AS f ON f.id = hit.id ${where})
     ORDER BY yanked, tier, deprecated, length, group_name, kind LIMIT ${PAGE}`;
 }

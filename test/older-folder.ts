@@ -57,7 +57,7 @@ export async function makeOlderFolder(folder: string, snapshots: number): Promis
     .all();
   for (const { digest, bytes } of rows) writeBlob(dataPaths(folder).blobs, digest, inflateRawSync(bytes));
   client.exec(
-    'DROP TABLE release_file; DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting; DROP TABLE oci_blob_bytes; DROP TABLE takedown_pin; DROP TABLE release_pin; ALTER TABLE takedown DROP COLUMN scripts; DROP TABLE release_notes; DROP TABLE access; ALTER TABLE token DROP COLUMN team; ALTER TABLE "function" DROP COLUMN published',
+    'DROP TABLE release_file; DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting; DROP TABLE oci_blob_bytes; DROP TABLE takedown_pin; DROP TABLE release_pin; ALTER TABLE takedown DROP COLUMN scripts; DROP TABLE release_notes; DROP TABLE release_words; DROP TABLE function_text_whole; DROP TABLE access; ALTER TABLE token DROP COLUMN team; ALTER TABLE "function" DROP COLUMN published',
   );
   client.prepare('DELETE FROM __drizzle_migrations WHERE created_at >= ?').run(SEGMENTS_MIGRATION);
   const add = client.prepare('INSERT OR IGNORE INTO form (digest, coding, blob) VALUES (?, ?, ?)');

@@ -11,6 +11,7 @@ import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
 import { searchWalksContract } from './search-walks.js';
+import { searchWordsContract } from './search-words.js';
 import { sessionContract } from './session-store.js';
 import { catalogContract } from './snapshot-store.js';
 import { catalogEntriesContract } from './snapshot-store-entries.js';
@@ -58,6 +59,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     policyContract(() => harness);
     upstreamContract(() => harness);
     searchWalksContract(() => harness);
+    searchWordsContract(() => harness);
     sourceContract(() => harness);
     sourceEntriesContract(() => harness);
     sourceChangesContract(() => harness);

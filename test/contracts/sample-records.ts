@@ -6,6 +6,7 @@ import {
   imageRepositories,
   type LifecycleRecord,
   type ReleaseRecord,
+  releaseWords,
   runtimeFacts,
   type SearchDocument,
   type SearchResult,
@@ -27,6 +28,9 @@ export interface SampleFunction {
   runtimes?: string[];
   /** Of the definition; its facts are for search. */
   runtime?: FunctionVersion['runtime'];
+  /** Names of the fields of its functionConfig. */
+  fields?: string[];
+  readme?: string;
   licenses?: string[];
   publishedAt?: string;
   /** Signers whose signatures are valid. */
@@ -37,7 +41,8 @@ export interface SampleFunction {
 }
 
 function definitionOf(
-  sample: Required<Pick<SampleFunction, 'group' | 'kind' | 'description'>> & Pick<SampleFunction, 'runtime'>,
+  sample: Required<Pick<SampleFunction, 'group' | 'kind' | 'description'>> &
+    Pick<SampleFunction, 'runtime' | 'fields'>,
 ): FunctionDefinition {
   return {
     group: sample.group,
@@ -50,7 +55,9 @@ function definitionOf(
         schema: {
           openAPIV3Schema: {
             type: 'object',
-            properties: { zebra: { type: 'string' }, apple: { type: 'string' } },
+            properties: Object.fromEntries(
+              (sample.fields ?? ['zebra', 'apple']).map((name) => [name, { type: 'string' }]),
+            ),
           },
         },
         idempotent: true,
@@ -89,7 +96,9 @@ export function changeOf(
     kind,
     description,
     ...(sample.runtime && { runtime: sample.runtime }),
+    ...(sample.fields && { fields: sample.fields }),
   });
+  const readme = sample.readme === undefined ? undefined : Buffer.from(sample.readme);
   const release: ReleaseRecord = {
     group,
     kind,
@@ -105,6 +114,7 @@ export function changeOf(
     publishedAt: sample.publishedAt ?? AT,
     publishedBy: 'token publisher',
     definition,
+    ...(readme && { readme: sha256(readme) }),
     ...(sample.yanked && { yanked: sample.yanked }),
     ...(sample.deprecated && { deprecated: sample.deprecated }),
   };
@@ -130,7 +140,8 @@ export function changeOf(
     published: release.publishedAt,
   };
   const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
-  return { group, kind, expectedRevision, action, release, search, event };
+  const change: FunctionChange = { group, kind, expectedRevision, action, release, search, event };
+  return action === 'insert' ? { ...change, words: releaseWords(definition, readme) } : change;
 }
 
 /** Applies a recipe whose text does not matter, or one that replaces another. */

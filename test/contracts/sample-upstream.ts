@@ -27,6 +27,8 @@ export interface SampleEntry {
   versions?: string[];
   license?: string;
   runtime?: FunctionRuntime;
+  /** Name of a field of its functionConfig. */
+  field?: string;
   /** Name of the recipe's source. */
   source?: string;
 }
@@ -90,7 +92,9 @@ export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
     publisher: sample.publisher ?? 'Vendor',
     versions: versions.map((name) => ({
       name,
-      schema: { openAPIV3Schema: { type: 'object', properties: { size: { type: 'string' } } } },
+      schema: {
+        openAPIV3Schema: { type: 'object', properties: { [sample.field ?? 'size']: { type: 'string' } } },
+      },
       idempotent: true,
       runtime: sample.runtime ?? { container: { image: 'registry.example.com/fn:v1.0.0' } },
       usage: 'https://example.com/usage.md',

@@ -28,6 +28,7 @@ import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
 import { searchWalksContract } from './search-walks.js';
+import { searchWordsContract } from './search-words.js';
 import { catalogContract } from './snapshot-store.js';
 import { lifecycleContract } from './store-lifecycle.js';
 
@@ -136,6 +137,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
   withdrawnContract(() => harness);
   upstreamContract(() => harness);
   searchWalksContract(() => harness);
+  searchWordsContract(() => harness);
 });
 
 describe('a search index in another file', () => {

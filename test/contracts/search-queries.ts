@@ -64,6 +64,8 @@ const MORE: SampleFunction[] = [
     kind: 'InjectSidecar',
     runtime: pinned,
     tags: ['istio'],
+    fields: ['spec', 'podSelector', 'proxyImage'],
+    readme: '# Sidecars\n\nAdd it to the pipeline of a [Kptfile](https://kpt.dev/reference/kptfile/).\n',
     description: 'Injects the Istio sidecar into pods.',
   },
   {
@@ -75,6 +77,8 @@ const MORE: SampleFunction[] = [
   {
     ...community,
     kind: 'ConvertGateway',
+    fields: ['targetClass'],
+    readme: 'Reads `HTTPRoute` objects and keeps their hostnames. Use it after `ConvertIngress`.',
     publishedAt: '2032-01-01T00:00:00.000Z',
     description: 'Converts ingresses to gateways.',
   },
@@ -87,11 +91,22 @@ const MORE: SampleFunction[] = [
   {
     ...community,
     kind: 'LimitMemory',
+    fields: ['containers', 'labelSelector'],
     deprecated: { at: AT, by: 'someone', reason: 'old' },
     description: 'Sets limits.',
   },
-  { ...community, kind: 'LimitProcessors', description: 'Sets limits.' },
-  { ...community, kind: 'ForEach', description: 'Runs a function for each resource.' },
+  {
+    ...community,
+    kind: 'LimitProcessors',
+    description: 'Sets limits.',
+    readme: 'Requests more millicores than the sidecar of InjectSidecar needs. Größe zählt.',
+  },
+  {
+    ...community,
+    kind: 'ForEach',
+    description: 'Runs a function for each resource.',
+    readme: 'Loops. Write `labelSelector` yourself.',
+  },
   {
     ...community,
     kind: 'PolicyReport',
@@ -142,6 +157,18 @@ const QUERIES: [query: string, ...kinds: string[]][] = [
   ['violatoins', 'PolicyReport'],
   ['what validates resources by policies', 'Gatekeeper'],
   ['foo:ForEach', 'ForEach'],
+  ['kptfile', 'InjectSidecar'],
+  ['sidecar', 'InjectSidecar', 'InjectProxy', 'LimitProcessors'],
+  ['millicores', 'LimitProcessors'],
+  ['limits millicore', 'LimitProcessors'],
+  ['GRÖSSE', 'LimitProcessors'],
+  ['hostname of an http route', 'ConvertGateway'],
+  ['hostnames -kind:limit', 'ConvertGateway'],
+  ['labelSelector', 'LimitMemory', 'ForEach'],
+  ['field:labelSelector', 'LimitMemory'],
+  ['field:selector -field:pod', 'LimitMemory'],
+  ['field:podselector inject', 'InjectSidecar'],
+  ['kind:limit field:containers', 'LimitMemory'],
 ];
 
 /** Queries with their expected results, and properties of the syntax on random input. */
@@ -166,7 +193,7 @@ export function searchQueriesContract(harness: () => RegistryStoreHarness): void
       for (const sample of [...FUNCTIONS, ...MORE]) await store().commitFunction(changeOf(sample));
     });
 
-    it('finds the expected functions by 40 queries', async () => {
+    it('finds the expected functions by 52 queries', async () => {
       for (const [text, ...expected] of QUERIES) {
         const found = kinds(await search({ text })).slice(0, expected.length);
         expect.soft([text, ...found]).toEqual([text, ...expected]);
@@ -185,6 +212,8 @@ export function searchQueriesContract(harness: () => RegistryStoreHarness): void
         'is:signed',
         'is:deprecated',
         'helm',
+        'sidecar',
+        'field:selector',
       ];
       const images = ['registry.example.com/fn', 'ghcr.io/', pin];
       for (const term of [...terms, ...images]) {

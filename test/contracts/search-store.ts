@@ -138,6 +138,8 @@ export function searchContract(store: () => RegistryStore): void {
         { kind: 'Tagged2', tags: ['zipper'] },
         { kind: 'Described', description: 'Can zip.' },
         { kind: 'Described2', description: 'A zipper.' },
+        { kind: 'Configured', fields: ['maxZip'], readme: 'Does something.' },
+        { kind: 'Clear', fields: [], readme: 'It can **zip** all.' },
         { kind: 'AZip', allYanked: true },
       ];
       for (const sample of samples) await store().commitFunction(changeOf({ group, ...sample }));

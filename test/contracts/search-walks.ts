@@ -18,6 +18,8 @@ const TEXTS = [
   'common',
   'exampel',
   'fn',
+  'field:label',
+  'http namespace v2',
 ];
 const IMAGES = ['registry.example.com/fn', 'registry.example.com/other:v1'];
 const GROUPS = ['a.example.com', 'b.example.com'];
@@ -43,6 +45,8 @@ class RandomFunctions {
       kind: `${kind.join('')}X${this.#count++}`,
       description: ['common', ...words(4)].join(' '),
       tags: [...new Set(words(3))],
+      fields: words(3),
+      readme: words(5).join(' '),
       publishedAt: `2030-01-${day}T00:00:00.00${random.below(3)}Z`,
       allYanked: random.chance(0.1),
       ...(random.chance(0.15) && { deprecated: { at: AT, by: 'someone', reason: 'old' } }),

@@ -23,7 +23,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 18 },
+      { migrations: 20 },
     ]);
   });
 
@@ -90,7 +90,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 19 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 21 migrations are unknown',
     });
     const foreign = await servers.postgres.createDatabase();
     // A late migration meets it.

@@ -5,7 +5,6 @@ import { formatSearch, namedThing, parseSearch, SEARCH_SYNTAX } from './search-s
 const word = (text: string, more: object = {}) => ({
   text,
   isPhrase: false,
-  isKind: false,
   isExcluded: false,
   ...more,
 });
@@ -23,10 +22,10 @@ describe('a search text', () => {
     expect(parseSearch('a "b  c" kind:D -e -"f g" -kind:h').terms).toEqual([
       word('a'),
       word('b c', { isPhrase: true }),
-      word('D', { isKind: true }),
+      word('D', { within: 'kind' }),
       word('e', { isExcluded: true }),
       word('f g', { isPhrase: true, isExcluded: true }),
-      word('h', { isKind: true, isExcluded: true }),
+      word('h', { within: 'kind', isExcluded: true }),
     ]);
     expect(parseSearch('is:signed -IS:deprecated -tag:x -pinned:true')).toEqual({
       terms: [],

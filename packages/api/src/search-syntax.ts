@@ -13,6 +13,7 @@ export const SEARCH_SYNTAX: readonly (readonly [example: string, meaning: string
   ['"set labels"', 'these words one after the other'],
   ['labels -helm', 'without the functions that the word finds'],
   ['kind:Set', 'a word of the kind'],
+  ['field:labelSelector', 'a field of the functionConfig'],
   ['tag:mutator', 'a filter; also group:, publisher:, license:, …'],
   ['-tag:mutator', 'without the functions that the filter finds'],
   ['is:signed', 'also is:pinned, is:deprecated, -is:deprecated'],
@@ -35,8 +36,8 @@ export interface SearchTerm {
   text: string;
   /** Whether its words must be one after the other. */
   isPhrase: boolean;
-  /** Whether it is about the kind only. */
-  isKind: boolean;
+  /** What it is about, if not everything: the kind, or the fields of the functionConfig. */
+  within?: 'kind' | 'field';
   /** Whether functions that have it are left out. */
   isExcluded: boolean;
 }
@@ -90,12 +91,12 @@ function addToken(expression: SearchExpression, token: Token): void {
   const { isExcluded, isPhrase, field, value } = token;
   const name = field.toLowerCase();
   const addWord = (text: string, word: Partial<SearchTerm> = {}) => {
-    if (text !== '') expression.terms.push({ text, isPhrase, isKind: false, isExcluded, ...word });
+    if (text !== '') expression.terms.push({ text, isPhrase, isExcluded, ...word });
   };
   if (name === '') {
     addWord(isPhrase ? value : value.replace(/^(?:image:|-)+$/i, ''));
-  } else if (name === 'kind') {
-    addWord(value, { isKind: true });
+  } else if (name === 'kind' || name === 'field') {
+    addWord(value, { within: name });
   } else if (value !== '' && !addFilter(expression, name, value, isExcluded)) {
     if (isPhrase) addWord(field, { isPhrase: false });
     addWord(isPhrase ? value : `${field}:${value}`);
@@ -131,8 +132,8 @@ export function formatSearch({ terms, filters, without }: Partial<SearchExpressi
   return [...(terms ?? []).map(formatTerm), ...fields(filters), ...fields(without, '-')].join(' ');
 }
 
-function formatTerm({ text, isPhrase, isKind, isExcluded }: SearchTerm): string {
-  return `${isExcluded ? '-' : ''}${isKind ? 'kind:' : ''}${isPhrase ? `"${text}"` : text}`;
+function formatTerm({ text, isPhrase, within, isExcluded }: SearchTerm): string {
+  return `${isExcluded ? '-' : ''}${within === undefined ? '' : `${within}:`}${isPhrase ? `"${text}"` : text}`;
 }
 
 function quoted(value: string): string {
@@ -155,8 +156,8 @@ export function namedThing({ terms }: SearchExpression): NamedThing {
 }
 
 /** Returns what a term names. */
-export function thingOf({ text, isKind: isKindOnly }: SearchTerm): NamedThing {
-  if (isKindOnly || /\s/.test(text)) return {};
+export function thingOf({ text, within }: SearchTerm): NamedThing {
+  if (within !== undefined || /\s/.test(text)) return {};
   if (isDigest(text)) return { digest: text };
   const name = functionName(text);
   return defined({ name, reference: /[/:@]/.test(text) ? text : undefined });

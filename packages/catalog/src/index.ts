@@ -33,6 +33,7 @@ export * from './plan/lifecycle.js';
 export { lacksSigner, mergeSigners } from './plan/pinned-signers.js';
 export * from './plan/publish.js';
 export * from './plan/publish-codes.js';
+export * from './plan/release-words.js';
 export * from './plan/runtime-pins.js';
 export * from './plan/takedown.js';
 export * from './plan/trust.js';

@@ -21,6 +21,7 @@ import { Collector } from '../oci/collector.js';
 import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
 import { FunctionLocks } from '../publish/function-locks.js';
+import { MissingWords } from '../publish/missing-words.js';
 import { Planner } from '../publish/planner.js';
 import { openTakedownRecord } from '../publish/takedown/record.js';
 import { finishPendingTakedowns } from '../publish/takedown/takedown.js';
@@ -265,6 +266,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       clock,
       log,
     });
+    const missingWords = new MissingWords({ store, blobs, log, searchSoon: opened.searchSoon });
     const renewal = new SignatureRenewal({ store, signing, metrics, log });
     stopping.add(
       () => uploads.close(),
@@ -321,6 +323,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       uploads,
       collector,
       catalogPurge,
+      missingWords,
       documents,
       profileDocuments,
       derive,

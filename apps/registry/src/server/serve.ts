@@ -74,7 +74,8 @@ export async function startRegistry(
     port,
     stopWaiting,
   } = await whenStoresAnswer(config, { ...given, signal }, () => openRegistry(config, given));
-  const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, renewal, clock, log } = registry;
+  const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, missingWords } = registry;
+  const { renewal, clock, log } = registry;
   let server: Server | undefined;
   try {
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -118,12 +119,13 @@ export async function startRegistry(
       async start() {
         collector.start();
         catalogPurge.start();
+        missingWords.start();
         renewal.start();
         // Without sources, it still deletes the copies that a purged catalog left.
         if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
       },
       async stop() {
-        await Promise.all([collector.stop(), catalogPurge.stop(), renewal.stop()]);
+        await Promise.all([collector.stop(), catalogPurge.stop(), missingWords.stop(), renewal.stop()]);
         // They would grow old here.
         registry.metrics.retainCatalogs([]);
       },

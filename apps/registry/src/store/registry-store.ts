@@ -25,6 +25,7 @@ import type { ProfileStore } from './profile-store.js';
 import type { SessionStore } from './session-store.js';
 import type { SettingStore } from './setting-store.js';
 import type { UploadStore } from './upload-store.js';
+import type { WordStore } from './word-store.js';
 
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
@@ -41,6 +42,7 @@ export interface RegistryStore
     SessionStore,
     SettingStore,
     UploadStore,
+    WordStore,
     ManifestStore {
   /**
    * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if

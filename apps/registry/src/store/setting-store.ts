@@ -1,5 +1,5 @@
-/** What the processes of a registry agree on, and whether all releases have artifacts. */
-export type SettingName = 'blob-store' | 'registry-key' | 'release-artifacts';
+/** What the processes of a registry agree on, and whether all releases have artifacts, and words for search. */
+export type SettingName = 'blob-store' | 'registry-key' | 'release-artifacts' | 'release-words';
 
 /** Settings that the registry makes itself at its first start: one text by name. */
 export interface SettingStore {

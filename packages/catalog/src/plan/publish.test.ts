@@ -106,6 +106,7 @@ describe('a new release', () => {
         definition: functionDefinition(),
         readme: sha256(README),
       },
+      words: { fields: 'spec', readme: 'Set labels' },
       search: {
         ...NAME,
         description: 'Sets labels on resources',

@@ -36,6 +36,7 @@ import { checkSubmission } from './check-submission.js';
 import { definitionFacts } from './definition-facts.js';
 import { displayedRelease, findPredecessor, searchDocument } from './displayed-release.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
+import { releaseWords } from './release-words.js';
 import { tombstoneConflict } from './takedown.js';
 
 export interface PublishInput {
@@ -216,6 +217,7 @@ function createChange(input: PublishInput, record: ReleaseRecord): FunctionChang
     expectedRevision: current?.revision ?? 0,
     action: 'insert',
     release: record,
+    words: releaseWords(record.definition, input.readme),
     search: searchDocument(record, releases, shown),
     event: { type: 'release.published', at: now, by, group, kind, release, digest },
   };

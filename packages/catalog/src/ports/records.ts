@@ -151,6 +151,14 @@ export interface SearchDocument extends FunctionName, RuntimeFacts {
   published: Time;
 }
 
+/** What search knows of a release besides its search document: words of its files, separated by spaces. */
+export interface ReleaseWords {
+  /** Names of the fields of its functionConfigs. */
+  fields: string;
+  /** Words of its README; empty without one. */
+  readme: string;
+}
+
 /** The origin of an upstream function: a catalog, and a source of its recipe. */
 export interface UpstreamOrigin {
   catalog: string;
@@ -218,6 +226,8 @@ export interface FunctionChange extends FunctionName {
   /** A new release, or changed lifecycle and bundles of an existing one. */
   action: 'insert' | 'update';
   release: ReleaseRecord;
+  /** Of a new release. */
+  words?: ReleaseWords;
   search: SearchDocument;
   event: NewEvent;
 }

@@ -402,6 +402,11 @@ describe('finds damage', () => {
       /^text: \S+SetNamespace: the full-text index does not match/,
     ],
     [
+      'missing words of a README',
+      () => sql('DELETE FROM function_text_whole WHERE rowid = 2'),
+      /^text: \S+SetNamespace: the full-text index does not match/,
+    ],
+    [
       'a full-text row without a function',
       () => sql(`INSERT INTO function_text (rowid, kind) VALUES (99, 'Ghost')`),
       /^text: function row 99: /,

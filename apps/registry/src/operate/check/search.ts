@@ -1,7 +1,9 @@
-import { displayedRelease, type SearchDocument, searchDocument } from '@krmhub/catalog';
+import { displayedRelease, releaseWords, type SearchDocument, searchDocument } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { DOCUMENT_FIELDS, encodeDocument, FINDABLE } from '../../store/search/document-rows.js';
-import { searchText } from '../../store/search/rows.js';
+import { searchText, TEXT_TABLES, type TextTable } from '../../store/search/rows.js';
+import { wholeText } from '../../store/search/text.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** Checks that the search metadata of every function matches its releases. */
@@ -32,49 +34,82 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
   }
 };
 
-/** Checks that the full-text index has exactly the words of every function, by comparing it with a new index. */
+/** Checks that the full-text indexes have exactly the words of every function, by comparing each with a new one. */
 export const checkFullText: Check = async function* ({ client, progress }) {
   await progress('Rebuilding the full-text index for comparison');
   makeExpectedText(client);
   const differing = client
     .prepare<[], string>(
       `SELECT DISTINCT coalesce((SELECT group_name || '/' || kind FROM ${FINDABLE} WHERE id = doc), 'function row ' || doc)
-       FROM (SELECT * FROM (SELECT term, doc, col, offset FROM temp.expected_words EXCEPT SELECT term, doc, col, offset FROM temp.indexed_words)
-         UNION ALL
-         SELECT * FROM (SELECT term, doc, col, offset FROM temp.indexed_words EXCEPT SELECT term, doc, col, offset FROM temp.expected_words))`,
+       FROM (${TABLES.flatMap((table) => [
+         `SELECT * FROM (${words(`expected_${table}`)} EXCEPT ${words(`indexed_${table}`)})`,
+         `SELECT * FROM (${words(`indexed_${table}`)} EXCEPT ${words(`expected_${table}`)})`,
+       ]).join(' UNION ALL ')})`,
     )
     .pluck()
     .all();
-  client.exec('DROP TABLE temp.expected_words; DROP TABLE temp.indexed_words; DROP TABLE temp.expected_text');
+  for (const table of TABLES)
+    client.exec(
+      `DROP TABLE temp.expected_${table}; DROP TABLE temp.indexed_${table}; DROP TABLE temp.new_${table}`,
+    );
   for (const name of differing) {
     yield damage(name, 'the full-text index does not match its row', FROM_BACKUP);
   }
 };
 
-/** Makes `expected_words` and `indexed_words`: every word with its position, expected and actual. */
+const TABLES = Object.keys(TEXT_TABLES) as TextTable[];
+
+function words(table: string): string {
+  return `SELECT term, doc, col, offset FROM temp.${table}`;
+}
+
+/** Makes for each table `expected_` and `indexed_`: every word with its position, expected and actual. */
 function makeExpectedText(client: BetterSqlite3.Database): void {
-  const made = client
-    .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'function_text'`)
-    .pluck()
-    .get();
-  if (made === undefined) throw new Error('the full-text index is missing');
-  client.exec(
-    made.replace(/^CREATE VIRTUAL TABLE\s+"?function_text"?/i, 'CREATE VIRTUAL TABLE temp.expected_text'),
-  );
-  client.exec(`CREATE VIRTUAL TABLE temp.expected_words USING fts5vocab(temp, expected_text, instance);
-    CREATE VIRTUAL TABLE temp.indexed_words USING fts5vocab(main, function_text, instance)`);
-  const add = client.prepare(
-    'INSERT INTO temp.expected_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
-  );
+  for (const table of TABLES) {
+    const made = client
+      .prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?')
+      .pluck()
+      .get(table);
+    if (made === undefined) throw new Error(`the full-text index ${table} is missing`);
+    client.exec(made.replace(/^CREATE VIRTUAL TABLE\s+"?\w+"?/i, `CREATE VIRTUAL TABLE temp.new_${table}`));
+    client.exec(`CREATE VIRTUAL TABLE temp.expected_${table} USING fts5vocab(temp, new_${table}, instance);
+      CREATE VIRTUAL TABLE temp.indexed_${table} USING fts5vocab(main, ${table}, instance)`);
+  }
+  const [addBegun, addWhole] = TABLES.map((table) => {
+    const columns = TEXT_TABLES[table];
+    return client.prepare<Record<string, string | number>>(
+      `INSERT INTO temp.new_${table} (rowid, ${columns.join(', ')})
+       VALUES (:id, ${columns.map((column) => `:${column}`).join(', ')})`,
+    );
+  });
   type Row = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher'> & {
     id: number;
     tags: string;
+    fields: string | null;
+    readme: string | null;
+    entry: string | null;
   };
   const page = client.prepare<[number], Row>(
-    `SELECT id, group_name AS "group", kind, tags, description, publisher FROM ${FINDABLE} WHERE id > ? ORDER BY id LIMIT 500`,
+    `SELECT shown.id, group_name AS "group", shown.kind, shown.tags, shown.description, shown.publisher,
+       release_words.fields, release_words.readme,
+       (SELECT json FROM entry JOIN upstream_function AS found ON entry.digest = found.entry
+        WHERE found.id = shown.id) AS entry
+     FROM ${FINDABLE} AS shown
+     LEFT JOIN release ON release.function_id = shown.id AND release.release = shown.release
+     LEFT JOIN release_words ON release_words.release = release.id
+     WHERE shown.id > ? ORDER BY shown.id LIMIT 500`,
   );
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
-    for (const row of rows)
-      add.run(row.id, ...searchText({ ...row, tags: JSON.parse(row.tags) as string[] }));
+    for (const { id, tags, fields, readme, entry, ...row } of rows) {
+      const text = { id, ...searchText({ ...row, tags: JSON.parse(tags) as string[] }) };
+      addBegun!.run(text);
+      const words =
+        fields !== null && readme !== null
+          ? { fields, readme }
+          : entry === null
+            ? undefined
+            : releaseWords(JSON.parse(entry) as FunctionDefinition);
+      if (words !== undefined) addWhole!.run({ ...text, ...wholeText(words) });
+    }
   }
 }

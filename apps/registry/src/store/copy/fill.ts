@@ -12,7 +12,7 @@ import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { translatePostgresError } from '../postgres/errors.js';
 import { BEGIN_WRITE } from '../postgres/postgres-sql.js';
-import { writeText } from '../search/rows.js';
+import { sqliteIndex } from '../search/sqlite-index.js';
 import { synchronizeSearch } from '../search/synchronize.js';
 import type { Connection } from '../sqlite/connection.js';
 import { translateSqliteError } from '../sqlite/errors.js';
@@ -46,11 +46,11 @@ export async function fillSqlite(
     await copyRows(from, sqliteWriter(client), tables, progress);
     await progress('Indexing the functions for search');
     const functions = client.prepare<[number], SearchRow>(
-      `SELECT id, group_name AS "group", kind, tags, description, publisher FROM function
+      `SELECT id, group_name AS "group", kind, tags, description, publisher, release FROM function
        WHERE id > ? ORDER BY id LIMIT 500`,
     );
     for (let rows = functions.all(0); rows.length > 0; rows = functions.all(rows.at(-1)!.id)) {
-      for (const row of rows) sql.run(writeText(row.id, { ...row, tags: JSON.parse(row.tags) }, true));
+      for (const row of rows) sql.run(sqliteIndex.put(row.id, { ...row, tags: JSON.parse(row.tags) }, true));
     }
     await beforeCommit?.();
     client.exec('COMMIT');
@@ -61,7 +61,7 @@ export async function fillSqlite(
   await synchronizeSearch(sql)();
 }
 
-type SearchRow = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher'> & {
+type SearchRow = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher' | 'release'> & {
   id: number;
   tags: string;
 };

@@ -2,6 +2,7 @@ import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
 import { releaseFiles } from '../records/schema/release-files.js';
 import { releaseNotes } from '../records/schema/release-notes.js';
+import { releaseWords } from '../records/schema/release-words.js';
 import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
@@ -27,6 +28,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.releases,
   schema.releaseBundles,
   releaseNotes,
+  releaseWords,
   releasePins,
   releaseFiles,
   schema.events,
@@ -70,6 +72,7 @@ export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
   upstream_change: SEARCH,
   function_text: SEARCH,
   function_text_words: SEARCH,
+  function_text_whole: SEARCH,
   setting: 'places of the blobs and keys: the copy has its own',
   operator_session: SESSION,
   one_time_secret: SESSION,

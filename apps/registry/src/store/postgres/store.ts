@@ -14,6 +14,7 @@ import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
 import { policyRows } from '../records/functions/policies.js';
 import { DELETE_UNUSED_FILES } from '../records/functions/release-files.js';
+import { missingWords } from '../records/functions/release-words.js';
 import { catalogRows } from '../records/snapshots/catalogs.js';
 import { profileRows } from '../records/snapshots/profiles.js';
 import { DELETE_UNUSED_SEGMENTS } from '../records/snapshots/segments.js';
@@ -73,6 +74,7 @@ export function openPostgresStore(
     ...policyRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
+    ...missingWords(sql, followedIndex),
     durable: () => sql.durable(),
     check: () => check(pool, count, process()),
     close: () => pool.end(),

@@ -2,6 +2,7 @@ import type { FunctionName } from '@krmhub/schema';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { FINDABLE } from './document-rows.js';
+import { TEXT_TABLES, type TextTable } from './rows.js';
 import type { TextQuery } from './text.js';
 
 /**
@@ -23,15 +24,19 @@ export const TIER = {
   /** All words are words of the kind or tags. */
   tagWords: 5,
   tagBeginnings: 6,
-  /** All words are words of any field. */
+  /** All words are words of any of these, the description, the group, or the publisher. */
   words: 7,
   beginnings: 8,
+  /** All words are words of any of these, or of fields of the functionConfig. */
+  fields: 9,
+  /** The README has some of them. */
+  readme: 10,
 } as const;
 
 export interface TextHits {
   /** Ids, ascending. */
   ids: Uint32Array;
-  /** Returns a `TIER`: exact up to `exactTier`, and `beginnings` for all others. */
+  /** Returns a `TIER`: exact up to `exactTier`, and a later one for all others. */
   tier(id: number): number;
   /** The last exact tier; -1 at first. Often there are enough matches in kinds, so others need not be read. */
   exactTier(): number;
@@ -39,33 +44,43 @@ export interface TextHits {
   readTiers(): void;
 }
 
+/** Columns of `function_text_whole` without those of READMEs. */
+const BUT_README = `{${TEXT_TABLES.function_text_whole.filter((column) => column !== 'readme').join(' ')}}`;
+
 /** Finds functions in the full-text index. Call it in the transaction of the search. */
-export function textHits({ client }: Pick<Connection, 'client'>): {
-  find: (text: TextQuery, name?: FunctionName) => TextHits;
-  /** Returns the ids of an FTS5 expression, ascending. */
-  idsMatching: (expression: string) => Uint32Array;
-} {
-  // One value for all ids: a row for each would cost more than finding it.
-  const matching = prepared(() =>
-    client
-      .prepare<[string], Buffer | null>(
-        'SELECT CAST(group_concat(rowid) AS BLOB) FROM function_text WHERE function_text MATCH ?',
-      )
-      .pluck(),
-  );
+export function textHits({
+  client,
+}: Pick<Connection, 'client'>): (text: TextQuery, name?: FunctionName) => TextHits {
+  const idsOf = (table: TextTable) => {
+    // One value for all ids: a row for each would cost more than finding it.
+    const matching = prepared(() =>
+      client
+        .prepare<[string], Buffer | null>(
+          `SELECT CAST(group_concat(rowid) AS BLOB) FROM ${table} WHERE ${table} MATCH ?`,
+        )
+        .pluck(),
+    );
+    return (expression: string): Uint32Array => {
+      const list = matching.get(expression);
+      return list == null ? new Uint32Array() : readList(list);
+    };
+  };
+  const begunIds = idsOf('function_text');
+  const wholeIds = idsOf('function_text_whole');
   const named = prepared(() =>
     client.prepare<[string], { id: number; group: string; isOurs: 0 | 1 }>(
       `SELECT id, group_name AS "group", release IS NOT NULL AS isOurs FROM ${FINDABLE} WHERE kind_folded = ?`,
     ),
   );
-  const idsMatching = (expression: string): Uint32Array => {
-    const list = matching.get(expression);
-    return list == null ? new Uint32Array() : readList(list);
-  };
 
-  const find = ({ found, whole, start, kinds, each }: TextQuery, name?: FunctionName): TextHits => {
-    const ids = each === undefined ? idsMatching(found) : withMost(each.map(idsMatching));
-    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.beginnings);
+  return ({ begun, anywhere, each }, name) => {
+    const lists =
+      begun === undefined ? [] : (each?.map((word) => begunIds(word.begun)) ?? [begunIds(begun.found)]);
+    const ids =
+      each === undefined
+        ? union(lists[0] ?? new Uint32Array(), wholeIds(anywhere))
+        : withMost(each.map((word, at) => union(lists[at]!, wholeIds(word.anywhere))));
+    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.readme);
     /** Improves tiers. */
     const put = (tier: number, found: Iterable<number>): void => {
       for (const id of found) if (id < tiers.length && tiers[id]! > tier) tiers[id] = tier;
@@ -77,25 +92,30 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
         }
       }
     };
+    for (const list of lists) put(TIER.beginnings, list);
+    const inText = (tier: number, columns: string, expression: keyof NonNullable<typeof begun>) => {
+      if (begun !== undefined) put(tier, begunIds(`${columns}(${begun[expression]})`));
+    };
     const stages: [exact: number, read: () => void][] = [
       [
         TIER.kindBeginnings,
         () => {
-          for (const kind of kinds) putNamed(kind);
+          for (const kind of begun?.kinds ?? []) putNamed(kind);
           if (name !== undefined) putNamed(name.kind.toLowerCase(), name.group);
-          put(TIER.kindStart, idsMatching(`{kind} : ${start}`));
-          put(TIER.kindWords, idsMatching(`{kind} : (${whole})`));
-          put(TIER.kindBeginnings, idsMatching(`{kind} : (${found})`));
+          if (begun !== undefined) put(TIER.kindStart, begunIds(`{kind} : ${begun.start}`));
+          inText(TIER.kindWords, '{kind} : ', 'whole');
+          inText(TIER.kindBeginnings, '{kind} : ', 'found');
         },
       ],
       [
         TIER.tagBeginnings,
         () => {
-          put(TIER.tagWords, idsMatching(`{kind tags} : (${whole})`));
-          put(TIER.tagBeginnings, idsMatching(`{kind tags} : (${found})`));
+          inText(TIER.tagWords, '{kind tags} : ', 'whole');
+          inText(TIER.tagBeginnings, '{kind tags} : ', 'found');
         },
       ],
-      [TIER.beginnings, () => put(TIER.words, idsMatching(whole))],
+      [TIER.beginnings, () => inText(TIER.words, '', 'whole')],
+      [TIER.readme, () => put(TIER.fields, wholeIds(`${BUT_README} : (${anywhere})`))],
     ];
     let exact = -1;
     return {
@@ -109,7 +129,20 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
       },
     };
   };
-  return { find, idsMatching };
+}
+
+/** Merges two ascending lists. */
+function union(one: Uint32Array, other: Uint32Array): Uint32Array {
+  if (one.length === 0 || other.length === 0) return one.length === 0 ? other : one;
+  const merged = new Uint32Array(one.length + other.length);
+  let count = 0;
+  for (let a = 0, b = 0; a < one.length || b < other.length; count += 1) {
+    const next = Math.min(one[a] ?? Infinity, other[b] ?? Infinity);
+    merged[count] = next;
+    if (one[a] === next) a += 1;
+    if (other[b] === next) b += 1;
+  }
+  return merged.subarray(0, count);
 }
 
 /** Returns the ids that are in most of the lists, ascending. */

@@ -1,36 +1,63 @@
-import type { SearchDocument } from '@krmhub/catalog';
+import type { ReleaseWords, SearchDocument } from '@krmhub/catalog';
 import { text, type Work } from '../sql/statement.js';
-import { foldCase, kindText } from './text.js';
+import { foldCase, kindText, wholeText } from './text.js';
 
 type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
 
-const forget = text('DELETE FROM function_text WHERE rowid = :id');
-const add = text(
-  `INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher)
-   VALUES (:id, :kind, :tags, :description, :group, :publisher)`,
-);
+/**
+ * The full-text tables, with their columns. The first finds beginnings of words too; words of READMEs and fields would
+ * make its index ten times as large, so the second has them, and everything else again for searches with several words.
+ */
+export const TEXT_TABLES = {
+  function_text: ['kind', 'tags', 'description', 'group_name', 'publisher'],
+  function_text_whole: ['kind', 'tags', 'description', 'group_name', 'publisher', 'fields', 'readme'],
+} as const;
+export type TextTable = keyof typeof TEXT_TABLES;
 
-/** Removes the full-text document of a function. */
+const forget = (table: TextTable) => text(`DELETE FROM ${table} WHERE rowid = :id`);
+const add = (table: TextTable) =>
+  text(
+    `INSERT INTO ${table} (rowid, ${TEXT_TABLES[table].join(', ')})
+     VALUES (:id, ${TEXT_TABLES[table].map((column) => `:${column}`).join(', ')})`,
+  );
+const forgetBegun = forget('function_text');
+const forgetWhole = forget('function_text_whole');
+const addBegun = add('function_text');
+const addWhole = add('function_text_whole');
+
+/** Removes the full-text documents of a function. */
 export function* removeText(id: number): Work<void> {
-  yield* forget.run({ id });
+  yield* forgetBegun.run({ id });
+  yield* forgetWhole.run({ id });
 }
 
-/** Writes the full-text document of a function. */
-export function* writeText(id: number, document: TextDocument, isNew: boolean): Work<void> {
-  if (!isNew) yield* forget.run({ id });
-  const [kind, tags, description, group, publisher] = searchText(document);
-  yield* add.run({ id, kind, tags, description, group, publisher });
+/** Writes the full-text documents of a function: the second one if its words are known. */
+export function* writeText(
+  id: number,
+  document: TextDocument,
+  words: ReleaseWords | undefined,
+  isNew: boolean,
+): Work<void> {
+  if (!isNew) yield* removeText(id);
+  yield* addBegun.run({ id, ...searchText(document) });
+  if (words !== undefined) yield* addWhole.run({ id, ...searchText(document), ...wholeText(words) });
 }
 
-/** Returns the columns of function_text for a function, in their order. */
+/** Returns the columns of function_text for a function. */
 export function searchText({
   group,
   kind,
   tags,
   description,
   publisher,
-}: TextDocument): [string, string, string, string, string] {
-  return [kindText(kind), foldCase(tags.join(' ')), foldCase(description), group, foldCase(publisher)];
+}: TextDocument): Record<(typeof TEXT_TABLES)['function_text'][number], string> {
+  return {
+    kind: kindText(kind),
+    tags: foldCase(tags.join(' ')),
+    description: foldCase(description),
+    group_name: group,
+    publisher: foldCase(publisher),
+  };
 }
 
 /** SQL condition: the newest snapshot of a catalog that is not deleted contains the catalog_function row `place`. */

@@ -1,12 +1,18 @@
 import type { SearchDocument, SnapshotRecord } from '@krmhub/catalog';
 import type { Work } from '../sql/statement.js';
 
+/** What the full-text index has of a function, and its displayed release. */
+export type IndexedDocument = Pick<
+  SearchDocument,
+  'group' | 'kind' | 'tags' | 'description' | 'publisher' | 'release'
+>;
+
 /** What search keeps of functions, changed in the transaction that changes them. */
 export interface SearchIndex {
   /** Whether it follows the database outside of transactions: a catalog counts as searched with its commit. */
   readonly follows: boolean;
-  /** Writes the document of a function of this registry. */
-  put(id: number, document: SearchDocument, isNew: boolean): Work<void>;
+  /** Writes the document of a function of this registry, with the stored words of the displayed release. */
+  put(id: number, document: IndexedDocument, isNew: boolean): Work<void>;
   remove(id: number): Work<void>;
   /** A release in this registry takes the name over from upstream catalogs: returns the id that the name has there. */
   takeOver(group: string, kind: string): Work<number | undefined>;

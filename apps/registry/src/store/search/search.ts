@@ -3,7 +3,8 @@
  *
  * Each function has one row and one full-text document, made from its displayed release: the newest that is not yanked.
  *
- * SQLite's full-text index finds words: kind first, then tags, description, group, and publisher. Filters, facet
+ * SQLite's full-text index finds words: kind first, then tags, description, group, and publisher, then fields of
+ * functionConfigs and READMEs, from whose words a release has a bounded list. Filters, facet
  * counts, and order run over arrays in memory that hold, for each function, the number of its set of values
  * (facet-column.ts), so a search over everything is one loop. The event log and the serials of catalogs say which
  * functions to read again, so a search sees every committed write. The first page without a query is cached until the
@@ -64,7 +65,7 @@ export function searchRows(
 ): Pick<SearchStore, 'search' | 'descriptions'> & NameFinder {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
-  const { find: findText, idsMatching } = textHits(connection);
+  const findText = textHits(connection);
   const correct = spelling(connection, findText);
   const item = prepared(() =>
     client.prepare<[number], ItemRow>(
@@ -151,7 +152,7 @@ export function searchRows(
       const runs = running(query, term, columns);
       if (runs.length > 0) return [...runs];
       const words = textQuery([term]);
-      return words === undefined ? [] : [...idsMatching(words.found)];
+      return words === undefined ? [] : [...findText(words).ids];
     });
     return new Set(ids);
   };
@@ -177,8 +178,10 @@ export function searchRows(
         corrected: formatSearch({ ...parse(text), terms: [...corrected, ...unwanted] }),
       });
     if (right !== undefined && right.total > 0) return right;
-    // What is in quotes, of the kind, or a name is meant as it is.
-    const isPlain = wanted.every((term) => !term.isPhrase && !term.isKind && !term.text.includes('/'));
+    // What is in quotes, of the kind or a field, or a name is meant as it is.
+    const isPlain = wanted.every(
+      (term) => !term.isPhrase && term.within === undefined && !term.text.includes('/'),
+    );
     const some = isPlain ? foundPage(query, 'some') : found;
     return some.total > 0 ? some : (right ?? found);
   };
@@ -300,7 +303,7 @@ function readPage(
   for (;;) {
     text.readTiers();
     const exact = text.exactTier();
-    if (exact === TIER.beginnings) return first(candidates());
+    if (exact === TIER.readme) return first(candidates());
     // A position that is not exact yet would come before the functions of its own tier.
     if (after !== undefined && after.score >= tierScore(exact + 1)) continue;
     const ids = candidates().filter((id) => text.tier(id) <= exact && yanked[id] === 0);

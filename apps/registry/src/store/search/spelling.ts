@@ -37,7 +37,7 @@ export function spelling(
     ),
   );
   const isKnown = (word: string): boolean => {
-    const query = textQuery([{ text: word, isPhrase: false, isKind: false, isExcluded: false }]);
+    const query = textQuery([{ text: word, isPhrase: false, isExcluded: false }]);
     return query !== undefined && findText(query).ids.length > 0;
   };
   const nearest = (word: string): string | undefined => {
@@ -70,7 +70,7 @@ export function spelling(
       return near ?? word;
     };
     const corrected = terms.flatMap((term) =>
-      term.isPhrase || term.isExcluded
+      term.isPhrase || term.isExcluded || term.within === 'field'
         ? [term]
         : queryWords(term.text).map((word) => ({ ...term, text: correctWord(word) })),
     );

@@ -46,24 +46,24 @@ const queryOf = (text: string) => textQuery(parseSearch(text).terms);
 
 describe('textQuery', () => {
   it('quotes every word', () => {
-    const { found, whole, start } = queryOf('a" OR kind:b*')!;
-    for (const expression of [found, whole, start]) expect(expression).not.toMatch(/kind:|b\*[^"]*$/);
+    const { begun, anywhere } = queryOf('a" OR kind:b*')!;
+    const { found, whole, start } = begun!;
+    for (const expression of [found, whole, start, anywhere])
+      expect(expression).not.toMatch(/kind:|b\*[^"]*$/);
     expect(queryOf('NOT')).toEqual({
-      found: '("not"*)',
-      whole: '("not")',
-      start: '^ "not"*',
-      kinds: ['not'],
+      begun: { found: '("not"*)', whole: '("not")', start: '^ "not"*', kinds: ['not'] },
+      anywhere: '("not")',
     });
   });
 
   it('matches prefixes of the last word and of words with two letters', () => {
-    expect(queryOf('x label')?.found).toBe('((("x") AND ("label"*)) OR "xlabel"*)');
-    expect(queryOf('ex label')?.found).toBe('((("ex"*) AND ("label"*)) OR "exlabel"*)');
-    expect(queryOf('x')?.found).toBe('("x"*)');
+    expect(queryOf('x label')?.begun?.found).toBe('((("x") AND ("label"*)) OR "xlabel"*)');
+    expect(queryOf('ex label')?.begun?.found).toBe('((("ex"*) AND ("label"*)) OR "exlabel"*)');
+    expect(queryOf('x')?.begun?.found).toBe('("x"*)');
   });
 
   it('names a kind by its words, joined or with hyphens', () => {
-    expect(queryOf('Set labels')?.kinds).toEqual(['setlabels', 'set-labels']);
+    expect(queryOf('Set labels')?.begun?.kinds).toEqual(['setlabels', 'set-labels']);
   });
 
   it.each([
@@ -71,12 +71,21 @@ describe('textQuery', () => {
     ['policies', '"policy"'],
     ['patches', '"patch"'],
   ])('matches the singular of %s', (plural, singular) => {
-    expect(queryOf(plural)?.found).toContain(singular);
+    expect(queryOf(plural)?.begun?.found).toContain(singular);
+  });
+
+  it('limits a word to the kind, or to fields, which have no beginnings', () => {
+    expect(queryOf('kind:set label')?.anywhere).toBe(
+      '((({kind} : ("set")) AND ("label")) OR ({kind} : "setlabel"))',
+    );
+    expect(queryOf('field:matchLabels set')).toEqual({
+      anywhere: '({fields} : ("matchlabels" OR "matchlabel" OR ("match" AND "labels"))) AND ("set")',
+    });
   });
 
   it('limits the length of the query', () => {
-    expect(queryOf('ab '.repeat(1_000))!.found.length).toBeLessThan(2_000);
-    expect(queryOf('Ab'.repeat(1_000))!.found.length).toBeLessThan(2_000);
+    expect(queryOf('ab '.repeat(1_000))!.begun!.found.length).toBeLessThan(2_000);
+    expect(queryOf('Ab'.repeat(1_000))!.begun!.found.length).toBeLessThan(2_000);
     expect(queryOf('  "*" ')).toBeUndefined();
   });
 });
@@ -91,6 +100,7 @@ describe('a search text', () => {
       ':',
       'tag:',
       'kind:',
+      'field:',
       'is:signed',
       'image:',
       'foo:',

@@ -1,6 +1,7 @@
 /** Converts text to full-text words, for the index and for queries. Pure. */
 
 import type { SearchTerm } from '@krmhub/api/search-syntax';
+import { type ReleaseWords, STOP_WORDS, WORD } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 
 /** Code points of a word or a phrase that are used. */
@@ -8,17 +9,6 @@ const MAX_WORD_LENGTH = 200;
 /** Words of a query that are searched for. */
 const MAX_QUERY_WORDS = 12;
 
-/**
- * Words that say nothing about a function. They are searched for in a phrase, about a kind, or if there are no other
- * words.
- */
-const STOP_WORDS = new Set(
-  `a an and any are as at be by can do does for from how i if in into is it its me my of on or our that the their
-   them this to use using want we what when which with you your`.split(/\s+/),
-);
-
-/** What FTS5's unicode61 tokenizer treats as one word, and the marks that it removes. */
-const WORD = /[\p{L}\p{N}\p{Co}\p{M}]+/gu;
 const PART = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?[^\p{Lu}\p{N}]+|\p{N}+/gu;
 
 /** Splits a name in PascalCase or camelCase: `HTTPRouteV2` is `HTTP`, `Route`, `V2`. */
@@ -51,22 +41,46 @@ export function foldCase(text: string): string {
   );
 }
 
+/**
+ * Returns the searchable text of the words of a release: each as a kind, because it can be a name, and after a plural
+ * its singular, because the beginning of such a word does not find it.
+ */
+export function wholeText({ fields, readme }: ReleaseWords): ReleaseWords {
+  return { fields: namesText(fields), readme: namesText(readme) };
+}
+
+function namesText(words: string): string {
+  const names = foldCase(words.split(' ').map(kindText).join(' '));
+  return names
+    .split(' ')
+    .flatMap((word) => [word, ...singulars(word).slice(0, 1)])
+    .join(' ');
+}
+
 /** FTS5 expressions. */
 export interface TextQuery {
-  /** Selects the results: words, their beginnings, and singulars. */
-  found: string;
-  /** Selects the results that have every word as it is. */
-  whole: string;
-  /** Selects a column that begins with the words. */
-  start: string;
-  /** The query as a kind in lower case: joined, and with hyphens. */
-  kinds: string[];
+  /** For `function_text`. Absent if a word is about fields, which it does not have. */
+  begun?: {
+    /** Selects the functions that have every word, its beginning, or its singular. */
+    found: string;
+    /** Selects those that have every word as it is. */
+    whole: string;
+    /** Selects a column that begins with the words. */
+    start: string;
+    /** The query as a kind in lower case: joined, and with hyphens. */
+    kinds: string[];
+  };
+  /** For `function_text_whole`: selects the functions that have every word as it is, or its singular. */
+  anywhere: string;
   /** Selects what each word finds. Given if not all of them are needed. */
-  each?: string[];
+  each?: { begun: string; anywhere: string }[];
 }
 
 /** Columns that a phrase can be in. */
 const PHRASE_COLUMNS = '{kind tags description group_name publisher}';
+const WITHIN = { kind: '{kind}', field: '{fields}' } as const;
+
+type Within = SearchTerm['within'];
 
 /** Returns the words of a text. */
 export function queryWords(text: string): string[] {
@@ -76,34 +90,30 @@ export function queryWords(text: string): string[] {
 
 /** Returns undefined if the terms contain no searchable word. With `some`, not all words are needed. */
 export function textQuery(terms: readonly SearchTerm[], { some = false } = {}): TextQuery | undefined {
-  const all = terms.flatMap(({ text, isPhrase, isKind }) =>
-    isPhrase ? [] : queryWords(text).map((word) => ({ word, isKind })),
+  const all = terms.flatMap(({ text, isPhrase, within }) =>
+    isPhrase ? [] : queryWords(text).map((word) => ({ word, within })),
   );
-  const telling = all.filter(({ word, isKind }) => isKind || !STOP_WORDS.has(foldCase(word)));
+  const telling = all.filter(({ word, within }) => within !== undefined || !STOP_WORDS.has(foldCase(word)));
   const hasPhrase = terms.some(({ isPhrase }) => isPhrase);
   const words = (telling.length > 0 || hasPhrase ? telling : all).slice(0, MAX_QUERY_WORDS);
   const phrases = terms
     .filter(({ isPhrase }) => isPhrase)
-    .map(({ text, isKind }) => ({ words: queryWords(text).map(foldCase), isKind }))
+    .map(({ text, within }) => ({ words: queryWords(text).map(foldCase), within }))
     .filter((phrase) => phrase.words.length > 0);
   if (words.length === 0 && phrases.length === 0) return undefined;
 
-  const inKind = (isKind: boolean, expression: string) => (isKind ? `({kind} : ${expression})` : expression);
+  const isOfFields = terms.some(({ within }) => within === 'field');
   const exact = phrases.map(
-    (phrase) => `(${phrase.isKind ? '{kind}' : PHRASE_COLUMNS} : ${quote(phrase.words.join(' '))})`,
+    (phrase) =>
+      `(${phrase.within === undefined ? PHRASE_COLUMNS : WITHIN[phrase.within]} : ${quote(phrase.words.join(' '))})`,
   );
   const every = (match: (word: string, isLast: boolean) => string[], together: string): string => {
     const last = words.length - 1;
-    const each = words.map(({ word, isKind }, at) => inKind(isKind, matchAny(match(word, at === last))));
+    const each = words.map(({ word, within }, at) => inside(within, matchAny(match(word, at === last))));
     if (some) return each.join(' OR ');
     const all = each.join(' AND ');
-    const either =
-      words.length < 2
-        ? all
-        : `((${all}) OR ${inKind(
-            words.some(({ isKind }) => isKind),
-            together,
-          )})`;
+    const within = words.some((word) => word.within === 'kind') ? 'kind' : undefined;
+    const either = words.length < 2 || isOfFields ? all : `((${all}) OR ${inside(within, together)})`;
     return [...(words.length === 0 ? [] : [either]), ...exact].join(' AND ');
   };
   // Stop words are parts of kinds, such as ForEach.
@@ -112,13 +122,34 @@ export function textQuery(terms: readonly SearchTerm[], { some = false } = {}): 
     .slice(0, MAX_QUERY_WORDS)
     .map(foldCase);
   const together = joined.join('');
-  return {
-    found: every(foundWord, prefix(together)),
-    whole: every((word) => [quote(foldCase(word)), ...nameParts(word, quote)], quote(together)),
-    start: `^ ${prefix(together)}`,
-    kinds: [...new Set([together, joined.join('-')])],
-    ...defined({ each: some ? words.map(({ word }) => matchAny(foundWord(word, false))) : undefined }),
-  };
+  return defined({
+    begun: isOfFields
+      ? undefined
+      : {
+          found: every(foundWord, prefix(together)),
+          whole: every((word) => [quote(foldCase(word)), ...nameParts(word, quote)], quote(together)),
+          start: `^ ${prefix(together)}`,
+          kinds: [...new Set([together, joined.join('-')])],
+        },
+    anywhere: every(wholeWord, quote(together)),
+    each: some
+      ? words.map(({ word }) => ({
+          begun: matchAny(foundWord(word, false)),
+          anywhere: matchAny(wholeWord(word)),
+        }))
+      : undefined,
+  });
+}
+
+/** Limits an expression to what it is about. */
+function inside(within: Within, expression: string): string {
+  return within === undefined ? expression : `(${WITHIN[within]} : ${expression})`;
+}
+
+/** Matches a word, its singular, and its parts if it is a name. */
+function wholeWord(word: string): string[] {
+  const folded = foldCase(word);
+  return [quote(folded), ...singulars(folded).map(quote), ...nameParts(word, quote)];
 }
 
 /** Matches a word, its beginning, its singular, and its parts if it is a name. */

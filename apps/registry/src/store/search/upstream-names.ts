@@ -1,4 +1,4 @@
-import { upstreamSearchDocument } from '@krmhub/catalog';
+import { type ReleaseWords, releaseWords, upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { UPSTREAM_ENTRIES } from '../records/snapshots/served-entries.js';
 import { text, type Work } from '../sql/statement.js';
@@ -24,9 +24,10 @@ export function* upstreamEntry(group: string, kindFolded: string): Work<Digest |
   return (yield* entries.first({ group, kindFolded }))?.entry;
 }
 
-/** Returns the search document of an entry. */
-export function* upstreamDocument(entry: Digest): Work<UpstreamDocument> {
+/** Returns the search document of an entry, and its words. */
+export function* upstreamDocument(entry: Digest): Work<{ document: UpstreamDocument; words: ReleaseWords }> {
   const found = yield* entryJson.first({ entry });
   if (found === undefined) throw new KrmhubError('internal', `rendered entry ${entry} is missing`);
-  return upstreamSearchDocument(JSON.parse(found.json) as FunctionDefinition);
+  const definition = JSON.parse(found.json) as FunctionDefinition;
+  return { document: upstreamSearchDocument(definition), words: releaseWords(definition) };
 }

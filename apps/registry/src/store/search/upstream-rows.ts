@@ -43,10 +43,10 @@ export function* refresh(group: string, kind: string): Work<void> {
     yield* remove.run({ id: row!.id });
     return;
   }
-  const document = yield* upstreamDocument(entry);
+  const { document, words } = yield* upstreamDocument(entry);
   const id = row?.id ?? (yield* newId());
   yield* put.run({ ...encodeEntry(document), id, group, kind: document.kind, kindFolded, entry });
-  yield* writeText(id, document, row === undefined);
+  yield* writeText(id, document, words, row === undefined);
   if (row?.kind !== document.kind) yield* recordChange(group, document.kind);
 }
 

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as artifacts from '../records/schema/artifacts.js';
 import * as releaseFiles from '../records/schema/release-files.js';
 import * as releaseNotes from '../records/schema/release-notes.js';
+import * as releaseWords from '../records/schema/release-words.js';
 import * as runtimePins from '../records/schema/runtime-pins.js';
 import * as catalogs from '../records/schema/schema.js';
 import * as segments from '../records/schema/segments.js';
@@ -49,6 +50,7 @@ describe('migrations', () => {
       ...catalogs,
       ...releaseFiles,
       ...releaseNotes,
+      ...releaseWords,
       ...runtimePins,
       ...sessions,
       ...uploads,
@@ -131,7 +133,7 @@ describe('migrations', () => {
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
     client.exec(
-      'ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes; DROP TABLE access; ALTER TABLE token DROP COLUMN team',
+      'ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes; DROP TABLE release_words; DROP TABLE function_text_whole; DROP TABLE access; ALTER TABLE token DROP COLUMN team',
     );
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);

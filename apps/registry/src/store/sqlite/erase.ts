@@ -3,6 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { startWorker } from '../../workers/isolation/start-worker.js';
 import { DELETE_UNUSED_FILES } from '../records/functions/release-files.js';
 import { DELETE_UNUSED_SEGMENTS } from '../records/snapshots/segments.js';
+import { TEXT_TABLES } from '../search/rows.js';
 import type { Connection } from './connection.js';
 import { translateSqliteError } from './errors.js';
 
@@ -15,8 +16,8 @@ const STATEMENTS = [
      AND digest NOT IN (SELECT definition FROM upstream_entry)`,
   DELETE_UNUSED_SEGMENTS,
   DELETE_UNUSED_FILES,
-  // The full-text index contains words of deleted documents until its segments are merged.
-  `INSERT INTO function_text (function_text) VALUES ('optimize')`,
+  // A full-text index contains words of deleted documents until its segments are merged.
+  ...Object.keys(TEXT_TABLES).map((table) => `INSERT INTO ${table} (${table}) VALUES ('optimize')`),
   'VACUUM',
 ];
 

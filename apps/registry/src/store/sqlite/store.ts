@@ -15,6 +15,7 @@ import { uploadRows } from '../records/artifacts/uploads.js';
 import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
 import { policyRows } from '../records/functions/policies.js';
+import { missingWords } from '../records/functions/release-words.js';
 import { catalogRows } from '../records/snapshots/catalogs.js';
 import { profileRows } from '../records/snapshots/profiles.js';
 import { servedEntries } from '../records/snapshots/served-entries.js';
@@ -76,6 +77,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...policyRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
+    ...missingWords(sql, search),
     durable: () => connection.durable(),
     check: () => connection.check(),
     close: async () => connection.close(),

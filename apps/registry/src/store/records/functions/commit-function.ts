@@ -15,6 +15,7 @@ import { change, query, type StatementCall, text, together, type Work } from '..
 import { artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChange } from '../events/append-event.js';
 import { releaseNotes } from '../schema/release-notes.js';
+import { releaseWords } from '../schema/release-words.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { functionTakedowns } from '../takedowns/takedown-rows.js';
 import { addFile, fileRow } from './release-files.js';
@@ -47,6 +48,7 @@ const selectState = text<State>(
 const insertFunction = inserter(functions);
 const insertRelease = inserter(releases);
 const insertNotes = inserter(releaseNotes);
+const insertWords = inserter(releaseWords);
 const insertPins = text<never>({
   sqlite: 'INSERT INTO release_pin (release, pin) SELECT :release, value FROM json_each(:pins)',
   postgres:
@@ -73,8 +75,8 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
         ...[...rows.values()].map(addFile),
         ...(yield* artifactChanges(artifacts.map((one) => ({ ...one, at: event.at, by: event.by })))),
       ];
-      yield* search.put(fn.id, change.search, fn.isNew);
       const sequence = (yield* together([...changes, eventChange(event)])) as { id: number };
+      yield* search.put(fn.id, change.search, fn.isNew);
       return { ...event, sequence: sequence.id };
     });
   };
@@ -128,7 +130,7 @@ function* functionChange(
 
 function* releaseChanges(
   functionId: number,
-  { action, release }: FunctionChange,
+  { action, release, words }: FunctionChange,
   { lastRelease }: State,
 ): Work<StatementCall[]> {
   const { group: _group, kind: _kind, bundles: _bundles, notes, ...columns } = release;
@@ -140,6 +142,7 @@ function* releaseChanges(
       ...(pins.length === 0 ? [] : [insertPins.later({ release: id, pins: JSON.stringify(pins) })]),
       ...bundlesChange(id, release),
       ...(notes === undefined ? [] : [insertNotes.later({ release: id, notes })]),
+      ...(words === undefined ? [] : [insertWords.later({ release: id, ...words })]),
     ];
   }
   // Only the lifecycle and the bundles change: the bytes of a release never do.

@@ -131,8 +131,8 @@ export class SearchFollower implements SearchStore, NameFinder {
   async status(): Promise<FollowerStatus> {
     const { sql } = this.#opened.index;
     return sql.read(function* () {
-      const { event, fill } = yield* readProgress();
-      const isBuilding = event === undefined || fill !== undefined;
+      const { event, fill, words } = yield* readProgress();
+      const isBuilding = event === undefined || (fill !== undefined && words !== 'again');
       return { isBuilding, functions: yield* countIndexed(), event: event ?? 0 };
     });
   }
@@ -238,6 +238,7 @@ export class SearchFollower implements SearchStore, NameFinder {
     await record.durable();
     await sql.write(() => written(next.step, next.names));
     this.#isReplacement = false;
+    if (quick && progress.fill === undefined && next.step.progress?.fill !== undefined) this.#fillSoon();
     if (!quick || progress.event === undefined)
       await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
     return true;
@@ -287,6 +288,11 @@ export class SearchFollower implements SearchStore, NameFinder {
     this.#isVerified = false;
     this.#isReplacement = true;
     this.#opened = this.#open();
+    this.#fillSoon();
+  }
+
+  #fillSoon(): void {
+    const { file, log } = this.#options;
     this.synchronizeSearch().catch((error: unknown) =>
       log.error({ err: error, file }, 'cannot build the search index'),
     );

@@ -8,6 +8,7 @@ import { Database } from '../../sqlite/driver.js';
 import { attempt, isDamaged, translateSqliteError } from '../../sqlite/errors.js';
 import { type SyncSql, withSql } from '../../sqlite/sqlite-sql.js';
 import { DOCUMENT_COLUMN_TYPES } from '../document-rows.js';
+import { TEXT_TABLES } from '../rows.js';
 
 /** Version of what is written to the tables. */
 const CONTENT_VERSION = 3;
@@ -22,7 +23,9 @@ const TABLES = `
     -- Last event that the index includes, and what that event is.
     event INTEGER NOT NULL, mark TEXT NOT NULL,
     -- The last function of the registry that the first build has read; null once it has read all.
-    fill_group TEXT, fill_kind TEXT);
+    fill_group TEXT, fill_kind TEXT,
+    -- Whether functions were read 'before' all releases had their words, or 'after', or are read 'again' for them.
+    words TEXT NOT NULL);
   CREATE TABLE catalog (
     -- Last serial that the index includes.
     name TEXT PRIMARY KEY, serial INTEGER NOT NULL,
@@ -32,7 +35,7 @@ const TABLES = `
     target INTEGER, after_group TEXT, after_kind TEXT) WITHOUT ROWID;
   CREATE TABLE indexed (
     id INTEGER PRIMARY KEY, group_name TEXT NOT NULL, kind TEXT NOT NULL, kind_folded TEXT NOT NULL,
-    ${DOCUMENT_COLUMN_TYPES}, replacement TEXT, entry TEXT,
+    ${DOCUMENT_COLUMN_TYPES}, replacement TEXT, words INTEGER NOT NULL, entry TEXT,
     UNIQUE (group_name, kind_folded));
   CREATE INDEX indexed_kind ON indexed (kind_folded);
   CREATE TABLE catalog_function (
@@ -41,8 +44,10 @@ const TABLES = `
     PRIMARY KEY (catalog, group_name, kind)) WITHOUT ROWID;
   CREATE INDEX catalog_function_folded ON catalog_function (group_name, lower(kind));
   CREATE TABLE upstream_change (sequence INTEGER PRIMARY KEY AUTOINCREMENT, group_name TEXT NOT NULL, kind TEXT NOT NULL);
-  CREATE VIRTUAL TABLE function_text USING fts5 (kind, tags, description, group_name, publisher,
+  CREATE VIRTUAL TABLE function_text USING fts5 (${TEXT_TABLES.function_text.join(', ')},
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3');
+  CREATE VIRTUAL TABLE function_text_whole USING fts5 (${TEXT_TABLES.function_text_whole.join(', ')},
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
   CREATE VIRTUAL TABLE function_text_words USING fts5vocab (function_text, row);
   CREATE VIEW function AS SELECT * FROM indexed WHERE release IS NOT NULL;
   CREATE VIEW upstream_function AS SELECT * FROM indexed WHERE release IS NULL;

@@ -14,12 +14,12 @@ import {
 /** Rows of the file of a search index. */
 
 type Columns = keyof IndexRow;
-const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'replacement', 'entry'];
-/** Columns that the full-text document has. */
-const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher'];
+const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'replacement', 'words', 'entry'];
+/** Columns that decide what the full-text documents have. */
+const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher', 'release', 'words', 'entry'];
 
 const selectRow = text<IndexRow & { id: number }>(
-  `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, replacement, entry
+  `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, replacement, words, entry
    FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded`,
 );
 const selectEntry = text<{ entry: Digest | null }>(
@@ -27,9 +27,9 @@ const selectEntry = text<{ entry: Digest | null }>(
 );
 const put = text(
   `INSERT OR REPLACE INTO indexed (id, group_name, kind_folded, kind, ${DOCUMENT_FIELDS.join(', ')},
-     replacement, entry)
+     replacement, words, entry)
    VALUES (:id, :group, :kindFolded, :kind, ${DOCUMENT_FIELDS.map((field) => `:${field}`).join(', ')},
-     :replacement, :entry)`,
+     :replacement, :words, :entry)`,
 );
 const remove = text('DELETE FROM indexed WHERE id = :id');
 // The query of `newId` would read all rows of the views here if no function comes from an upstream catalog.
@@ -67,7 +67,7 @@ export function* countIndexed(): Work<number> {
 /** Writes what the registry says of a name. Writes nothing if the index has it already. */
 export function* writeName({ row: recorded, places, ...name }: RecordedName): Work<void> {
   const current = yield* selectRow.first({ ...name });
-  const row = recorded === 'unchanged' ? current : recorded;
+  const row = recorded === 'unchanged' ? current : recorded?.row;
   const isSame =
     row === undefined || current === undefined
       ? row === current
@@ -91,7 +91,8 @@ export function* writeName({ row: recorded, places, ...name }: RecordedName): Wo
   yield* put.run({ ...row, ...name, id });
   if (current !== undefined && TEXT.every((column) => row[column] === current[column])) return;
   const document = { ...row, group: name.group, tags: JSON.parse(row.tags) as string[] };
-  yield* writeText(id, document, current === undefined);
+  const words = typeof recorded === 'object' ? recorded.words : undefined;
+  yield* writeText(id, document, words, current === undefined);
 }
 
 /** Removes what is left of a catalog. */

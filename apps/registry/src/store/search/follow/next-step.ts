@@ -47,7 +47,8 @@ export function* nextStep(input: StepInput): Work<Step | 'rebuild' | undefined> 
   const state = yield* recordState();
   if (progress.event === undefined) {
     const mark = yield* eventMark(state.event);
-    return { names: [], progress: { ...progress, event: state.event, mark, fill: FIRST } };
+    const words = state.hasWords ? 'after' : 'before';
+    return { names: [], progress: { ...progress, event: state.event, mark, fill: FIRST, words } };
   }
   const marks = yield* readMarks(input, progress.event, state);
   if (!followsRecord(progress, progress.event, state, marks)) return 'rebuild';
@@ -55,6 +56,7 @@ export function* nextStep(input: StepInput): Work<Step | 'rebuild' | undefined> 
   const step =
     removalStep(input, state) ??
     (yield* eventStep(progress, progress.event, state, marks[1])) ??
+    wordsStep(progress, state) ??
     (yield* smallStep(progress, state));
   if (step !== undefined || quick) return step;
   return (yield* fillStep(progress)) ?? (yield* largeStep(progress, state));
@@ -96,10 +98,17 @@ function* eventStep(
   return { names: folded(events), progress: { ...progress, event: reached, mark } };
 }
 
+/** Older releases have their words now, so that all functions are read again. */
+function wordsStep(progress: Progress, { hasWords }: RecordState): Step | undefined {
+  if (progress.words !== 'before' || !hasWords || progress.fill !== undefined) return undefined;
+  return { names: [], progress: { ...progress, fill: FIRST, words: 'again' } };
+}
+
 /** Reports whether nothing is left to do. */
 export function isCurrent({ progress, isVerified }: Omit<StepInput, 'indexed'>, state: RecordState): boolean {
-  const { event, fill, catalogs } = progress;
+  const { event, fill, words, catalogs } = progress;
   if (!isVerified || event !== state.event || fill !== undefined) return false;
+  if (words === 'before' && state.hasWords) return false;
   if (catalogs.size !== state.serials.size) return false;
   return [...catalogs].every(
     ([name, { serial, deleted, target }]) =>

@@ -25,6 +25,8 @@ export interface Progress {
   mark: string;
   /** The last function that the first build has read; undefined once it has read all. */
   fill?: FunctionName;
+  /** Whether functions were read before releases had their words, or after that, or are read again for them. */
+  words: 'before' | 'after' | 'again';
   catalogs: ReadonlyMap<string, CatalogProgress>;
 }
 
@@ -33,6 +35,7 @@ interface ProgressRow {
   mark: string;
   group: string | null;
   kind: string | null;
+  words: Progress['words'];
 }
 
 interface CatalogRow {
@@ -45,14 +48,15 @@ interface CatalogRow {
 }
 
 const progressRow = text<ProgressRow>(
-  'SELECT event, mark, fill_group AS "group", fill_kind AS kind FROM progress',
+  'SELECT event, mark, fill_group AS "group", fill_kind AS kind, words FROM progress',
 );
 const catalogRows = text<CatalogRow>(
   `SELECT name, serial, deleted, target, after_group AS "group", after_kind AS kind FROM catalog ORDER BY name`,
 );
 const forgetProgress = text('DELETE FROM progress');
 const putProgress = text(
-  'INSERT INTO progress (event, mark, fill_group, fill_kind) VALUES (:event, :mark, :group, :kind)',
+  `INSERT INTO progress (event, mark, fill_group, fill_kind, words)
+   VALUES (:event, :mark, :group, :kind, :words)`,
 );
 const putCatalog = text(
   `INSERT OR REPLACE INTO catalog (name, serial, deleted, target, after_group, after_kind)
@@ -81,13 +85,20 @@ export function* readProgress(): Work<Progress> {
     row === undefined || row.group === null || row.kind === null
       ? {}
       : { fill: { group: row.group, kind: row.kind } };
-  return { event: row?.event, mark: row?.mark ?? '', ...fill, catalogs };
+  return {
+    event: row?.event,
+    mark: row?.mark ?? '',
+    ...fill,
+    words: row?.words ?? 'before',
+    catalogs,
+  };
 }
 
 /** Writes the progress with the event and the first build. */
-export function* writeProgress({ event, mark, fill }: Progress): Work<void> {
+export function* writeProgress({ event, mark, fill, words }: Progress): Work<void> {
   yield* forgetProgress.run();
-  yield* putProgress.run({ event, mark, group: fill?.group ?? null, kind: fill?.kind ?? null });
+  const cursor = { group: fill?.group ?? null, kind: fill?.kind ?? null };
+  yield* putProgress.run({ event, mark, ...cursor, words });
 }
 
 /** Writes the progress of a catalog, or removes it. */

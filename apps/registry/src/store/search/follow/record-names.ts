@@ -1,4 +1,4 @@
-import { upstreamSearchDocument } from '@krmhub/catalog';
+import { type ReleaseWords, releaseWords, upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { inList, text, type Work } from '../../sql/statement.js';
@@ -19,8 +19,16 @@ export interface IndexRow extends DocumentRow {
   kind: string;
   /** JSON. */
   replacement: string | null;
+  /** 1 if the words of the displayed release are known: the words of a release never change. */
+  words: 0 | 1;
   /** Digest of the displayed entry; null for a function of the registry. */
   entry: Digest | null;
+}
+
+/** A row with its words, which only the full-text index has. */
+export interface WordedRow {
+  row: IndexRow;
+  words: ReleaseWords | undefined;
 }
 
 /** The entry of a function in the newest snapshot of a catalog. */
@@ -34,7 +42,7 @@ export interface Place {
 
 export interface RecordedName extends FoldedName {
   /** What search displays; undefined for a name that it must not know; `unchanged` for the known entry. */
-  row: IndexRow | 'unchanged' | undefined;
+  row: WordedRow | 'unchanged' | undefined;
   /** The displayed catalog first. */
   places: Place[];
 }
@@ -50,15 +58,18 @@ const wantedNames = (source: (wanted: string) => string) => ({
   postgres: source('json_array_elements(:wanted::json) AS wanted'),
 });
 
-type FunctionRow = Omit<IndexRow, 'entry' | 'replacement'> & FoldedName & { deprecation: string | null };
+type FunctionRow = Omit<IndexRow, 'entry' | 'replacement' | 'words'> &
+  FoldedName & { deprecation: string | null; fields: string | null; readme: string | null };
 
 const selectFunctions = text<FunctionRow>(
   wantedNames(
     (wanted) => `SELECT function.group_name AS "group", function.kind_folded AS "kindFolded", function.kind,
-       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.deprecated AS deprecation
+       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.deprecated AS deprecation,
+       release_words.fields, release_words.readme
      FROM ${wanted}
      JOIN function ON function.group_name = wanted.value ->> 0 AND function.kind_folded = wanted.value ->> 1
-     LEFT JOIN release ON release.function_id = function.id AND release.release = function.release`,
+     LEFT JOIN release ON release.function_id = function.id AND release.release = function.release
+     LEFT JOIN release_words ON release_words.release = release.id`,
   ),
 );
 const selectPlaces = text<Place & FoldedName>(
@@ -86,7 +97,7 @@ export function* recordedNames(
 ): Work<RecordedName[]> {
   if (names.length === 0) return [];
   const wanted = JSON.stringify(names.map(({ group, kindFolded }) => [group, kindFolded]));
-  const functions = new Map<string, IndexRow>();
+  const functions = new Map<string, WordedRow>();
   for (const row of yield* selectFunctions.all({ wanted })) functions.set(foldedKey(row), ofRegistry(row));
   const places = new Map<string, { all: Place[]; displayed?: Digest }>();
   for (const { group, kindFolded, ...place } of yield* selectPlaces.all({ wanted })) {
@@ -116,13 +127,14 @@ export function* recordedNames(
   });
 }
 
-function* entryRows(digests: readonly Digest[]): Work<Map<Digest, IndexRow>> {
-  const rows = new Map<Digest, IndexRow>();
+function* entryRows(digests: readonly Digest[]): Work<Map<Digest, WordedRow>> {
+  const rows = new Map<Digest, WordedRow>();
   for (let at = 0; at < digests.length; at += ENTRIES_AT_A_TIME) {
     const some = JSON.stringify(digests.slice(at, at + ENTRIES_AT_A_TIME));
     for (const { digest, json } of yield* selectEntries.all({ digests: some })) {
-      const document = upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
-      rows.set(digest, {
+      const definition = JSON.parse(json) as FunctionDefinition;
+      const document = upstreamSearchDocument(definition);
+      const row: IndexRow = {
         ...encodeEntry(document),
         kind: document.kind,
         release: null,
@@ -131,20 +143,34 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, IndexRow>> {
         signatures: '[]',
         published: '',
         replacement: null,
+        words: 1,
         entry: digest,
-      });
+      };
+      rows.set(digest, { row, words: releaseWords(definition) });
     }
   }
   return rows;
 }
 
-function ofRegistry({ group: _, kindFolded: __, deprecation, ...row }: FunctionRow): IndexRow {
+function ofRegistry({
+  group: _,
+  kindFolded: __,
+  deprecation,
+  fields,
+  readme,
+  ...row
+}: FunctionRow): WordedRow {
   const replacement =
     deprecation === null ? undefined : (JSON.parse(deprecation) as { replacement?: unknown }).replacement;
+  const words = fields === null || readme === null ? undefined : { fields, readme };
   return {
-    ...row,
-    replacement: replacement === undefined ? null : JSON.stringify(replacement),
-    entry: null,
+    row: {
+      ...row,
+      replacement: replacement === undefined ? null : JSON.stringify(replacement),
+      words: words === undefined ? 0 : 1,
+      entry: null,
+    },
+    words,
   };
 }
 

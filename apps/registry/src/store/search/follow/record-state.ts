@@ -10,6 +10,8 @@ export interface RecordState {
   serials: ReadonlyMap<string, number>;
   /** Whether a purge waits for search. */
   isUnmarked: boolean;
+  /** Whether all releases have their words. */
+  hasWords: boolean;
 }
 
 const BEHIND = 'searched_serial < (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)';
@@ -18,8 +20,10 @@ const state = text<{
   name: string | null;
   serial: number | null;
   isUnmarked: number;
+  hasWords: number;
 }>(
   `SELECT (SELECT max(sequence) FROM event) AS event, EXISTS (SELECT 1 FROM catalog WHERE ${BEHIND}) AS "isUnmarked",
+     EXISTS (SELECT 1 FROM setting WHERE name = 'release-words') AS "hasWords",
      catalog.name, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name) AS serial
    FROM (SELECT 1 AS one) AS one LEFT JOIN catalog ON catalog.deleted IS NULL ORDER BY catalog.name`,
 );
@@ -53,7 +57,12 @@ export function* recordState(): Work<RecordState> {
   for (const { name, serial } of rows)
     if (name !== null && serial !== null) serials.set(name, Number(serial));
   const [first] = rows;
-  return { event: Number(first?.event ?? 0), serials, isUnmarked: Number(first?.isUnmarked) === 1 };
+  return {
+    event: Number(first?.event ?? 0),
+    serials,
+    isUnmarked: Number(first?.isUnmarked) === 1,
+    hasWords: Number(first?.hasWords) === 1,
+  };
 }
 
 /** Returns what an event is, as text; empty for the state before the first event. */
