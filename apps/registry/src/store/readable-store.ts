@@ -209,7 +209,7 @@ const GUARDS: Guards = {
       'addBlob',
     ],
     ...['touchBlob', 'deleteBlob', 'deleteUnreferencedBlobs', 'deleteUntaggedManifests'],
-    ...['releasesWithoutArtifact', 'putArtifact'],
+    ...['releasesWithoutArtifact', 'putArtifact', 'releasesWithoutWords', 'putReleaseWords'],
   ] as const),
 };
 
