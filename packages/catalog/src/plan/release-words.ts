@@ -1,7 +1,7 @@
 import type { FunctionDefinition } from '@krmhub/schema';
 import { schemaProperties } from '@krmhub/schema/json-schema/open-api';
 import { schemaNodes } from '@krmhub/schema/lint/structural/nodes';
-import type { ReleaseWords } from '../ports/records.js';
+import type { ReleaseWords } from '../ports/release-words.js';
 
 /** Limits on the words of a release. What is after them is not found. */
 const LIMITS = {

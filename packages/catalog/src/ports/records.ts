@@ -13,6 +13,7 @@ import type {
   Takedown,
   TakenDownSigner,
 } from '@krmhub/schema';
+import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
 import type { TestSummary } from './test-summary.js';
@@ -149,14 +150,6 @@ export interface SearchDocument extends FunctionName, RuntimeFacts {
   signatures: ReleaseSignature[];
   /** When the displayed release was published. */
   published: Time;
-}
-
-/** What search knows of a release besides its search document: words of its files, separated by spaces. */
-export interface ReleaseWords {
-  /** Names of the fields of its functionConfigs. */
-  fields: string;
-  /** Words of its README; empty without one. */
-  readme: string;
 }
 
 /** The origin of an upstream function: a catalog, and a source of its recipe. */
