@@ -27,7 +27,7 @@ const documents = [
 /** Commands that another part of the same run executes. */
 const runElsewhere: Record<string, string> = {
   'npm start': 'test/start.test.ts runs it',
-  'KRMHUB_SOURCE_ADDRESSES=127.0.0.1,::1 npm start': 'is how the registry of this test is started',
+  'KRMHUB_SOURCE_ADDRESSES=127.0.0.1,::1 krmhub serve': 'is how the registry of this test is started',
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
   'npm run package -- --executables': 'test/interop/executable.test.ts builds one',

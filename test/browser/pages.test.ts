@@ -7,32 +7,41 @@ import {
   expectUsablePage,
 } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
-import { OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
-import { type SampleSite, startSampleSite } from './sample-site.js';
+import { EMPTY_PAGES, OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
+import { type SampleSite, startEmptySite, startSampleSite } from './sample-site.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 if (chromiumFile === undefined) console.warn('pages are not opened: Chromium is not installed');
 
 suite('every page in a browser', () => {
   let site: SampleSite;
+  let empty: SampleSite;
   let browser: Browser;
 
   beforeAll(async () => {
-    [site, browser] = await Promise.all([startSampleSite({ hostile: true }), startChromium()]);
+    [site, empty, browser] = await Promise.all([
+      startSampleSite({ hostile: true }),
+      startEmptySite(),
+      startChromium(),
+    ]);
   });
   afterAll(async () => {
     await browser?.close();
-    await site?.close();
+    await Promise.all([site?.close(), empty?.close()]);
   });
 
-  describe.each(Object.entries(SAMPLE_PAGES))('%s', (_, path) => {
+  const pages = [
+    ...Object.entries(SAMPLE_PAGES).map(([name, path]) => [name, () => site.url + path] as const),
+    ...Object.entries(EMPTY_PAGES).map(([name, path]) => [`empty: ${name}`, () => empty.url + path] as const),
+  ];
+  describe.each(pages)('%s', (_, url) => {
     it.each([
       ['a phone', VIEWPORTS.phone, 'light'],
       ['a desk', VIEWPORTS.desk, 'dark'],
     ] as const)('has no problem on %s', async (_name, viewport, colorScheme) => {
       const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
       try {
-        const page = await open(site.url + path);
+        const page = await open(url());
         await expectUsablePage(page);
         expect(await page.title()).not.toBe('taken');
         expect(faults).toEqual([]);
@@ -44,7 +53,7 @@ suite('every page in a browser', () => {
     it('never scrolls sideways, prints whole, and needs no mouse', async () => {
       const { context, open } = await openContext(browser);
       try {
-        const page = await open(site.url + path);
+        const page = await open(url());
         await expectNoSidewaysScrolling(page);
         await page.setViewportSize(VIEWPORTS.desk);
         await expectPrintable(page);
@@ -58,12 +67,12 @@ suite('every page in a browser', () => {
       const shown = async (javaScriptEnabled: boolean) => {
         const { context } = await openContext(browser, { javaScriptEnabled });
         const page = await context.newPage();
-        const code = (await page.goto(site.url + path))!.status();
+        const code = (await page.goto(url()))!.status();
         // With scripts, this paragraph is a button; without, it names the command that does the same.
         await page.evaluate(`document.querySelector('.try-start')?.remove()`);
         const text = await page.locator('main').textContent();
         // Scripts add copy buttons, and the address by which the browser reached the registry.
-        const { host } = new URL(site.url);
+        const { host } = new URL(url());
         const same = text!.replaceAll('Copy', '').replaceAll(/https?:\/\/[\w.:]+/g, 'URL');
         await context.close();
         return [code, same.replaceAll(host, 'REGISTRY').replaceAll(/Request [\w-]+/g, 'Request')];

@@ -74,7 +74,14 @@ suite('"Try it"', () => {
       const { code, stdout, stderr } = await evaluate(kind, config, resources);
       if (code === 0) {
         const patch = stdout.split(/^--- .*\n\+\+\+ .*\n/m).slice(1);
-        const shown = (await diff(page)).map((text) => `${text.replace(/^.*\n/, '').trimEnd()}\n`);
+        // The page adds the names of resources.
+        const shown = (await diff(page)).map(
+          (text) =>
+            `${text
+              .replace(/^.*\n/, '')
+              .replaceAll(/^(@@ .* @@) \w.*$/gm, '$1')
+              .trimEnd()}\n`,
+        );
         expect(shown).toEqual(patch);
         expect(shown.length).toBeGreaterThan(0);
       } else {

@@ -1,6 +1,7 @@
 import type { FunctionResult } from '@krmhub/functions/output/function-result';
 import { lineDiff } from '@krmhub/functions/output/line-diff';
 import { element } from '../form/dom.js';
+import { nameHunks } from './hunk-names.js';
 
 /** Lines of a diff, results, and characters of printed text that a page shows. */
 const MAX_LINES = 2_000;
@@ -62,7 +63,7 @@ function resultPlace({ resourceRef, field, file }: FunctionResult): string {
 const DIFF_LINES: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed', '@': 'range' };
 
 function diffElement(path: string, before: string, after: string): HTMLElement {
-  const lines = lineDiff(before, after);
+  const lines = nameHunks(lineDiff(before, after), before, after);
   const rows = lines.slice(0, MAX_LINES).map((line) => {
     return element('span', { class: `diff-${DIFF_LINES[line[0]!] ?? 'same'}`, text: `${line}\n` });
   });

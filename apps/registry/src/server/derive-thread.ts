@@ -16,7 +16,7 @@ import { intactFirst } from '../store/release-files.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
-import { DOCS_PAGE, DOCS_SEARCH } from '../web/docs/docs-document.js';
+import { DOCS_PAGE, DOCS_SAMPLES, DOCS_SEARCH } from '../web/docs/docs-document.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
 import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
@@ -38,6 +38,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   FUNCTION_CARD,
   API_REFERENCE,
   DOCS_PAGE,
+  DOCS_SAMPLES,
   DOCS_SEARCH,
   PROGRAM_PACKAGE,
   SNAPSHOT_DOCUMENT,

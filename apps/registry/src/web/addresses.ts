@@ -9,6 +9,7 @@ export const CLI = '/cli';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
 export const DOCS = '/docs';
+export const DOCS_SAMPLES_FILE = '/docs/samples.tgz';
 export const PUBLIC_EVENTS = '/events';
 export const KEYS = '/keys';
 export const RELEASES_FEED = '/functions.atom';

@@ -5,8 +5,7 @@ import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
-import { Time } from '../parts/time.js';
+import { TextWithTimes, Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { changesText, type SnapshotChanges } from './cached-counts.js';
 
@@ -33,7 +32,7 @@ export function SnapshotsSection({ catalog, page }: { catalog: string; page: Sna
     <section aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
       {rows.length === 0 ? <p class="quiet">None.</p> : null}
-      <table class="releases">
+      <table class="releases stacked">
         <caption class="unseen">Snapshots, newest first</caption>
         <thead>
           <tr>
@@ -87,11 +86,12 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
       <td>
         <Time at={createdAt} />
       </td>
-      <td>{counted(functions, 'function')}</td>
+      <td class="unbroken">{counted(functions, 'function')}</td>
       <td>
         {withdrawn !== undefined ? (
           <>
-            <Label tone="danger">withdrawn</Label> <Text value={describeTombstone(withdrawn)} max={200} />
+            <Label tone="danger">withdrawn</Label>{' '}
+            <TextWithTimes value={describeTombstone(withdrawn)} max={200} />
           </>
         ) : changes === undefined ? (
           <span class="quiet">{serial === 1 ? 'first snapshot' : 'previous snapshot withdrawn'}</span>

@@ -32,6 +32,15 @@ export const DOCS_PAGE: Derivation<{ page: string; isIndexed: boolean }> = {
   },
 };
 
+/** An archive of the files that the documentation names, for readers without a checkout. */
+export const DOCS_SAMPLES: Derivation<Record<string, never>> = {
+  name: 'docs-samples',
+  async derive() {
+    const { packProgram, readSamples } = await import('../install/pack-program.js');
+    return packProgram(readSamples(), '');
+  },
+};
+
 /** The sections with the words of a search, as JSON. */
 export const DOCS_SEARCH: Derivation<{ words: string }> = {
   name: 'docs-search',

@@ -1,11 +1,13 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { DOCS, docsPath } from '../addresses.js';
+import { DOCS, DOCS_SAMPLES_FILE, docsPath } from '../addresses.js';
 import { renderMarkdown } from '../markdown.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
 import { OnThisPage } from '../parts/on-this-page.js';
+import { RegistryAddress } from '../parts/registry-address.js';
 import { SearchBox } from '../parts/search-box.js';
 import { useSite } from '../site.js';
-import type { Docs, DocsPage } from './read-docs.js';
+import { DOCUMENTED_URL, type Docs, type DocsPage } from './read-docs.js';
 import type { DocsHit } from './search-docs.js';
 
 /** A page of the documentation with its search and the list of pages. */
@@ -66,8 +68,51 @@ export function DocsText({ docs, page }: { docs: Docs; page: DocsPage }) {
     <article class="docs-text">
       {raw(title)}
       <OnThisPage label="On this page" headings={headings.filter(({ level }) => level === 2)} />
-      {raw(rest)}
+      {SAMPLE_PATH.test(page.text) ? <Samples /> : null}
+      {ABOUT_ANY_REGISTRY.test(page.name) ? raw(rest) : <WithOwnAddress html={rest} />}
     </article>
+  );
+}
+
+/** A path of a file that a checkout has. */
+const SAMPLE_PATH = /(?<![\w./-])(?:action|deploy|test\/fixtures)\/\w/;
+
+function Samples() {
+  return (
+    <CopySnippet
+      label="Download the sample files"
+      caption="The files that this page uses are in a checkout of krmhub. Without one, download them to the current folder:"
+      code={
+        <>
+          curl -fsS <RegistryAddress />
+          {DOCS_SAMPLES_FILE} | tar -xz
+        </>
+      }
+    />
+  );
+}
+
+/** Pages whose addresses are defaults, or of a registry that the reader starts. */
+const ABOUT_ANY_REGISTRY = /^(?:commands|configuration|operate)\b/;
+const CODE = /(<code[\s\S]*?<\/code>)/;
+const ADDRESS = new RegExp(`(${DOCUMENTED_URL}|${new URL(DOCUMENTED_URL).host})`);
+
+/** Shows the address of this registry in commands. */
+function WithOwnAddress({ html }: { html: string }) {
+  return (
+    <>
+      {html
+        .split(CODE)
+        .map((part, index) =>
+          index % 2 === 0
+            ? raw(part)
+            : part
+                .split(ADDRESS)
+                .map((inner, at) =>
+                  at % 2 === 0 ? raw(inner) : <RegistryAddress isHost={inner !== DOCUMENTED_URL} />,
+                ),
+        )}
+    </>
   );
 }
 

@@ -1,13 +1,14 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
+import { CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
-import { DOCS } from '../addresses.js';
+import { DOCS, DOCS_SAMPLES_FILE } from '../addresses.js';
 import { derivedPageResponse, pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
-import { DOCS_PAGE, DOCS_SEARCH, docsHead, ownDocs } from './docs-document.js';
+import { DOCS_PAGE, DOCS_SAMPLES, DOCS_SEARCH, docsHead, ownDocs } from './docs-document.js';
 import { DocsFrame, DocsHits } from './docs-page.js';
 import type { DocsHit } from './search-docs.js';
 
@@ -20,6 +21,11 @@ export const DOCS_ROUTES = {
     path: DOCS,
     request: { query: z.object({ q: z.string().max(REQUEST_LIMITS.maxQueryLength).optional() }) },
     responses: found,
+  }),
+  docsSamples: createRoute({
+    method: 'get',
+    path: DOCS_SAMPLES_FILE,
+    responses: { 200: { description: 'An archive of the files that the documentation names' } },
   }),
   docsPage: createRoute({
     method: 'get',
@@ -44,7 +50,7 @@ export interface DocsDeps {
 export function docsRoutes(app: RegistryApp, { derived, site }: DocsDeps): void {
   const respond = (c: RegistryContext, page: string): Promise<Response> => {
     if (!ownDocs().pages.has(page)) {
-      throw new KrmhubError('not-found', `page ${page} of the documentation not found`, {
+      throw new KrmhubError('not-found', `the documentation has no page ${page}`, {
         hint: `See ${DOCS} for all pages.`,
       });
     }
@@ -63,6 +69,14 @@ export function docsRoutes(app: RegistryApp, { derived, site }: DocsDeps): void 
       ),
     });
   });
+  servePage(app, DOCS_ROUTES.docsSamples, {}, (c) =>
+    derived.respondWithDigest(
+      c,
+      DOCS_SAMPLES,
+      {},
+      { mediaType: 'application/gzip', cacheControl: CACHE_REVALIDATE },
+    ),
+  );
   servePage(app, DOCS_ROUTES.docsPage, {}, (c, { params }) => respond(c, params.page));
   servePage(app, DOCS_ROUTES.docsSection, {}, (c, { params }) =>
     respond(c, `${params.page}/${params.section}`),

@@ -1,5 +1,8 @@
 import { readdirSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { list } from 'tar';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { readDocs } from './read-docs.js';
@@ -67,6 +70,46 @@ describe('the documentation', () => {
     const index = await open('/docs');
     expect(index.text).toContain('You operate a registry');
     expect(index.text).not.toContain('You change krmhub');
+  });
+
+  it('names this registry in commands, and its files in an archive, so that no checkout is needed', async () => {
+    const named = await openTestRegistry({
+      config: { publicUrl: 'https://krm.example.com/functions-of-us' },
+    });
+    try {
+      const archive = await named.request('/docs/samples.tgz');
+      expect(archive.headers.get('content-type')).toBe('application/gzip');
+      const files: string[] = [];
+      const listing = list({ sync: false, onReadEntry: ({ path }) => files.push(path) });
+      await pipeline(Readable.from([Buffer.from(await archive.arrayBuffer())]), listing);
+      const command = 'curl -fsS https://krm.example.com/functions-of-us/docs/samples.tgz | tar -xz';
+      for (const name of docs.pages.keys()) {
+        const path = name === '' ? '/docs' : `/docs/${name}`;
+        const page = await (await named.request(path, { headers: { Accept: 'text/html' } })).text();
+        const main = page.slice(page.indexOf('<main'), page.indexOf('</main>'));
+        const isAboutAny = /^(?:commands|configuration|operate)\b/.test(name);
+        for (const [code] of main.matchAll(/<code[\s\S]*?<\/code>/g))
+          if (!isAboutAny) expect(code, path).not.toContain('localhost:8080');
+        const text = main.replace(/<[^>]*>/g, '');
+        const needed = [...text.matchAll(/(?<![\w./-])(?:deploy|test\/fixtures)\/[\w./-]*\w/g)].map(
+          ([file]) => file,
+        );
+        for (const file of needed)
+          expect(
+            files.some((one) => one.startsWith(file)),
+            `${path}: ${file}`,
+          ).toBe(true);
+        if (needed.length > 0) expect(text, path).toContain(command);
+        expect(text, path).not.toMatch(name === '' ? /npm |checkout/ : /npm run docs/);
+      }
+    } finally {
+      await named.close();
+    }
+  });
+
+  it('leaves the place of the address to the script where the registry does not know it', async () => {
+    const { text } = await open('/docs/fn');
+    expect(text).toContain('<span data-registry="url">https://REGISTRY</span>/catalogs/default');
   });
 
   it('is found by its words, their beginnings, and misspelled', () => {

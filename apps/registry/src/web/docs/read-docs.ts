@@ -11,6 +11,8 @@ import { headingId } from '../markdown.js';
 
 const FOLDER = fileURLToPath(new URL('../../../../../docs/', import.meta.url));
 const INDEX = 'README';
+/** The registry in the commands of the documents. */
+export const DOCUMENTED_URL = 'http://localhost:8080';
 /** UTF-16 code units of Markdown on a page; a longer document has a page for each of its sections. */
 const MAX_PAGE_LENGTH = 32_000;
 
@@ -40,7 +42,7 @@ export function readDocs(folder = FOLDER): Docs {
     const document = file.slice(0, -'.md'.length);
     const name = document === INDEX ? '' : document;
     const whole = readFileSync(folder + file, 'utf8');
-    const text = name === '' ? withoutCheckout(whole) : whole;
+    const text = withoutCheckout(whole, name);
     if (text.length <= MAX_PAGE_LENGTH) {
       pages.set(name, page(name, text));
       continue;
@@ -76,10 +78,29 @@ export function readDocs(folder = FOLDER): Docs {
   return { pages, groups: readDocsIndex(pages.get('')?.text ?? ''), find };
 }
 
-/** Leaves out the sections that lead to files of a checkout only. */
-function withoutCheckout(text: string): string {
+/** What readers of a registry do first, instead of starting one in a checkout. */
+const FIRST_STEPS = `## Before you start
+
+[Install the command line](install.md), and connect it to this registry. If you may publish, log in with [a token](operate-tokens.md):
+
+\`\`\`sh
+export KRMHUB_REGISTRY=${DOCUMENTED_URL}
+krmhub login
+\`\`\`
+
+Pages that use sample files have the command to download them. They show the output from a new registry: releases and
+serials of yours can differ.
+
+`;
+
+/** Leaves out, of the first page, what needs a checkout, and of generated pages how. */
+function withoutCheckout(text: string, name: string): string {
+  if (name !== '') return text.replace(/^`npm run docs` generates this page\.\n+/m, '');
   const isHere = (section: string): boolean => !/\]\((?:\.\.|internals)\//.test(section);
-  return splitAtHeadings(text, 2).filter(isHere).join('');
+  return splitAtHeadings(text, 2)
+    .filter(isHere)
+    .map((section) => (section.startsWith('## Before you start\n') ? FIRST_STEPS : section))
+    .join('');
 }
 
 function page(name: string, text: string): DocsPage {

@@ -65,7 +65,8 @@ function excerpt(text: string, terms: readonly string[]): string {
   const prose = text
     .replace(/^```.*$|^\|[-|: ]+\|$/gm, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/[`|]|\*\*/g, ' ')
+    .replace(/`|\*\*/g, '')
+    .replaceAll('|', ' ')
     .replace(/\s+/g, ' ')
     .trim();
   const lower = prose.toLowerCase();

@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx';
 import { type NearName, nearText } from '../../store/missing-name.js';
 import { catalogPath, functionPath, HOME, policyPath, releasePath, searchPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
+import { TextWithTimes } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 
@@ -19,7 +20,7 @@ export function ErrorPage({ problem, near }: { problem: Problem; near: readonly 
         {title} <span class="quiet">{status}</span>
       </h1>
       <p class="error-detail">
-        <Text value={sentence(detail)} max={MAX_MESSAGE} />
+        <TextWithTimes value={sentence(detail)} max={MAX_MESSAGE} />
       </p>
       {hint === undefined ? null : (
         <p>
@@ -70,13 +71,25 @@ function Hint({ hint, near }: { hint: string; near: readonly NearName[] }) {
   );
 }
 
-/** Shows commands, which are in backticks, as code. */
+/** A command, or the path of a page that has no names in it. */
+const MARKED = /`([^`]*)`|(?<= )(\/|\/docs|\/api|\/operate)(?=[ .,]|$)/;
+
+/** Shows commands, which are in backticks, as code, and paths of pages as links. */
 function Words({ text }: { text: string }) {
+  const { at } = useSite();
+  const parts = text.slice(0, MAX_MESSAGE).split(MARKED);
   return (
     <>
-      {text.split('`').map((part, index, { length }) => {
-        const words = <Text value={part} max={MAX_MESSAGE} />;
-        return index % 2 === 1 && index < length - 1 ? <code>{words}</code> : words;
+      {parts.map((part, index) => {
+        if (part === undefined) return null;
+        if (index % 3 === 2) return <a href={at(part)}>{part}</a>;
+        return index % 3 === 1 ? (
+          <code>
+            <Text value={part} />
+          </code>
+        ) : (
+          <Text value={part} />
+        );
       })}
     </>
   );

@@ -1,5 +1,6 @@
 import type { Event, EventStore, FunctionRecord, FunctionStore, ReleaseSummary } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
+import { EVENTS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { functionPath, releasePath } from '../addresses.js';
 import type { Site } from '../site.js';
@@ -24,15 +25,6 @@ type FeedEvent = Pick<Event, 'type' | 'at' | 'by'> & {
   digest?: string;
   reason?: string;
   notes?: string;
-};
-
-const WORDS: Partial<Record<Event['type'], string>> = {
-  'release.published': 'published',
-  'release.yanked': 'yanked',
-  'release.unyanked': 'no longer yanked',
-  'release.deprecated': 'deprecated',
-  'release.undeprecated': 'no longer deprecated',
-  'release.taken-down': 'taken down',
 };
 
 /** Entries of one document of a feed, newest first. */
@@ -72,8 +64,8 @@ export async function registryEntries(
 }
 
 function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event): FeedEvent | undefined {
-  if (WORDS[type] === undefined || group === undefined || kind === undefined || release === undefined)
-    return undefined;
+  const isShown = type.startsWith('release.') && type !== 'release.attested';
+  if (!isShown || group === undefined || kind === undefined || release === undefined) return undefined;
   return {
     type,
     at,
@@ -150,14 +142,13 @@ function feedEntry(
   site: Site,
 ): FeedEntry {
   const name = `${group}/${kind}`;
-  const words = WORDS[type] ?? type;
   // A release that was taken down has no page.
   const page =
     type === 'release.taken-down' ? functionPath({ group, kind }) : releasePath({ group, kind, release });
   return {
     // Both feeds have the same ID for the same event.
     id: permanentId(type, name, release, at),
-    title: type === 'release.published' ? `${name} ${release}` : `${name} ${release} ${words}`,
+    title: type === 'release.published' ? `${name} ${release}` : `${name} ${release} ${EVENTS[type]}`,
     link: site.whole(page),
     updated: at,
     author: by,

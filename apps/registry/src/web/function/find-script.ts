@@ -8,7 +8,6 @@ import {
 import type { RegistryContext } from '../../http/context.js';
 import { isPushed } from '../../store/artifacts/stored-blob.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
-import type { Site } from '../site.js';
 import type { FunctionReading } from './read-function.js';
 import { SCRIPT_REFERENCE } from './script-reference.js';
 import { orUndefined, readSmallManifest } from './small-manifest.js';
@@ -17,7 +16,6 @@ import type { StoredScript } from './view-script.js';
 export interface FindScriptDeps {
   store: ManifestReader;
   derived: DerivedDocuments;
-  site: Site;
 }
 
 /** A script with its address in the OCI API. */
@@ -29,17 +27,18 @@ export interface FoundScript extends StoredScript {
 
 /**
  * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes
- * now. Every request looks them up, so a deleted script disappears from the page at once.
+ * now, in the repository of this name. Every request looks them up, so a deleted script disappears from the page at
+ * once. The host of the reference does not matter: a registry has several, and the digest says which bytes these are.
  */
 export async function findScript(
   c: RegistryContext,
-  { store, derived, site }: FindScriptDeps,
+  { store, derived }: FindScriptDeps,
   { stored, version }: Pick<FunctionReading, 'stored' | 'version'>,
 ): Promise<FoundScript | undefined> {
   const json = await derived.bytes(c, SCRIPT_REFERENCE, { stored, version });
   const text = JSON.parse(new TextDecoder().decode(json)) as string | null;
   const reference = text === null ? undefined : readOciReference(text);
-  if (reference?.digest === undefined || !isOwnHost(c, site, reference.registry)) return undefined;
+  if (reference?.digest === undefined) return undefined;
   const { repository } = reference;
   const layer = await findLayer(store, repository, reference.digest);
   const blob = layer && (await store.blob(repository, layer));
@@ -50,13 +49,6 @@ export async function findScript(
 function readOciReference(text: string): Reference | undefined {
   if (!text.startsWith('oci://')) return undefined;
   return orUndefined(() => parseReference(text));
-}
-
-/** Without a public URL, the host of the request is that of the registry, as in the challenges of `/v2/`. */
-function isOwnHost(c: RegistryContext, { publicUrl }: Site, host: string): boolean {
-  const own =
-    publicUrl === undefined ? (c.req.header('host') ?? new URL(c.req.url).host) : new URL(publicUrl).host;
-  return own.toLowerCase() === host.toLowerCase();
 }
 
 /** Returns the digest of the script in an artifact; undefined for a missing manifest and for another artifact. */

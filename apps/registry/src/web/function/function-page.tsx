@@ -8,10 +8,11 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { TryItSection } from '../try/try-section.js';
+import { cutText } from '../visible-text.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
 import { ConfigTab } from './config-tab.js';
-import { type FunctionView, MAX_LEAD } from './read-function.js';
+import type { FunctionView } from './read-function.js';
 import { ReadmeSection } from './readme-section.js';
 import { ReleasesSection } from './releases-section.js';
 import { RuntimeSection } from './runtime-section.js';
@@ -88,6 +89,33 @@ function tabs({ name, asked, releases, version, versions }: FunctionView, curren
   }));
 }
 
+/** Characters of a description that are shown at once, and that open. */
+const MAX_LEAD = 300;
+const MAX_DESCRIPTION = 2_000;
+
+/** The description. The rest of a long one is in a fold. */
+function Lead({ description }: { description: string }) {
+  if (description.length <= MAX_LEAD) {
+    return (
+      <p class="lead">
+        <Text value={description} />
+      </p>
+    );
+  }
+  const cut = cutText(description, MAX_LEAD).slice(0, -1);
+  const start = /^.*(?=\s)/s.exec(cut)?.[0] ?? cut;
+  return (
+    <details class="lead">
+      <summary>
+        <Text value={`${start} …`} />
+      </summary>
+      <p class="description">
+        <Text value={`… ${description.slice(start.length).trim()}`} max={MAX_DESCRIPTION} />
+      </p>
+    </details>
+  );
+}
+
 function Header({ view }: { view: FunctionView }) {
   const { name, definition, known, version } = view;
   const { at } = useSite();
@@ -105,9 +133,7 @@ function Header({ view }: { view: FunctionView }) {
           </code>
         </h1>
       </div>
-      <p class="lead">
-        <Text value={definition.description} max={MAX_LEAD} />
-      </p>
+      <Lead description={definition.description} />
       <ul class="function-facts">
         <li>
           {known === undefined ? (

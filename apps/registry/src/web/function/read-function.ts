@@ -78,9 +78,6 @@ export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'>
   asked?: string;
 }
 
-/** Characters of the description at the top of a page; the section of the README has a longer one. */
-export const MAX_LEAD = 300;
-
 export interface KnownRelease {
   release: ReleaseHead;
   /** The displayed release. */

@@ -4,25 +4,17 @@ import { raw } from 'hono/html';
 import type { MarkdownHeading } from '../markdown.js';
 import { Label } from '../parts/label.js';
 import { OnThisPage } from '../parts/on-this-page.js';
-import { ExternalLink, Text } from '../parts/text.js';
+import { ExternalLink } from '../parts/text.js';
 import { useSite } from '../site.js';
-import { type FunctionView, MAX_LEAD } from './read-function.js';
-
-/** Maximum number of characters of the description. */
-const MAX_DESCRIPTION = 2_000;
+import type { FunctionView } from './read-function.js';
 
 export function ReadmeSection({ view }: { view: FunctionView }) {
-  const { name, known, definition } = view;
+  const { name, known } = view;
   const { at } = useSite();
   const readme = known?.readme;
   return (
     <section aria-labelledby="readme">
       <h2 id="readme">{known?.readme === undefined ? 'Documentation' : 'README'}</h2>
-      {definition.description.length <= MAX_LEAD ? null : (
-        <p class="description">
-          <Text value={definition.description} max={MAX_DESCRIPTION} />
-        </p>
-      )}
       {readme === undefined ? (
         <WithoutReadme view={view} />
       ) : (

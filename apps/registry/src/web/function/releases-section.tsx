@@ -38,7 +38,7 @@ export function ReleasesSection({
         <p class="quiet">Unknown: entries of upstream catalogs do not name their releases.</p>
       ) : null}
       {shown.length === 0 ? null : (
-        <table class="releases">
+        <table class="releases stacked">
           <caption class="unseen">Releases, newest first</caption>
           <thead>
             <tr>

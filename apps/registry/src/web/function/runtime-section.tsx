@@ -104,7 +104,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
         An executable that runs on your machine <strong>with all permissions of your user</strong>, including
         files and the network.
       </p>
-      <table>
+      <table class="stacked">
         <caption class="unseen">Executables by platform</caption>
         <thead>
           <tr>
@@ -116,7 +116,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
         <tbody>
           {platforms.slice(0, MAX_PLATFORMS).map(({ os, arch, bin, uri, sha256 }) => (
             <tr>
-              <th scope="row" class="platform">
+              <th scope="row" class="unbroken">
                 <Text value={`${os}/${arch}`} max={40} />
               </th>
               <td>

@@ -126,7 +126,6 @@ describe('the page of a Starlark function', () => {
   });
 
   it.each([
-    ['OtherHost', (digest: string) => `oci://ghcr.io/${REPOSITORY}@${digest}`],
     ['NoDigest', () => `oci://registry.test/${REPOSITORY}:latest`],
     ['OtherRepository', (digest: string) => `oci://registry.test/scripts/other@${digest}`],
     ['Web', () => `https://registry.test/script.star#sha256=${'a'.repeat(64)}`],
@@ -179,17 +178,22 @@ describe('the page of a Starlark function', () => {
   });
 });
 
-it('the page of a registry with a public URL shows scripts of its host', async () => {
-  const outer = registry;
-  registry = await openTestRegistry({ config: { publicUrl: 'https://hub.example.com' } });
-  try {
-    const digest = await push(REPOSITORY, SCRIPT);
-    await publish('Own', `oci://hub.example.com/${REPOSITORY}@${digest}`);
-    await publish('Requested', `oci://registry.test/${REPOSITORY}@${digest}`);
-    expect((await page('Own')).text).toContain(SOURCE);
-    expect((await page('Requested')).text).not.toContain(SOURCE);
-  } finally {
-    await registry.close();
-    registry = outer;
-  }
-});
+it.each([{}, { publicUrl: 'https://hub.example.com' }])(
+  'scripts are those of the digest, whatever address of the registry they were pushed to: %j',
+  async (config) => {
+    const outer = registry;
+    registry = await openTestRegistry({ config });
+    try {
+      const digest = await push(REPOSITORY, SCRIPT);
+      for (const [at, host] of ['hub.example.com', 'localhost:8080', '127.0.0.1:8080'].entries()) {
+        await publish(`At${at}`, `oci://${host}/${REPOSITORY}@${digest}`);
+        expect((await page(`At${at}`)).text, host).toContain(SOURCE);
+        const data = await registry.request(`/functions/example.com/At${at}/try.json`);
+        expect(await data.json(), host).toHaveProperty('script.path');
+      }
+    } finally {
+      await registry.close();
+      registry = outer;
+    }
+  },
+);

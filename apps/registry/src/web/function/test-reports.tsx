@@ -26,7 +26,8 @@ export function TestSummary({ reports }: { reports: readonly TestReport[] }) {
   const { signer, verdict, at } = first;
   return (
     <>
-      <ReportLabel report={first} /> reported by <ShortSigner value={describeSigner(signer)} />{' '}
+      <ReportLabel report={first} /> reported by <ShortSigner value={describeSigner(signer)} />
+      {', '}
       <Time at={at} />
       <PolicyLink name={verdict.policy} />
       {others.length === 0 ? null : <span class="quiet"> and {others.length} more</span>}

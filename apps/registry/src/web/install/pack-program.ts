@@ -4,6 +4,8 @@ import { gzipSync } from 'fflate';
 import { Header } from 'tar';
 import { INSTALLED, PROGRAM_FOLDER, readManifest } from './program-folder.js';
 
+/** Files that the documentation names. */
+const SAMPLES = ['action', 'deploy', 'test/fixtures/catalogs', 'test/fixtures/functions'];
 /** The places are those of the checkout, because the program finds files by them. */
 const PARTS = [
   'LICENSE',
@@ -13,6 +15,7 @@ const PARTS = [
   'docs',
   'examples',
   'migrations',
+  ...SAMPLES,
 ];
 const BUNDLE = 'apps/cli/dist/bundle/krmhub.js';
 /** npm gives the files of a package the same time. */
@@ -29,13 +32,11 @@ export type ProgramFiles = ReadonlyMap<string, Uint8Array>;
  */
 export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefined {
   if (!existsSync(join(root, BUNDLE))) return undefined;
-  const read = (name: string) => readFileSync(join(root, name));
-  const names = PARTS.flatMap((part) => filesBelow(root, part)).sort();
-  const files = new Map<string, Uint8Array>(names.map((name) => [name, read(name)]));
+  const files = readParts(root, PARTS);
   const workspace = readManifest('package.json', root);
   if (workspace.name === INSTALLED) {
     for (const name of ['apps/cli/package.json', 'bin/krmhub.js', 'package.json'])
-      files.set(name, read(name));
+      files.set(name, readFileSync(join(root, name)));
     return files;
   }
   const { name, version } = readManifest('apps/cli/package.json', root);
@@ -67,16 +68,26 @@ export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefine
   return files;
 }
 
+/** Reads the files that the documentation names, by their paths in a checkout. */
+export function readSamples(): ProgramFiles {
+  return readParts(PROGRAM_FOLDER, SAMPLES);
+}
+
+function readParts(root: string, parts: readonly string[]): Map<string, Uint8Array> {
+  const names = parts.flatMap((part) => filesBelow(root, part)).sort();
+  return new Map(names.map((name) => [name, readFileSync(join(root, name))]));
+}
+
 /**
  * Packs the files as npm does. The same files give the same bytes on every machine and Node.js, whose compressor does
  * not: so the digest of a package that a registry packs is the digest of the released one.
  */
-export function packProgram(files: ProgramFiles): Uint8Array {
+export function packProgram(files: ProgramFiles, folder = 'package/'): Uint8Array {
   const blocks = [...files]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, bytes]) => {
       const header = new Header({
-        path: `package/${name}`,
+        path: folder + name,
         mode: modeOf(name),
         size: bytes.byteLength,
         mtime: MTIME,
@@ -91,7 +102,7 @@ export function packProgram(files: ProgramFiles): Uint8Array {
 
 /** Returns the permissions of a file of the package. */
 export function modeOf(name: string): number {
-  return name.startsWith('bin/') ? EXECUTABLE : FILE;
+  return name.startsWith('bin/') || name.endsWith('.sh') ? EXECUTABLE : FILE;
 }
 
 /** Returns the paths of the files of a part: of `docs`, only its documents. */

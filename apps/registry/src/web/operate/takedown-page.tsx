@@ -111,7 +111,7 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
   }
   return (
     <section aria-labelledby="effects">
-      <h2 id="effects">What goes</h2>
+      <h2 id="effects">What it deletes</h2>
       <h3>{takedowns.length === 1 ? 'Release' : 'Releases with the same bytes'}</h3>
       <ul>
         {takedowns.slice(0, MAX_ITEMS).map(({ group, kind, release }) => (
@@ -150,7 +150,7 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
           <ul>
             {[...catalogs].slice(0, MAX_ITEMS).map(([catalog, serials]) => (
               <li>
-                {catalog}: {serials.length === 1 ? 'snapshot' : `${serials.length} snapshots,`}{' '}
+                {catalog}: {serials.length === 1 ? 'snapshot' : `${serials.length} snapshots:`}{' '}
                 <Text value={serials.join(', ')} max={1_000} />
               </li>
             ))}

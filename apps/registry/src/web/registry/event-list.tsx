@@ -1,4 +1,5 @@
 import type { Event } from '@krmhub/catalog';
+import { EVENTS } from '@krmhub/schema';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -20,7 +21,8 @@ export function EventList({ events, subject, author }: EventLinks & { events: re
         return (
           <li id={`event-${event.sequence}`}>
             <p>
-              <Time at={event.at} /> <b>{event.type}</b> <Subject event={event} path={subject} /> by{' '}
+              <Time at={event.at} /> <b title={event.type}>{EVENTS[event.type]}</b>{' '}
+              <Subject event={event} path={subject} /> by{' '}
               {author === undefined ? by : <a href={at(author(event))}>{by}</a>}
             </p>
             {event.reason === undefined ? null : (

@@ -15,10 +15,11 @@ describe('the page of events', () => {
   it('shows what happened with the hour, links releases, and continues before an event', async () => {
     const page = await read('/events');
     expect(page).toMatch(
-      /<time [^>]*>\d{4}-\d\d-\d\d \d\d:\d\d UTC<\/time> <b>release.published<\/b> <a href="\/functions\/example.com\/SetLabels\/releases\/1.0.0">/,
+      /<time [^>]*>\d{4}-\d\d-\d\d \d\d:\d\d UTC<\/time> <b title="release.published">published<\/b> <a href="\/functions\/example.com\/SetLabels\/releases\/1.0.0">/,
     );
     const sequences = [...page.matchAll(/id="event-(\d+)"/g)].map(([, sequence]) => Number(sequence));
     expect(sequences).toEqual([...sequences].sort((a, b) => b - a));
+    expect(page).toMatch(/<b title="catalog.cut">snapshot built<\/b> default \d+ by/);
     const older = await read(`/events?before=${sequences[0]}`);
     expect(older).not.toContain(`id="event-${sequences[0]}"`);
     expect(older).toContain('href="/events" rel="first"');

@@ -13,11 +13,9 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
   const asked = chips(search);
   if (asked.length === 0) {
     return (
-      <Empty title="This registry has no functions yet.">
-        <p>
-          The <a href={at(HOME)}>first page</a> shows how to publish a function.
-        </p>
-      </Empty>
+      <p class="found-corrected">
+        The <a href={at(HOME)}>first page</a> shows how to publish a function.
+      </p>
     );
   }
   return (
@@ -25,7 +23,10 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
       <ul>
         {asked.map(({ title, value, path }) => (
           <li>
-            {title.toLowerCase()} “<Text value={value} max={200} />”
+            {title.toLowerCase()}{' '}
+            <strong>
+              <Text value={value} max={200} />
+            </strong>
             {asked.length === 1 ? null : (
               <>
                 {' – '}
