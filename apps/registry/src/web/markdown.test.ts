@@ -34,6 +34,7 @@ describe('renderMarkdown', () => {
     expect(table).toContain('<th class="cell-center">a</th>');
     expect(table).toContain('<td class="cell-right">2</td>');
     expect(table).not.toContain('style');
+    expect(html('| | b |\n|---|---|\n| 1 | 2 |')).toMatch(/<tr>\s*<td><\/td>\s*<th>b<\/th>\s*<\/tr>/);
   });
 
   it('shifts headings below those of the page, with unique IDs that links find', () => {

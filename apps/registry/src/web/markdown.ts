@@ -221,8 +221,10 @@ export function headingId(text: string): string {
 
 /** Cells are aligned by class: the page policy forbids styles. */
 function prepareCells(tokens: Token[]): void {
-  for (const token of tokens) {
+  for (const [index, token] of tokens.entries()) {
     if (token.type !== 'th_open' && token.type !== 'td_open') continue;
+    // A header without text heads nothing.
+    if (tokens[index + 1]?.content === '') for (const one of [token, tokens[index + 2]!]) one.tag = 'td';
     const side = /right|center/.exec(String(token.attrGet('style') ?? ''))?.[0];
     token.attrs = side === undefined ? null : [['class', `cell-${side}`]];
   }

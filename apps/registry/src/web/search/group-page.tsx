@@ -23,6 +23,7 @@ export function GroupPage({
       <p>
         {counted(total, 'function')}. <a href={at(searchPath({ group: [group] }))}>Search in this group</a>
       </p>
+      <h2 class="unseen">Functions</h2>
       <ol class="found-list">
         {items.map((item) => (
           <SearchResultItem item={item} />
