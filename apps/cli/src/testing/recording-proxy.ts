@@ -12,7 +12,11 @@ export interface RecordingProxy {
   close(): void;
 }
 
-export async function recordingProxy(target: string): Promise<RecordingProxy> {
+/** With `keepsHost`, the registry names the proxy in what it answers. */
+export async function recordingProxy(
+  target: string,
+  { keepsHost = false }: { keepsHost?: boolean } = {},
+): Promise<RecordingProxy> {
   const proxy: RecordingProxy = { url: '', requests: [], intercept: () => false, close: () => undefined };
   const server = createServer((request, response) => {
     const path = request.url ?? '';
@@ -20,7 +24,10 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
     if (proxy.intercept(request, response)) return;
     const forwarded = sendRequest(
       new URL(path, target),
-      { method: request.method, headers: { ...request.headers, host: new URL(target).host } },
+      {
+        method: request.method,
+        headers: { ...request.headers, ...(keepsHost ? {} : { host: new URL(target).host }) },
+      },
       (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);

@@ -222,11 +222,13 @@ function statusFailure(
 ): SourceFailure {
   const responseCode = problem?.code;
   const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
+  const said = problem === undefined || problem.text === '' ? what : `${url.host}: ${problem.text}`;
   if (status === 401 || status === 403) {
-    return new SourceFailure('unauthorized', what, {
+    return new SourceFailure('unauthorized', said, {
       hint: known
         ? `Check that the credentials for ${url.origin} allow access.`
         : `Configure credentials for ${url.origin} if the server requires them.`,
+      responseCode,
     });
   }
   if (status === 407) {
@@ -239,8 +241,7 @@ function statusFailure(
     );
   }
   if (status === 404 || status === 410) {
-    const said = problem === undefined || problem.text === '' ? undefined : problem.text;
-    return new SourceFailure('not-found', said === undefined ? what : `${url.host}: ${said}`, {
+    return new SourceFailure('not-found', said, {
       hint:
         status === 410
           ? 'The server removed it. Use another catalog, or ask the operator of the server.'

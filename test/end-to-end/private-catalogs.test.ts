@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { FACET_NAMES } from '@krmhub/schema/facets';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type TestRegistry, testRegistry } from '../../apps/cli/src/testing/command-line.js';
+import { type RecordingProxy, recordingProxy } from '../../apps/cli/src/testing/recording-proxy.js';
+import { krmhubHere } from '../run-here.js';
+
+/**
+ * A registry whose function and catalog are private, as its clients see it: a proxy answers 401 for the API and for
+ * OCI, and 404 for files, to a reader without the token, whose lists are empty.
+ */
+
+const root = mkdtempSync(path.join(tmpdir(), 'krmhub-private-'));
+let registry: TestRegistry;
+let proxy: RecordingProxy;
+/** What was sent a token that did not need it. */
+const needless: string[] = [];
+let home = root;
+
+const isPrivate = (target: string) => /AddSecret|add-secret|\/catalogs\/default\b/i.test(target);
+const isList = (target: string) =>
+  /^\/api\/v1\/(?:functions|catalogs|sources|events|revocations)(?:\?|$)/.test(target);
+
+/** Answers in place of the registry what the reader of a request may not see. */
+function hide({ url: target = '', method, headers }: IncomingMessage, response: ServerResponse): boolean {
+  const { authorization } = headers;
+  const send = (status: number, type: string, body: object) => {
+    response.writeHead(status, { 'content-type': type, 'www-authenticate': 'Basic realm="krmhub"' });
+    response.end(JSON.stringify(body));
+    return true;
+  };
+  if (authorization !== undefined) {
+    const isNeeded = isPrivate(target) || isList(target) || /^\/v2\/|\/whoami$/.test(target);
+    if (method === 'GET' && !isNeeded) needless.push(target);
+    return false;
+  }
+  if (isList(target)) {
+    const facets = Object.fromEntries(FACET_NAMES.map((name) => [name, []]));
+    const lists = { items: [], total: 0, facets, catalogs: [], sources: [] };
+    return send(200, 'application/json', lists);
+  }
+  if (!isPrivate(target)) return false;
+  if (target.startsWith('/v2/')) return send(401, 'application/json', { errors: [] });
+  const [status, code] = target.startsWith('/api/') ? [401, 'unauthorized'] : [404, 'not-found'];
+  return send(status as number, 'application/problem+json', { title: code, status, code, detail: 'no' });
+}
+
+const run = (args: readonly string[], options: { env?: Record<string, string>; stdin?: string } = {}) =>
+  krmhubHere(args, {
+    cwd: home,
+    ...options,
+    env: { KRMHUB_CACHE: path.join(home, 'cache'), KRMHUB_REGISTRY: proxy.url, ...options.env },
+  });
+
+async function done(args: readonly string[], options: Parameters<typeof run>[1] = {}): Promise<string> {
+  const { code, stdout, stderr } = await run(args, options);
+  expect([args, code, stderr]).toEqual([args, 0, stderr]);
+  return stdout;
+}
+
+beforeAll(async () => {
+  registry = await testRegistry();
+  proxy = await recordingProxy(registry.url, { keepsHost: true });
+  const options = { env: { KRMHUB_TOKEN: registry.token } };
+  await done(['init', 'example.com/AddSecret', '--runtime', 'starlark', '--out', 'fn']);
+  const definition = path.join(root, 'fn/definition.yaml');
+  writeFileSync(definition, readFileSync(definition, 'utf8').replaceAll('# CHANGE:', '#'));
+  const publish = ['publish', 'fn/definition.yaml', '--release', '0.1.0', '--readme', 'fn/README.md'];
+  await done(publish, options);
+  proxy.intercept = hide;
+}, 120_000);
+afterAll(async () => {
+  proxy.close();
+  await registry.close();
+  rmSync(root, { recursive: true, force: true });
+});
+beforeEach(() => {
+  home = mkdtempSync(path.join(root, 'user-'));
+  needless.length = 0;
+  for (const folder of ['app', 'package']) {
+    mkdirSync(path.join(home, folder));
+    write(`${folder}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n');
+    write(
+      `${folder}/config.yaml`,
+      'apiVersion: example.com/v1alpha1\nkind: AddSecret\nmetadata: {name: a}\nowner: me\n',
+    );
+  }
+  write('app/kustomization.yaml', 'resources: [map.yaml]\ntransformers: [config.yaml]\n');
+  write(
+    'package/Kptfile',
+    'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\npipeline:\n  mutators:\n  - configPath: config.yaml\n',
+  );
+});
+
+const write = (name: string, text: string) => writeFileSync(path.join(home, name), text);
+const login = () => done(['login'], { stdin: registry.token });
+const catalog = () => `${proxy.url}/catalogs/default`;
+const FN = 'example.com/AddSecret';
+const READS: [string, () => string[]][] = [
+  ['resolve', () => ['resolve', 'example.com/v1alpha1', 'AddSecret', '-c', catalog()]],
+  [
+    'resolve of a file',
+    () => ['resolve', 'example.com/v1alpha1', 'AddSecret', '-c', `${catalog()}/catalog.json`],
+  ],
+  ['explain', () => ['explain', 'app', '-c', catalog()]],
+  ['lock', () => ['lock', 'app', '-c', catalog()]],
+  ['fn render', () => ['fn', 'render', 'package', '-c', catalog()]],
+  ['fn eval', () => ['fn', 'eval', 'package', '--fn-config', 'package/config.yaml', '-c', catalog()]],
+  ['kpt sync', () => ['kpt', 'sync', 'package', '-c', catalog()]],
+  ['plugins install', () => ['plugins', 'install', '-c', catalog(), '--dir', 'plugins']],
+  ['show', () => ['show', FN]],
+  ['releases', () => ['releases', FN]],
+  ['diff', () => ['diff', `${FN}@0.1.0`, `${FN}@0.1.0`]],
+  ['pull', () => ['pull', `${FN}@0.1.0`, '--out', 'pulled']],
+  ['catalog pull', () => ['catalog', 'pull', 'default', '--out', 'catalog.yaml']],
+  ['catalog show', () => ['catalog', 'show', 'default']],
+];
+
+describe('a private function and its catalog', () => {
+  it.each(READS)('are read with a token by %s, and not without', async (_, args) => {
+    const refused = await run(args());
+    expect([3, 4, 6], refused.stderr).toContain(refused.code);
+    await login();
+    await done(args());
+    expect(needless).toEqual([]);
+  });
+
+  it('are in the lists of those who may read them', async () => {
+    for (const args of [['search'], ['catalog', 'list']])
+      expect(await done(args)).not.toMatch(/AddSecret|default/);
+    await login();
+    expect(await done(['search'])).toContain('AddSecret');
+    expect(await done(['catalog', 'list'])).toContain('default');
+  });
+
+  it('can be pinned, locked, and used with the lock file', async () => {
+    await login();
+    await done(['trust', 'add', catalog(), '--yes']);
+    await done(['catalog', 'verify', 'default']);
+    await done(['lock', 'app', '-c', catalog()]);
+    expect(await done(['resolve', 'example.com/v1alpha1', 'AddSecret', '-c', catalog()])).toContain('script');
+    expect(needless).toEqual([]);
+  });
+});
