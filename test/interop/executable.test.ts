@@ -7,6 +7,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -169,6 +170,23 @@ describe.skipIf(why !== undefined)(titleWithReason('the executable', why), () =>
     const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], options);
     rmSync(at('sunk'), { recursive: true, force: true });
     expect(run(args, {}, input)).toEqual({ status, stdout, stderr });
+  });
+
+  it('is the credential helper of docker by a link with that name', () => {
+    const link = at('docker-credential-krmhub');
+    symlinkSync(executable, link);
+    const token = `krmhub_${'1'.repeat(72)}`;
+    const known = { KRMHUB_REGISTRY: 'https://krm.example.com', KRMHUB_TOKEN: token };
+    const ask = (input: string) => {
+      const options = { env: { ...env, ...known }, input, encoding: 'utf8' } as const;
+      const { status, stdout } = spawnSync(link, ['get'], options);
+      return { status, stdout };
+    };
+    expect(JSON.parse(ask('krm.example.com').stdout)).toMatchObject({ Secret: token });
+    expect(ask('other.example.com')).toEqual({
+      status: 1,
+      stdout: 'credentials not found in native keychain\n',
+    });
   });
 
   it('is unpacked by several processes at once, each of which works', async () => {

@@ -62,6 +62,8 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     serve: async () => (await import('./commands/serve.js')).registerServe,
     login: async () => (await import('./commands/login.js')).registerLogin,
     logout: async () => (await import('./commands/logout.js')).registerLogout,
+    'docker-credential': async () =>
+      (await import('./commands/docker-credential.js')).registerDockerCredential,
     whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
     token: async () => (await import('./commands/token.js')).registerToken,
     policy: async () => (await import('./commands/policy.js')).registerPolicy,

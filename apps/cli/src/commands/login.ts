@@ -14,7 +14,8 @@ export function registerLogin(program: Command, io: Io): void {
 The command reads the token from stdin, or from KRMHUB_TOKEN if it is for this
 registry. Otherwise, it prompts for the token. It does not change the registry
 that other commands use: for that, set KRMHUB_REGISTRY. Only the origin of the
-registry gets the token: see krmhub docs credentials.
+registry gets the token: see krmhub docs credentials. It can also be used by
+docker, podman, crane, oras, and cosign: see krmhub docker-credential --help.
 
 Examples:
   krmhub login < data/admin.token

@@ -30,6 +30,8 @@ const UNAVAILABLE = 5;
 
 const uid = process.getuid?.();
 const [self, , first = ''] = process.argv as [string, string, string?];
+/** Docker starts its credential helper by this name, which can be a link to the executable. */
+const HELPER = /^docker-credential-krmhub(?:\.exe)?$/i;
 
 /** What runs: the command line, or a file of the program that one of its processes names. */
 function choose(): { folder: string; file: string; args: readonly string[] } {
@@ -41,10 +43,11 @@ function choose(): { folder: string; file: string; args: readonly string[] } {
   const unpacked = openProgram(packedProgram(), cacheFolders(), uid);
   // Plugins of kustomize name no file of one version.
   const isPlugin = first !== '' && first === process.execPath;
+  const helper = HELPER.test(path.basename(process.argv0)) ? ['docker-credential'] : [];
   return {
     folder: unpacked,
     file: path.join(unpacked, BUNDLE, isPlugin ? 'plugin.js' : 'krmhub.js'),
-    args: process.argv.slice(isPlugin ? 3 : 2),
+    args: [...helper, ...process.argv.slice(isPlugin ? 3 : 2)],
   };
 }
 

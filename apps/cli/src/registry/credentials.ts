@@ -45,6 +45,11 @@ export async function savedToken(io: Environment, url: URL): Promise<string | un
   return Object.hasOwn(tokens, url.origin) ? tokens[url.origin]!.token : undefined;
 }
 
+/** Returns the origins of the registries with a saved token. */
+export async function savedOrigins(io: Environment): Promise<string[]> {
+  return Object.keys((await readCredentials(io)).tokens);
+}
+
 export async function saveToken(io: Io, url: URL, token: string): Promise<void> {
   const { tokens } = await readCredentials(io);
   await writeCredentials(io, { ...tokens, [url.origin]: { token, savedAt: io.now().toISOString() } });

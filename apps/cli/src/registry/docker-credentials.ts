@@ -21,6 +21,8 @@ const HELPER_MILLISECONDS = 60_000;
 const MAX_OUTPUT_LENGTH = 65_536;
 /** The key of Docker Hub in the file. */
 const DOCKER_HUB = 'https://index.docker.io/v1/';
+/** The name of `krmhub docker-credential` in the file. */
+const OWN_HELPER = 'krmhub';
 /** The user name with which a helper marks an identity token. */
 const TOKEN_USER = '<token>';
 
@@ -31,9 +33,9 @@ export async function dockerCredentials(
 ): Promise<Credentials | undefined> {
   const { file, config } = await readConfig(io);
   const server = registry === 'docker.io' ? DOCKER_HUB : registry;
-  const helper = ownProperty(config.credHelpers, server) ?? config.credsStore;
+  const helper = helperOf(config, server);
   // It is this program, which has its own tokens already.
-  if (helper === 'krmhub') return undefined;
+  if (helper === OWN_HELPER) return undefined;
   if (typeof helper === 'string' && helper !== '') {
     io.trace?.(`credentials for ${registry}: docker-credential-${helper}, which ${file} names`);
     return credentialsFromHelper(io, helper, server, file);
@@ -59,6 +61,15 @@ export async function dockerCredentials(
     });
   }
   return { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/, '') };
+}
+
+/** Reports whether docker asks krmhub for the credentials of a registry. */
+export async function asksKrmhub(io: Environment, registry: string): Promise<boolean> {
+  return helperOf((await readConfig(io)).config, registry) === OWN_HELPER;
+}
+
+function helperOf({ credHelpers, credsStore }: DockerConfig, server: string): string | undefined {
+  return ownProperty(credHelpers, server) ?? credsStore;
 }
 
 async function readConfig(io: Environment): Promise<{ file: string; config: DockerConfig }> {

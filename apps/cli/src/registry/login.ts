@@ -36,6 +36,7 @@ export async function login(io: Io, url: string | undefined, options: LoginOptio
   await printLine(io, escapeControls(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
   await printLine(io, `saved the token in ${credentialsFile(io)}`);
   await printDefault(io, registry, client.url);
+  await printHelper(io, registry);
   const given = environmentToken(io);
   if (given?.origin === registry.origin && given.token.trim() !== token) {
     await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved token');
@@ -53,6 +54,17 @@ async function printDefault(io: Io, registry: URL, url: string): Promise<void> {
     escapeControls(
       `without --registry, commands still use ${current}; to change that, run: export KRMHUB_REGISTRY=${url}`,
     ),
+  );
+}
+
+/** Prints how other clients get the token, unless they do. */
+async function printHelper(io: Io, { host }: URL): Promise<void> {
+  const { asksKrmhub } = await import('./docker-credentials.js');
+  // The file of docker does not matter for `login`.
+  if (await asksKrmhub(io, host).catch(() => true)) return;
+  await printLine(
+    io,
+    `for docker, podman, crane, oras, and cosign, add to ~/.docker/config.json: {"credHelpers": {"${host}": "krmhub"}}`,
   );
 }
 

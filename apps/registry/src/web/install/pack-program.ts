@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { gzipSync } from 'fflate';
 import { Header } from 'tar';
 import { INSTALLED, PROGRAM_FOLDER, readManifest } from './program-folder.js';
@@ -18,6 +18,12 @@ const PARTS = [
   ...SAMPLES,
 ];
 const BUNDLE = 'apps/cli/dist/bundle/krmhub.js';
+/** The commands of the package. Docker starts its credential helper by a name. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'bin/krmhub.js': "import '../apps/cli/dist/bundle/krmhub.js';\n",
+  'bin/docker-credential-krmhub.js':
+    "process.argv.splice(2, 0, 'docker-credential');\nawait import('../apps/cli/dist/bundle/krmhub.js');\n",
+};
 /** npm gives the files of a package the same time. */
 const MTIME = new Date('1980-01-01T00:00:00Z');
 const BLOCK_BYTES = 512;
@@ -35,7 +41,7 @@ export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefine
   const files = readParts(root, PARTS);
   const workspace = readManifest('package.json', root);
   if (workspace.name === INSTALLED) {
-    for (const name of ['apps/cli/package.json', 'bin/krmhub.js', 'package.json'])
+    for (const name of ['apps/cli/package.json', ...Object.keys(COMMANDS), 'package.json'])
       files.set(name, readFileSync(join(root, name)));
     return files;
   }
@@ -45,10 +51,8 @@ export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefine
     root,
   ).dependencies;
   files.set('apps/cli/package.json', json({ name, version, type: 'module' }));
-  files.set(
-    'bin/krmhub.js',
-    Buffer.from("#!/usr/bin/env node\nimport '../apps/cli/dist/bundle/krmhub.js';\n"),
-  );
+  for (const [file, text] of Object.entries(COMMANDS))
+    files.set(file, Buffer.from(`#!/usr/bin/env node\n${text}`));
   files.set(
     'package.json',
     json({
@@ -59,7 +63,7 @@ export function readProgramFiles(root = PROGRAM_FOLDER): ProgramFiles | undefine
       repository: workspace.repository,
       type: 'module',
       engines: workspace.engines,
-      bin: { krmhub: 'bin/krmhub.js' },
+      bin: Object.fromEntries(Object.keys(COMMANDS).map((file) => [posix.basename(file, '.js'), file])),
       // Only `krmhub serve` and the commands on its data folder need it, and it may have to be compiled.
       peerDependencies: { 'better-sqlite3': `${sqlite} || ${newer!.slice(newer!.lastIndexOf('@') + 1)}` },
       peerDependenciesMeta: { 'better-sqlite3': { optional: true } },
