@@ -38,6 +38,7 @@ const OTHER_OUTPUT: Record<string, string> = {
   'kpt exec': 'stdout is a ResourceList',
   serve: 'runs until it is stopped, and writes a log',
   completion: 'stdout is a script',
+  'docker-credential': 'stdout is what clients of docker read',
   docs: 'stdout is a page, as Markdown',
 };
 
