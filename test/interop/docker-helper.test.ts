@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { command, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
 import { Cosigner, noCosign } from './cosign.js';
 import { manifestAt, missingReason, newToken, registryHost, titleWithReason } from './oci-tools.js';
@@ -42,7 +42,7 @@ function user(): Cosigner {
     `[storage]\ndriver = "vfs"\nrunroot = "${one.at('runroot')}"\ngraphroot = "${one.at('images')}"\n`,
   );
   one.write('file.txt', 'content');
-  execFileSync('tar', ['cf', one.at('layer.tar'), '-C', one.home, 'file.txt']);
+  spawnSync('tar', ['cf', one.at('layer.tar'), '-C', one.home, 'file.txt']);
   for (const name of ['run', 'tmp']) mkdirSync(one.at(name));
   Object.assign(one.env, {
     PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
