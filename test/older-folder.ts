@@ -4,6 +4,7 @@ import { inflateRawSync } from 'node:zlib';
 import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { dataPaths } from '../apps/registry/src/store/data-folder.js';
 import { Database } from '../apps/registry/src/store/sqlite/driver.js';
+import { DROP_NEWER_TABLES } from '../apps/registry/src/testing/newer-tables.js';
 import { openTestRegistry, type TestRegistry } from '../apps/registry/src/testing/test-registry.js';
 
 /** When the migration to segments was written; see migrations/sqlite/meta/_journal.json. */
@@ -57,7 +58,7 @@ export async function makeOlderFolder(folder: string, snapshots: number): Promis
     .all();
   for (const { digest, bytes } of rows) writeBlob(dataPaths(folder).blobs, digest, inflateRawSync(bytes));
   client.exec(
-    'DROP TABLE release_file; DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting; DROP TABLE oci_blob_bytes; DROP TABLE takedown_pin; DROP TABLE release_pin; ALTER TABLE takedown DROP COLUMN scripts; DROP TABLE release_notes; DROP TABLE release_words; DROP TABLE function_text_whole; DROP TABLE access; ALTER TABLE token DROP COLUMN team; ALTER TABLE "function" DROP COLUMN published',
+    `DROP TABLE release_file; DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting; DROP TABLE oci_blob_bytes; DROP TABLE takedown_pin; DROP TABLE release_pin; ALTER TABLE takedown DROP COLUMN scripts; ${DROP_NEWER_TABLES}; ALTER TABLE "function" DROP COLUMN published`,
   );
   client.prepare('DELETE FROM __drizzle_migrations WHERE created_at >= ?').run(SEGMENTS_MIGRATION);
   const add = client.prepare('INSERT OR IGNORE INTO form (digest, coding, blob) VALUES (?, ?, ?)');

@@ -140,8 +140,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     catalogs: ['limits', 'log', 'metrics', 'http', 'workers', 'store'],
     publish: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs'],
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
+    owners: ['log', 'http', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
-    routes: ['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams'],
+    routes: ['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
     web: ['limits', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams'],
     server: [
       'limits',
@@ -153,6 +154,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'catalogs',
       'publish',
       'upstreams',
+      'owners',
       'oci',
       'routes',
       'web',

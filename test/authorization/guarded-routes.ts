@@ -82,6 +82,27 @@ spec:
     needs: 'admin',
     ofGroup: false,
   },
+  // Only a token of a team can claim for it, and no role has a team.
+  claimGroup: {
+    method: 'POST',
+    target: () => fillPath('claimGroup', { group }),
+    body: () => JSON.stringify({ team: 'platform' }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  verifyOwner: {
+    method: 'POST',
+    target: () => fillPath('verifyOwner', { group }),
+    needs: 'publish',
+    ofGroup: true,
+  },
+  releaseGroup: {
+    method: 'DELETE',
+    target: () => fillPath('owner', { group }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   yank: mark('yank'),
   unyank: mark('unyank'),
   deprecate: mark('deprecate'),

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { DROP_NEWER_TABLES } from '../../apps/registry/src/testing/newer-tables.js';
 import { OLD_NAMES } from '../older-folder.js';
 import { changeOf } from './sample-records.js';
 
@@ -26,7 +27,7 @@ it('folds the text of functions that were stored before', async () => {
       (2, 'set node labels', '', 'Plain.', 'example.com', 'Example Co');
     ${OLD_NAMES}
     DROP TABLE takedown_pin; DROP TABLE release_pin;
-    ALTER TABLE takedown DROP COLUMN scripts; ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes; DROP TABLE release_words; DROP TABLE function_text_whole; DROP TABLE access; ALTER TABLE token DROP COLUMN team;
+    ALTER TABLE takedown DROP COLUMN scripts; ALTER TABLE function DROP COLUMN published; ${DROP_NEWER_TABLES};
     DELETE FROM __drizzle_migrations WHERE created_at >= 1769299200000`);
   earlier.close();
 

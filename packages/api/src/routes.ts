@@ -10,6 +10,7 @@
 
 import { CATALOG_ROUTES } from './catalog-routes.js';
 import { FUNCTION_ROUTES } from './function-routes.js';
+import { OWNER_ROUTES } from './owner-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
 
@@ -21,6 +22,7 @@ export const ROUTES = {
   ...FUNCTION_ROUTES,
   ...CATALOG_ROUTES,
   ...SOURCE_ROUTES,
+  ...OWNER_ROUTES,
   ...REGISTRY_ROUTES,
 } as const;
 

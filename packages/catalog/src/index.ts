@@ -11,6 +11,7 @@ export * from './access/access-document.js';
 export * from './access/access-rules.js';
 export * from './access/can.js';
 export { ACCESS_CODES, type AccessCode } from './access/codes.js';
+export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';

@@ -28,6 +28,7 @@ import { functionRoutes } from '../routes/functions.js';
 import { functionsExportRoute } from '../routes/functions-export.js';
 import { lifecycleRoutes } from '../routes/lifecycle.js';
 import { operationRoutes } from '../routes/operations.js';
+import { ownerRoutes } from '../routes/owners.js';
 import { policyRoutes } from '../routes/policies.js';
 import { releaseRoutes } from '../routes/releases.js';
 import { signatureRoutes } from '../routes/signatures.js';
@@ -92,6 +93,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   releaseRoutes(app, registry);
   bundleRoutes(app, registry);
   policyRoutes(app, registry);
+  ownerRoutes(app, registry);
   lifecycleRoutes(app, registry);
   takedownRoutes(app, registry);
   eventRoutes(app, registry);

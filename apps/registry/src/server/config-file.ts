@@ -71,7 +71,7 @@ function toText(value: unknown): string | undefined {
 }
 
 function listHint(name: SettingName): string {
-  return name === 'trustedProxies' || name === 'sourceAddresses' ? ', or a list of strings' : '';
+  return ['trustedProxies', 'sourceAddresses', 'dnsServers'].includes(name) ? ', or a list of strings' : '';
 }
 
 function place(document: YamlDocument, file: string, name: string, target: 'key' | 'value'): string {

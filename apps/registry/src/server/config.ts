@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
@@ -54,6 +55,8 @@ export interface Config {
   shutdownDelaySeconds: number;
   /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
   sourceAddresses: readonly string[];
+  /** Name servers that are asked for the proofs of owners; absent for those of the system. */
+  dnsServers?: readonly string[];
   /** Folder of `file:` sources; absent if they are refused. */
   sourceFolder?: string;
   /** File with the credentials for sources; absent for none. */
@@ -166,7 +169,7 @@ export function readConfig(
   }
   const trustedRoot = given('trustedRoot');
   const list = (
-    name: 'trustedProxies' | 'sourceAddresses' | 'highlights' | 'securityContact',
+    name: 'trustedProxies' | 'sourceAddresses' | 'dnsServers' | 'highlights' | 'securityContact',
     expected: string,
     wrongIn: (entries: readonly string[]) => readonly string[],
   ): string[] => {
@@ -185,6 +188,9 @@ export function readConfig(
   const range = 'not an address or a CIDR range such as 10.0.0.0/8';
   const trustedProxies = list('trustedProxies', range, (entries) => readTrustedProxies(entries).problems);
   const sourceAddresses = list('sourceAddresses', range, invalidRanges);
+  const dnsServers = list('dnsServers', 'not an IP address, with or without a port', (entries) =>
+    entries.filter((entry) => !isNameServer(entry)),
+  );
   const highlights = list('highlights', 'not a function such as example.com/SetLabels', (entries) =>
     entries.filter((entry) => functionName(entry) === undefined),
   ).flatMap((entry) => functionName(entry) ?? []);
@@ -240,6 +246,7 @@ export function readConfig(
     ...limits,
     blobRedirect: redirect.value === 'true',
     ...defined({
+      dnsServers: dnsServers.length === 0 ? undefined : dnsServers,
       keysFolder: keys?.value,
       databaseUrl: databaseUrl?.value,
       blobPlace,
@@ -296,4 +303,10 @@ function isBetween(value: number, min: number, max: number): boolean {
 
 function isLogLevel(text: string): text is LogLevel {
   return (LOG_LEVELS as readonly string[]).includes(text);
+}
+
+/** An IPv4 address, or an IPv6 one that has brackets before a port. */
+function isNameServer(text: string): boolean {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+)(?::\d{1,5})?)$/.exec(text) ?? [];
+  return isIP(bracketed ?? plain ?? text) !== 0;
 }

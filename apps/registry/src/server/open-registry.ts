@@ -20,6 +20,8 @@ import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
+import { type FindProof, proofFinder } from '../owners/find-proof.js';
+import { OwnerChecks } from '../owners/owner-checks.js';
 import { FunctionLocks } from '../publish/function-locks.js';
 import { MissingWords } from '../publish/missing-words.js';
 import { Planner } from '../publish/planner.js';
@@ -81,6 +83,8 @@ export interface OpenOptions {
   wrapStore?: (store: RegistryStore) => RegistryStore;
   /** Called with the blobs of every folder and its path. */
   wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
+  /** Absent for DNS and HTTPS. */
+  findProof?: FindProof;
   /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
   /** Sizes of the caches of catalogs; absent for those of SERVER_LIMITS. */
@@ -177,6 +181,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const access = new RegistryAccess();
     await access.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
+    const findProof = options.findProof ?? proofFinder(config, { temporaryFolder: paths.fetching });
     const signing = { keys, clock, validDays: config.snapshotValidDays };
     const profileDocuments = new ProfileDocuments({
       store,
@@ -342,6 +347,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       processes,
       trust,
       access,
+      findProof,
+      ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,
       // An operator who has blobs in another store expects definitions there.
       maxFileRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxFileRowBytes : 0,

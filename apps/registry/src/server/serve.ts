@@ -75,7 +75,7 @@ export async function startRegistry(
     stopWaiting,
   } = await whenStoresAnswer(config, { ...given, signal }, () => openRegistry(config, given));
   const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, missingWords } = registry;
-  const { renewal, clock, log } = registry;
+  const { renewal, ownerChecks, clock, log } = registry;
   let server: Server | undefined;
   try {
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -121,11 +121,13 @@ export async function startRegistry(
         catalogPurge.start();
         missingWords.start();
         renewal.start();
+        ownerChecks.start();
         // Without sources, it still deletes the copies that a purged catalog left.
         if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
       },
       async stop() {
-        await Promise.all([collector.stop(), catalogPurge.stop(), missingWords.stop(), renewal.stop()]);
+        const jobs = [collector, catalogPurge, missingWords, renewal, ownerChecks];
+        await Promise.all(jobs.map((job) => job.stop()));
         // They would grow old here.
         registry.metrics.retainCatalogs([]);
       },

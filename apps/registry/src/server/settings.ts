@@ -144,6 +144,12 @@ export const SETTINGS = {
     default: 'none',
     why: 'Private addresses from which recipes can fetch catalogs. The registry rejects all other private addresses, such as this machine, private networks, and cloud metadata services, also after name resolution. This protects internal services from recipe authors.',
   },
+  dnsServers: {
+    name: 'KRMHUB_DNS_SERVERS',
+    unit: 'IP addresses, with or without a port, separated by commas',
+    default: 'those of the system',
+    why: 'Name servers that the registry asks for the proofs of owners of groups. Set it if the system uses a name server that an owner of a group could influence.',
+  },
   sourceFolder: {
     name: 'KRMHUB_SOURCE_FOLDER',
     unit: 'folder',

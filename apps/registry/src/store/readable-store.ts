@@ -156,9 +156,13 @@ const GUARDS: Guards = {
   appliedPolicies: 'unseen',
   access: 'unseen',
   appliedAccess: 'unseen',
+  // To whom a group belongs is public, whether or not what is in it is.
+  ownerClaims: 'public',
   ...unseen([
     ...[
       'applyAccess',
+      'putOwnerClaim',
+      'deleteOwnerClaim',
       'applyPolicies',
       'fileBytes',
       'namesFile',

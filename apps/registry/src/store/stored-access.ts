@@ -1,31 +1,42 @@
-import { AccessRules, type AccessStore, readAccess } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import {
+  type AccessDocument,
+  AccessRules,
+  type AccessStore,
+  type OwnerClaimStore,
+  readAccess,
+} from '@krmhub/catalog';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 
-/** Recently read rules by revision and text: builds need them each time. */
+/** Recently read rules by revision: builds need them each time. */
 const lastRead = new LRUCache<string, AccessRules>({ max: 4 });
 
 /**
- * Reads the rules of the registry's Access document. It was valid when it was applied; throws if this version of the
- * program rejects it.
+ * Reads the rules of the registry: its Access document, and the owners that proved their groups. The document was valid
+ * when it was applied; throws if this version of the program rejects it.
  */
-export async function storedAccess(store: Pick<AccessStore, 'access'>): Promise<AccessRules> {
+export async function storedAccess(store: StoredAccess): Promise<AccessRules> {
   const record = await store.access();
-  if (record === undefined) return new AccessRules();
-  const key = `${record.revision} ${record.text}`;
-  const known = lastRead.get(key);
+  const claims = (await store.ownerClaims()).map(({ group, team, proof }) => ({ group, team, proof }));
+  const revision = sha256(JSON.stringify([record?.revision, record?.text, claims]));
+  const known = lastRead.get(revision);
   if (known !== undefined) return known;
-  const { access, diagnostics } = readAccess(new TextEncoder().encode(record.text), 'access.yaml');
-  if (access === undefined) {
-    throw new KrmhubError('invalid-document', 'cannot read the stored Access document', {
-      diagnostics,
-      hint: 'A newer version of krmhub applied it. Use that version or a later version.',
-    });
-  }
-  const rules = new AccessRules(access, [], String(record.revision));
-  lastRead.set(key, rules);
+  const rules = new AccessRules(readStoredAccess(record?.text), claims, revision);
+  lastRead.set(revision, rules);
   return rules;
+}
+
+type StoredAccess = Pick<AccessStore, 'access'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+
+function readStoredAccess(text: string | undefined): AccessDocument | undefined {
+  if (text === undefined) return undefined;
+  const { access, diagnostics } = readAccess(new TextEncoder().encode(text), 'access.yaml');
+  if (access !== undefined) return access;
+  throw new KrmhubError('invalid-document', 'cannot read the stored Access document', {
+    diagnostics,
+    hint: 'A newer version of krmhub applied it. Use that version or a later version.',
+  });
 }
 
 /** The access rules of this registry, as this process knows them. */
@@ -37,7 +48,7 @@ export class RegistryAccess implements KnownAccess {
   }
 
   /** Loads the rules; call it at the start and after each change. */
-  async reload(store: Pick<AccessStore, 'access'>): Promise<void> {
+  async reload(store: StoredAccess): Promise<void> {
     this.#rules = await storedAccess(store);
   }
 }

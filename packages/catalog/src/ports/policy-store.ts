@@ -1,3 +1,4 @@
+import type { OwnerClaimRecord } from '../access/owner-claims.js';
 import type { AppliedDocument, Event, NewEvent } from './records.js';
 
 /** Reads the signing policies of the registry. */
@@ -18,6 +19,16 @@ export interface AccessStore {
   applyAccess(
     change: Omit<AppliedDocument, 'revision'> & { expectedRevision: number; event: NewEvent },
   ): Promise<Event>;
+}
+
+/** Stores the claims of teams to groups. */
+export interface OwnerClaimStore {
+  /** Returns all claims, by group in code unit order. */
+  ownerClaims(): Promise<OwnerClaimRecord[]>;
+  /** Adds or replaces the claim to a group. Without an event, nothing that rules depend on has changed. */
+  putOwnerClaim(claim: OwnerClaimRecord, event?: NewEvent): Promise<void>;
+  /** Returns false if there is no claim to the group. */
+  deleteOwnerClaim(group: string, event: NewEvent): Promise<boolean>;
 }
 
 /** Stores the signing policies of the registry. */

@@ -1,5 +1,6 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
+import { ownerClaims } from '../records/schema/owner-claims.js';
 import { releaseFiles } from '../records/schema/release-files.js';
 import { releaseNotes } from '../records/schema/release-notes.js';
 import { releaseWords } from '../records/schema/release-words.js';
@@ -34,6 +35,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.events,
   schema.policies,
   schema.access,
+  ownerClaims,
   schema.takedowns,
   takedownPins,
   schema.tokens,

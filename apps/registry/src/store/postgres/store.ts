@@ -12,6 +12,7 @@ import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
 import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
+import { ownerClaimRows } from '../records/functions/owner-claims.js';
 import { policyRows } from '../records/functions/policies.js';
 import { DELETE_UNUSED_FILES } from '../records/functions/release-files.js';
 import { missingWords } from '../records/functions/release-words.js';
@@ -72,6 +73,7 @@ export function openPostgresStore(
     ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),
+    ...ownerClaimRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, followedIndex),

@@ -9,7 +9,9 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DROP_NEWER_TABLES } from '../../testing/newer-tables.js';
 import * as artifacts from '../records/schema/artifacts.js';
+import * as ownerClaims from '../records/schema/owner-claims.js';
 import * as releaseFiles from '../records/schema/release-files.js';
 import * as releaseNotes from '../records/schema/release-notes.js';
 import * as releaseWords from '../records/schema/release-words.js';
@@ -49,6 +51,7 @@ describe('migrations', () => {
     const tables = Object.values({
       ...catalogs,
       ...releaseFiles,
+      ...ownerClaims,
       ...releaseNotes,
       ...releaseWords,
       ...runtimePins,
@@ -132,9 +135,7 @@ describe('migrations', () => {
     client.exec(
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
-    client.exec(
-      'ALTER TABLE function DROP COLUMN published; DROP TABLE release_notes; DROP TABLE release_words; DROP TABLE function_text_whole; DROP TABLE access; ALTER TABLE token DROP COLUMN team',
-    );
+    client.exec(`ALTER TABLE function DROP COLUMN published; ${DROP_NEWER_TABLES}`);
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');

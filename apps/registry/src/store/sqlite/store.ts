@@ -14,6 +14,7 @@ import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
 import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
+import { ownerClaimRows } from '../records/functions/owner-claims.js';
 import { policyRows } from '../records/functions/policies.js';
 import { missingWords } from '../records/functions/release-words.js';
 import { catalogRows } from '../records/snapshots/catalogs.js';
@@ -75,6 +76,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),
+    ...ownerClaimRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, search),

@@ -1,0 +1,181 @@
+import type { Owner, OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
+import { proofText } from '@krmhub/catalog';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { hashSecret, newSecret } from '../http/auth/tokens.js';
+import { type NameServer, startNameServer } from '../testing/name-server.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+const DAY = 86_400_000;
+const URL_ = 'https://hub.example.net';
+const ACCESS = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  openGroups: ["*"]
+  teams: [{name: platform, displayName: Platform team, contact: "https://example.com/chat"}, {name: rivals}]
+  groups: [{pattern: ours.example.com, owner: platform}]
+`;
+
+let registry: TestRegistry;
+let names: NameServer;
+beforeEach(async () => {
+  names = await startNameServer();
+  registry = await openTestRegistry({ config: { publicUrl: `${URL_}/`, dnsServers: [names.address] } });
+  const { store, access } = registry.parts;
+  const event = { type: 'access.applied', at: new Date().toISOString(), by: 'test' } as const;
+  await store.applyAccess({
+    text: ACCESS,
+    appliedAt: event.at,
+    appliedBy: 'test',
+    expectedRevision: 1,
+    event,
+  });
+  await access.reload(store);
+});
+afterEach(async () => {
+  await registry.close();
+  await names.close();
+});
+
+const prove = (team: string, group = 'new.example.com') =>
+  names.records.set(`_krmhub.${group}`, ['v=spf1 -all', proofText(URL_, team)]);
+
+/** The header of a token of a team. */
+async function tokenOf(team: string, { scopes = ['publish'], groups = ['*'] } = {}): Promise<string> {
+  const secret = newSecret();
+  const rest = {
+    scopes,
+    groups,
+    repositories: ['*'],
+    createdAt: new Date().toISOString(),
+    createdBy: 'test',
+  };
+  await registry.parts.store.createToken(
+    { id: `${team} ${secret}`, name: team, team, ...rest },
+    hashSecret(secret),
+  );
+  return `Bearer ${secret}`;
+}
+
+const claim = (token: string, team: string, group = 'new.example.com') =>
+  registry.send<Owner & { detail?: string; hint?: string }>(
+    'POST',
+    `/api/v1/owners/${group}/claim`,
+    { team },
+    token,
+  );
+const owners = async () =>
+  ((await (await registry.request('/api/v1/owners')).json()) as OwnerList).owners.map(
+    ({ group, team, proof }) => `${group} ${team} ${proof}`,
+  );
+const publish = async (token: string, release: string) => {
+  const target = `/api/v1/functions/new.example.com/Fn/releases/${release}`;
+  const { definitionText } = await import('../testing/test-registry.js');
+  return (
+    await registry.send(
+      'PUT',
+      target,
+      definitionText({ group: 'new.example.com', kind: 'Fn', release }),
+      token,
+    )
+  ).status;
+};
+
+it('belongs to the team that its domain names, and nobody else publishes in it', async () => {
+  const platform = await tokenOf('platform');
+  const rivals = await tokenOf('rivals');
+  const missing = await claim(platform, 'platform');
+  expect(missing.status).toBe(403);
+  expect(missing.body.detail).toContain('_krmhub.new.example.com has no TXT record');
+  expect(missing.body.hint).toContain(proofText(URL_, 'platform'));
+  expect(await publish(rivals, '1.0.0')).toBe(201);
+
+  prove('platform');
+  expect((await claim(rivals, 'rivals')).body.detail).toContain(
+    'not name this registry and the team "rivals"',
+  );
+  expect((await claim(rivals, 'platform')).status).toBe(403);
+  const claimed = await claim(platform, 'platform');
+  expect([claimed.status, claimed.body]).toEqual([
+    200,
+    expect.objectContaining({
+      group: 'new.example.com',
+      team: 'platform',
+      proof: 'dns',
+      displayName: 'Platform team',
+    }),
+  ]);
+  expect(await owners()).toEqual(['new.example.com platform dns', 'ours.example.com platform administrator']);
+  expect([await publish(rivals, '1.1.0'), await publish(platform, '1.1.0')]).toEqual([403, 201]);
+  expect((await claim(rivals, 'rivals')).status).toBe(403);
+});
+
+it('needs a public URL, a known team, and a token that covers the group', async () => {
+  const elsewhere = await tokenOf('platform', { groups: ['other.example.com'] });
+  const reader = await tokenOf('platform', { scopes: ['read'] });
+  prove('platform');
+  expect([(await claim(elsewhere, 'platform')).status, (await claim(reader, 'platform')).status]).toEqual([
+    403, 403,
+  ]);
+  const unknown = await claim(await registry.bearer(), 'platfrom');
+  expect([unknown.status, unknown.body.hint]).toEqual([400, 'Did you mean "platform"?']);
+  const declared = await claim(await registry.bearer(), 'rivals', 'ours.example.com');
+  expect([declared.status, declared.body.detail]).toEqual([409, expect.stringContaining('Access document')]);
+  expect(await owners()).toEqual(['ours.example.com platform administrator']);
+});
+
+it('moves to another team with its proof, and ends with it', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  await claim(platform, 'platform');
+  prove('rivals');
+  expect((await claim(platform, 'rivals')).status).toBe(200);
+  expect((await owners())[0]).toBe('new.example.com rivals dns');
+  expect((await claim(platform, 'platform')).status).toBe(403);
+  const release = (token: string) =>
+    registry.request('/api/v1/owners/new.example.com', {
+      method: 'DELETE',
+      headers: { Authorization: token },
+    });
+  expect((await release(platform)).status).toBe(403);
+  expect((await release(await tokenOf('rivals'))).status).toBe(204);
+  expect((await release(await registry.bearer())).status).toBe(404);
+  expect(await owners()).toEqual(['ours.example.com platform administrator']);
+});
+
+it('is checked every week, warns while the proof is missing, and ends after two weeks', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  await claim(platform, 'platform');
+  const { ownerChecks } = registry.parts;
+  names.records.delete('_krmhub.new.example.com');
+  registry.advance(6 * DAY);
+  await ownerChecks.run();
+  const verify = async () =>
+    (await registry.send<VerifiedOwner>('POST', '/api/v1/owners/new.example.com/verify', undefined, platform))
+      .body;
+  expect((await registry.parts.store.ownerClaims())[0]?.missingSince).toBeUndefined();
+  registry.advance(DAY);
+  await ownerChecks.run();
+  expect((await registry.parts.store.ownerClaims())[0]).toMatchObject({
+    problem: expect.stringContaining('no TXT record'),
+  });
+  expect((await verify()).outcome).toBe('missing');
+  expect(await publish(platform, '1.0.0')).toBe(201);
+  prove('platform');
+  expect((await verify()).outcome).toBe('verified');
+  names.records.delete('_krmhub.new.example.com');
+  registry.advance(8 * DAY);
+  await ownerChecks.run();
+  registry.advance(14 * DAY);
+  await ownerChecks.run();
+  expect(await owners()).toEqual(['ours.example.com platform administrator']);
+  const { body } = await registry.send<{ events: { type: string; reason?: string }[] }>(
+    'GET',
+    '/api/v1/events?limit=1000',
+  );
+  expect(body.events.at(-1)).toMatchObject({
+    type: 'access.applied',
+    reason: expect.stringContaining('proof is missing'),
+  });
+});

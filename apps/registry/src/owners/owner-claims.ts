@@ -1,0 +1,157 @@
+import {
+  type AccessRules,
+  can,
+  checkedClaim,
+  type NewEvent,
+  type OwnerClaim,
+  type OwnerClaimRecord,
+  type OwnerClaimStore,
+  PROOF_PATH,
+  proofRecord,
+  proofText,
+  type TokenRecord,
+  tokenActor,
+} from '@krmhub/catalog';
+import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/suggest';
+import { refuseLacking } from '../http/auth/authorize.js';
+import type { RegistryAccess } from '../store/stored-access.js';
+import type { FindProof } from './find-proof.js';
+
+export interface OwnerClaimDeps {
+  store: OwnerClaimStore & Parameters<RegistryAccess['reload']>[0];
+  access: RegistryAccess;
+  findProof: FindProof;
+  clock: () => Date;
+  config: { publicUrl?: string };
+}
+
+/**
+ * Claims a group for a team, or gives it to another team: looks for the proof, and stores the claim if it is there.
+ * Rejects with `forbidden` without the right or the proof, which the hint describes.
+ */
+export async function claimGroup(
+  deps: OwnerClaimDeps,
+  claim: OwnerClaim,
+  token: TokenRecord,
+): Promise<OwnerClaimRecord> {
+  const { rules } = deps.access;
+  refuseClaim(rules, claim, token);
+  refuseUnknownTeam(rules, claim.team);
+  const registry = publicUrl(deps);
+  const outcome = await deps.findProof(claim, registry);
+  if (!outcome.found) {
+    throw new KrmhubError('forbidden', `${claim.group} has no proof: ${outcome.problem}`, {
+      hint: howToProve(claim, registry),
+    });
+  }
+  const at = deps.clock().toISOString();
+  const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
+  await deps.store.putOwnerClaim(record, claimEvent(record, token.name, at));
+  await deps.access.reload(deps.store);
+  return record;
+}
+
+/** Looks for the proof of a claim now. Returns undefined if that ended the claim. Rejects with `not-found`. */
+export async function verifyClaim(
+  deps: OwnerClaimDeps,
+  group: string,
+): Promise<OwnerClaimRecord | undefined> {
+  const claim = (await deps.store.ownerClaims()).find((one) => one.group === group);
+  if (claim === undefined) throw noClaim(group);
+  const now = deps.clock();
+  const checked = checkedClaim(claim, await deps.findProof(claim, publicUrl(deps)), now);
+  if (checked !== undefined) await deps.store.putOwnerClaim(checked);
+  else await endClaim(deps, claim, { by: 'krmhub', why: 'the proof is missing' });
+  return checked;
+}
+
+/** Ends the claim to a group. Rejects with `forbidden`, and with `not-found` without a claim. */
+export async function releaseGroup(deps: OwnerClaimDeps, group: string, token: TokenRecord): Promise<void> {
+  refuseLacking(deps.access.rules, token, 'own', { group });
+  const claim = (await deps.store.ownerClaims()).find((one) => one.group === group);
+  if (claim === undefined) throw noClaim(group);
+  await endClaim(deps, claim, { by: token.name, why: 'released' });
+}
+
+/** Returns what proves a claim, as a sentence for whoever controls the domain. */
+export function howToProve({ group, team, proof }: OwnerClaim, registry: string): string {
+  const text = proofText(registry, team);
+  return proof === 'dns'
+    ? `Add a TXT record to ${proofRecord(group)}: "${text}". Name servers can take some minutes to show it.`
+    : `Serve this line at https://${group}${PROOF_PATH}, without a redirect: ${text}`;
+}
+
+async function endClaim(
+  deps: OwnerClaimDeps,
+  claim: OwnerClaimRecord,
+  { by, why }: { by: string; why: string },
+): Promise<void> {
+  const at = deps.clock().toISOString();
+  const { type, reason } = claimEvent(claim, by, at);
+  await deps.store.deleteOwnerClaim(claim.group, { type, at, by, reason: `${reason}: ${why}` });
+  await deps.access.reload(deps.store);
+}
+
+function claimEvent({ group, team, proof }: OwnerClaim, by: string, at: string): NewEvent {
+  return { type: 'access.applied', at, by, reason: `owner of ${group}: ${team} (${proof})` };
+}
+
+function refuseClaim(rules: AccessRules, { group, team }: OwnerClaim, token: TokenRecord): void {
+  const actor = tokenActor(token);
+  const owner = rules.ownerOf(group);
+  if (owner?.proof === 'administrator') {
+    throw new KrmhubError('conflict', `the Access document gives ${group} to the team "${owner.team}"`, {
+      hint: `An administrator can change the owner of "${owner.by}" with \`krmhub access apply\`.`,
+    });
+  }
+  const isAdministrator = can(rules, actor, 'admin', 'registry').allowed;
+  if (owner !== undefined && !can(rules, actor, 'own', { group }).allowed)
+    throw notOwned(group, owner.team, token);
+  if (owner !== undefined || isAdministrator) return;
+  const covers = token.groups.some((glob) => matchesGlob(glob, group));
+  if (token.team !== team || !token.scopes.includes('publish') || !covers) {
+    throw new KrmhubError(
+      'forbidden',
+      `the token "${token.name}" is not a token of the team "${team}" that may publish`,
+      {
+        hint: `An administrator creates one with \`krmhub token create NAME --team ${team} --scope publish\`.`,
+      },
+    );
+  }
+}
+
+function refuseUnknownTeam(rules: AccessRules, team: string): void {
+  if (rules.team(team) !== undefined) return;
+  const known = rules.document.teams.map(({ name }) => name);
+  const meant = suggest(team, known);
+  throw new KrmhubError('invalid-request', `the team "${team}" is not in the Access document`, {
+    hint:
+      meant === undefined
+        ? 'An administrator adds teams with `krmhub access apply`.'
+        : `Did you mean "${meant}"?`,
+  });
+}
+
+function publicUrl({ config }: OwnerClaimDeps): string {
+  if (config.publicUrl !== undefined) return config.publicUrl.replace(/\/$/, '');
+  throw new KrmhubError('conflict', 'the registry does not know its own URL, which a proof names', {
+    hint: 'Start it with `--public-url https://HOST`, or set KRMHUB_PUBLIC_URL.',
+  });
+}
+
+function noClaim(group: string): KrmhubError {
+  return new KrmhubError('not-found', `no team has claimed ${group}`, {
+    hint: 'Claim it with `krmhub owner claim GROUP --team TEAM`.',
+  });
+}
+
+function notOwned(group: string, team: string, { name }: TokenRecord): KrmhubError {
+  return new KrmhubError(
+    'forbidden',
+    `${group} belongs to the team "${team}", and not to the token "${name}"`,
+    {
+      hint: `Use a token of the team "${team}", or of an administrator.`,
+    },
+  );
+}

@@ -1,0 +1,40 @@
+import type { NewEvent, OwnerClaimRecord, OwnerClaimStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import { asc } from 'drizzle-orm';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
+import { appendEvent } from '../events/append-event.js';
+import { ownerClaims } from '../schema/owner-claims.js';
+
+const all = query((db) => db.select().from(ownerClaims).orderBy(asc(ownerClaims.group)));
+const remove = text('DELETE FROM owner_claim WHERE group_name = :group');
+
+function* put(claim: OwnerClaimRecord): Work<void> {
+  const row = { ...claim, missingSince: claim.missingSince ?? null, problem: claim.problem ?? null };
+  yield* change((db) =>
+    db.insert(ownerClaims).values(row).onConflictDoUpdate({ target: ownerClaims.group, set: row }),
+  ).run();
+}
+
+export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
+  return {
+    ownerClaims: () =>
+      readOne(function* () {
+        return (yield* all.all()).map(({ missingSince, problem, ...claim }) => ({
+          ...claim,
+          ...defined({ missingSince: missingSince ?? undefined, problem: problem ?? undefined }),
+        }));
+      }),
+    putOwnerClaim: (claim, event?: NewEvent) =>
+      write(function* () {
+        yield* put(claim);
+        if (event !== undefined) yield* appendEvent(event);
+      }),
+    deleteOwnerClaim: (group, event) =>
+      write(function* () {
+        if ((yield* remove.run({ group })) === 0) return false;
+        yield* appendEvent(event);
+        return true;
+      }),
+  };
+}

@@ -1,0 +1,7 @@
+/** Removes from a SQLite database what the newest migrations added, so that it is one of an earlier version. */
+export const DROP_NEWER_TABLES = [
+  'DROP TABLE release_notes',
+  'DROP TABLE access; ALTER TABLE token DROP COLUMN team',
+  'DROP TABLE release_words; DROP TABLE function_text_whole',
+  'DROP TABLE owner_claim',
+].join('; ');
