@@ -16,6 +16,8 @@ export interface GuardedRoute {
   needs: TokenScope | 'none' | 'any';
   /** Whether the group example.com is checked. */
   ofGroup: boolean;
+  /** A permitted request needs a claim or a proof, so that it gets another error here than that of a missing right. */
+  needsMore?: true;
 }
 
 /** Of an unknown key; readable only by clients that know it. */
@@ -90,18 +92,21 @@ spec:
     type: 'application/json',
     needs: 'admin',
     ofGroup: false,
+    needsMore: true,
   },
   verifyOwner: {
     method: 'POST',
     target: () => fillPath('verifyOwner', { group }),
     needs: 'publish',
     ofGroup: true,
+    needsMore: true,
   },
   releaseGroup: {
     method: 'DELETE',
     target: () => fillPath('owner', { group }),
     needs: 'admin',
     ofGroup: false,
+    needsMore: true,
   },
   yank: mark('yank'),
   unyank: mark('unyank'),

@@ -244,8 +244,9 @@ describe('every protected operation', () => {
       known ??= await state();
       const answer = await sendRaw(port, request);
       if (expected === 'done') {
-        expect(answer.status, `${role.name}: ${answer.body}`).toBeGreaterThanOrEqual(200);
-        expect(answer.status, `${role.name}: ${answer.body}`).toBeLessThan(300);
+        const says = `${role.name}: ${answer.body}`;
+        if (route.needsMore) expect([400, 404, 409], says).toContain(answer.status);
+        else expect(Math.trunc(answer.status / 100), says).toBe(2);
         known = undefined;
         continue;
       }

@@ -82,6 +82,7 @@ function changeGroup(
   action: Action,
   { group, isNew = false }: { group: string; isNew?: boolean },
 ): Decision {
+  if (action === 'own' && isAdministrator(actor)) return allow('it administers the registry');
   const lacks: string[] = [];
   const scope = action === 'own' ? 'publish' : action;
   if (!actor.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
