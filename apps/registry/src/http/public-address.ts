@@ -71,3 +71,8 @@ export function canonicalPublicUrl(text: string): string {
   const url = new URL(text);
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
+
+/** Returns the address of a configuration, without the rest of it. */
+export function pickPublicUrl({ publicUrl }: PublicAddress): PublicAddress {
+  return publicUrl === undefined ? {} : { publicUrl };
+}

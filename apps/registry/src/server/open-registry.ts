@@ -14,7 +14,7 @@ import { ensureRegistryKey, RegistryKeys } from '../catalogs/sign/registry-keys.
 import { SignatureRenewal } from '../catalogs/sign/renewal.js';
 import { configuredRoot } from '../catalogs/sign/trusted-root.js';
 import { RequestLog } from '../http/auth/request-log.js';
-import type { PublicAddress } from '../http/public-address.js';
+import { pickPublicUrl } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
@@ -394,8 +394,4 @@ function deletedWhileCurrent(blobs: BlobStore, processes: Processes): BlobStore 
       await blobs.delete(digest);
     },
   };
-}
-
-function pickPublicUrl({ publicUrl }: PublicAddress): PublicAddress {
-  return publicUrl === undefined ? {} : { publicUrl };
 }
