@@ -7,6 +7,7 @@ import { withdrawnContract } from './function-store-withdrawn.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
 import { searchQueriesContract } from './search-queries.js';
+import { searchSeenContract } from './search-seen.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
@@ -60,6 +61,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     upstreamContract(() => harness);
     searchWalksContract(() => harness);
     searchWordsContract(() => harness);
+    searchSeenContract(() => harness);
     sourceContract(() => harness);
     sourceEntriesContract(() => harness);
     sourceChangesContract(() => harness);

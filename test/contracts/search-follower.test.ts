@@ -24,6 +24,7 @@ import { RandomRegistry } from './random-registry.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';
+import { searchSeenContract } from './search-seen.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
@@ -106,7 +107,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
       ...record,
       search: (query) => searched.search(query),
       descriptions: (names) => searched.descriptions(names),
-      nearFunctions: (name) => searched.nearFunctions(name),
+      nearFunctions: (name, access) => searched.nearFunctions(name, access),
       synchronizeSearch: (signal) => searched.synchronizeSearch(signal),
     };
   };
@@ -138,6 +139,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
   upstreamContract(() => harness);
   searchWalksContract(() => harness);
   searchWordsContract(() => harness);
+  searchSeenContract(() => harness);
 });
 
 describe('a search index in another file', () => {

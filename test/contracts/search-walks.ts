@@ -65,10 +65,10 @@ function randomQuery(random: Random): SearchQuery {
   };
 }
 
-const names = ({ items }: SearchPage): string[] => items.map(({ group, kind }) => `${group}/${kind}`);
+export const names = ({ items }: SearchPage): string[] => items.map(({ group, kind }) => `${group}/${kind}`);
 
 /** Follows `next` to the end. Fails if a page repeats a function, which also ends a walk that does not move. */
-async function walk(
+export async function walk(
   query: SearchQuery,
   page: (query: SearchQuery) => Promise<SearchPage>,
 ): Promise<string[]> {

@@ -1,4 +1,11 @@
-import { type AccessObject, type AccessRules, type Actor, can, type Event } from '@krmhub/catalog';
+import {
+  type AccessObject,
+  type AccessRules,
+  type Actor,
+  can,
+  type Event,
+  type SearchAccess,
+} from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 import { repositoryKind } from './artifacts/repositories.js';
@@ -57,16 +64,13 @@ const GUARDS: Guards = {
     const found = await call(digest);
     return found !== undefined && sight().function(found) ? found : undefined;
   },
-  nearFunctions: (call, sight) => async (name) => (await call(name)).filter(sight().function),
-  search: (call, sight) => async (query) => {
-    const { rules, actor } = sight();
-    const { revision, document, claims } = rules;
-    return call({ ...query, access: { revision, document, claims, actor } });
-  },
+  nearFunctions: (call, sight) => (name) => call(name, searchAccess(sight())),
+  search: (call, sight) => (query) => call({ ...query, access: searchAccess(sight()) }),
   descriptions: 'unseen',
   servedEntries: (call, sight) => async (group, kind) => {
+    const found = await call(group, kind);
     const see = sight();
-    return (await call(group, kind)).filter(({ catalog }) => see.catalog(catalog));
+    return found.filter((entry) => see.function(entry) && see.catalog(entry.catalog));
   },
   events: (call, sight) => async (after, limit) => seenEvents(call, sight(), after, limit),
   revocations: (call, sight) => async (after, limit, digests) =>
@@ -265,6 +269,10 @@ export function repositoryObject(name: string): Exclude<AccessObject, 'registry'
     case 'nothing':
       return { repository: name };
   }
+}
+
+function searchAccess({ rules: { revision, document, claims }, actor }: Sight): SearchAccess {
+  return { revision, document, claims, actor };
 }
 
 function ofFunction<Value>(hidden: Value) {

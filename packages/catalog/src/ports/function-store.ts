@@ -18,6 +18,7 @@ import type {
   ReleaseRecord,
   TakedownResult,
 } from './records.js';
+import type { SearchAccess } from './search-records.js';
 
 /** Reads functions, their releases, and what was taken down of them. */
 export interface FunctionReader {
@@ -50,9 +51,9 @@ export interface FunctionReader {
 export interface NameFinder {
   /**
    * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar
-   * first. Linear in the number of functions.
+   * first. With `access`, only such that its actor may read. Linear in the number of functions.
    */
-  nearFunctions(name: FunctionName): Promise<FunctionName[]>;
+  nearFunctions(name: FunctionName, access?: SearchAccess): Promise<FunctionName[]>;
 }
 
 /** Stores functions, releases, and takedowns. */

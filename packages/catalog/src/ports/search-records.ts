@@ -5,6 +5,15 @@ import type { OwnerClaim } from '../access/access-rules.js';
 import type { Actor } from '../access/can.js';
 import type { SearchResult } from './records.js';
 
+/** Rules and an actor, as a thread can receive them. */
+export interface SearchAccess {
+  /** Changes with the rules. */
+  revision: string;
+  document: AccessDocument;
+  claims: readonly OwnerClaim[];
+  actor: Actor;
+}
+
 export type SearchOrder = 'relevance' | 'name' | 'newest';
 
 /** Filters are by the displayed release of a function. */
@@ -20,13 +29,7 @@ export interface SearchQuery extends FacetFilters {
     policies: readonly object[];
   };
   /** Who searches: the rules and the actor decide what exists for this search. Absent if everything is public. */
-  access?: {
-    /** Changes with the rules. */
-    revision: string;
-    document: AccessDocument;
-    claims: readonly OwnerClaim[];
-    actor: Actor;
-  };
+  access?: SearchAccess;
   /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;
   /** Maximum number of results, at most 100. */

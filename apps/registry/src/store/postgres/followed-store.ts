@@ -70,7 +70,7 @@ export async function openFollowedStore(
       store: {
         ...store,
         search: (query) => follower.search(query),
-        nearFunctions: (name) => follower.nearFunctions(name),
+        nearFunctions: (name, access) => follower.nearFunctions(name, access),
         descriptions: (names) => follower.descriptions(names),
         synchronizeSearch: (signal) => follower.synchronizeSearch(signal),
         close: async () => {

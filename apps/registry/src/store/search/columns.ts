@@ -47,6 +47,10 @@ export interface SearchColumns {
   together: readonly FacetTuples<FacetName>[];
   /** OCI repositories of what the functions run; not counted. */
   images: FacetColumn;
+  /** Catalogs that have an upstream function as it is displayed; not counted. */
+  shownBy: FacetColumn;
+  /** By id: whether this registry has a release. */
+  ours: Uint8Array;
   /** Ids of the functions by group and kind in code unit order. */
   order: Uint32Array;
   /** By id: index of the function in `order`. */
@@ -91,6 +95,8 @@ export class Columns implements SearchColumns {
   readonly facets = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
+  readonly shownBy = new FacetColumn();
+  ours = new Uint8Array(1);
   order = new Uint32Array();
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
@@ -109,15 +115,17 @@ export class Columns implements SearchColumns {
     this.#trust = trust;
   }
 
-  put(row: FunctionRow, catalogs: readonly string[]): void {
+  put(row: FunctionRow, catalogs: readonly string[], shownBy: readonly string[] = []): void {
     const { id, group, kind } = row;
     const state = signatureState(this.#trust, row);
     const judged = { ...row, state };
     for (const name of FACET_NAMES) VALUES[name](this.facets[name], judged, catalogs);
     this.images.putText(id, row.images, readList);
+    this.shownBy.putText(id, shownBy.join(' '), () => shownBy);
     for (const tuples of this.together) tuples.put(id);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
+      this.ours = grown(this.ours, id);
       this.warnings = grown(this.warnings, id);
       this.standing = grown(this.standing, id);
       this.kindWords = grown(this.kindWords, id);
@@ -127,6 +135,7 @@ export class Columns implements SearchColumns {
       this.published = published;
     }
     this.yanked[id] = row.yanked;
+    this.ours[id] = Number(row.release !== null);
     this.warnings[id] = (state === 'not-trusted' ? 2 : 0) + row.deprecated;
     this.standing[id] = (state === 'verified' ? 0 : state === 'signed' ? 2 : 4) + 1 - row.pinned;
     this.kindWords[id] = Math.min(splitName(kind).length, 255);

@@ -2,6 +2,7 @@
 const MAX_TEXTS = 20_000;
 /** Largest number of facet values in a response. */
 const MAX_FACET_VALUES = 20;
+const SHOWS_ALL = (_value: string): boolean => true;
 
 /**
  * One facet of every function, in memory. Each function has the number of its set of values, so that a search only
@@ -82,6 +83,10 @@ export class FacetColumn {
     return found;
   }
 
+  values(): readonly string[] {
+    return this.#values;
+  }
+
   /** Returns 1 for each set that has a value with this start; by set number. */
   startingWith(start: string): Uint8Array {
     const found = new Uint8Array(this.sets);
@@ -97,8 +102,8 @@ export class FacetColumn {
     return number === undefined ? [] : [number];
   }
 
-  /** Returns the most frequent values, given how many functions have each set. */
-  mostFrequent(countOfSet: Uint32Array): { value: string; count: number }[] {
+  /** Returns the most frequent values of those that are shown, given how many functions have each set. */
+  mostFrequent(countOfSet: Uint32Array, shows = SHOWS_ALL): { value: string; count: number }[] {
     const counts = this.#areSingle ? countOfSet.subarray(1) : this.#countValues(countOfSet);
     this.#mergeSpellings(
       (number) => counts[number] ?? 0,
@@ -110,7 +115,7 @@ export class FacetColumn {
     let least = 1;
     for (let number = 0; number < counts.length; number += 1) {
       const count = counts[number]!;
-      if (count < least) continue;
+      if (count < least || !shows(this.#values[number]!)) continue;
       insertByFrequency(best, this.#values[number]!, count);
       if (best.length === MAX_FACET_VALUES) least = best.at(-1)!.count;
     }
@@ -129,7 +134,7 @@ export class FacetColumn {
   }
 
   /** Returns the most frequent values of fewer functions than there are sets: the cost follows these functions. */
-  mostFrequentOf(ids: Uint32Array): { value: string; count: number }[] {
+  mostFrequentOf(ids: Uint32Array, shows = SHOWS_ALL): { value: string; count: number }[] {
     const counts = new Map<number, number>();
     for (const id of ids) {
       const set = this.#setOf[id]!;
@@ -145,7 +150,7 @@ export class FacetColumn {
     );
     const best: { value: string; count: number }[] = [];
     for (const [number, count] of counts)
-      if (count > 0) insertByFrequency(best, this.#values[number]!, count);
+      if (count > 0 && shows(this.#values[number]!)) insertByFrequency(best, this.#values[number]!, count);
     return best;
   }
 

@@ -3,7 +3,7 @@ import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { FINDABLE } from './document-rows.js';
 import { TEXT_TABLES, type TextTable } from './rows.js';
-import type { TextQuery } from './text.js';
+import { quote, type TextQuery } from './text.js';
 
 /**
  * Where the words of a query match, and how: the order of results by relevance. It depends on the function and the
@@ -44,13 +44,23 @@ export interface TextHits {
   readTiers(): void;
 }
 
+/** By id: 1 for each function that exists for the search; undefined if all do. */
+export type Seen = Uint8Array | undefined;
+
+/** Returns the ids that exist for a search. */
+export function seenIds(ids: Uint32Array, seen: Seen): Uint32Array {
+  return seen === undefined ? ids : ids.filter((id) => seen[id] === 1);
+}
+
 /** Columns of `function_text_whole` without those of READMEs. */
 const BUT_README = `{${TEXT_TABLES.function_text_whole.filter((column) => column !== 'readme').join(' ')}}`;
 
 /** Finds functions in the full-text index. Call it in the transaction of the search. */
-export function textHits({
-  client,
-}: Pick<Connection, 'client'>): (text: TextQuery, name?: FunctionName) => TextHits {
+export function textHits({ client }: Pick<Connection, 'client'>): {
+  find: (text: TextQuery, seen: Seen, name?: FunctionName) => TextHits;
+  /** Counts the functions with a word in what is not a README or a field. */
+  count: (word: string, seen: Seen) => number;
+} {
   const idsOf = (table: TextTable) => {
     // One value for all ids: a row for each would cost more than finding it.
     const matching = prepared(() =>
@@ -73,13 +83,15 @@ export function textHits({
     ),
   );
 
-  return ({ begun, anywhere, each }, name) => {
+  const find = ({ begun, anywhere, each }: TextQuery, seen: Seen, name?: FunctionName): TextHits => {
+    const inBegun = (expression: string) => seenIds(begunIds(expression), seen);
+    const inWhole = (expression: string) => seenIds(wholeIds(expression), seen);
     const lists =
-      begun === undefined ? [] : (each?.map((word) => begunIds(word.begun)) ?? [begunIds(begun.found)]);
+      begun === undefined ? [] : (each?.map((word) => inBegun(word.begun)) ?? [inBegun(begun.found)]);
     const ids =
       each === undefined
-        ? union(lists[0] ?? new Uint32Array(), wholeIds(anywhere))
-        : withMost(each.map((word, at) => union(lists[at]!, wholeIds(word.anywhere))));
+        ? union(lists[0] ?? new Uint32Array(), inWhole(anywhere))
+        : withMost(each.map((word, at) => union(lists[at]!, inWhole(word.anywhere))));
     const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.readme);
     /** Improves tiers. */
     const put = (tier: number, found: Iterable<number>): void => {
@@ -129,6 +141,7 @@ export function textHits({
       },
     };
   };
+  return { find, count: (word, seen) => seenIds(begunIds(quote(word)), seen).length };
 }
 
 /** Merges two ascending lists. */

@@ -76,6 +76,21 @@ export function searchColumns({
       ),
     ),
   );
+  const upstreamEntries = prepared(() =>
+    client.prepare<[], Name & { entry: string }>(
+      'SELECT group_name AS "group", kind, entry FROM upstream_function',
+    ),
+  );
+  const selectShownBy = prepared(() =>
+    client
+      .prepare<[string, string], string>(
+        `SELECT catalog FROM catalog_function AS place
+       JOIN upstream_function AS shown ON shown.group_name = place.group_name AND shown.entry = place.entry
+       WHERE place.group_name = ? AND lower(place.kind) = ? AND shown.kind_folded = lower(place.kind)
+         AND ${IN_NEWEST_SNAPSHOT}`,
+      )
+      .pluck(),
+  );
   const selectCatalogs = prepared(() =>
     client
       .prepare<[string, string], string>(
@@ -85,8 +100,8 @@ export function searchColumns({
       .pluck(),
   );
   const entriesIn = prepared(() =>
-    client.prepare<[string, number, number], Name>(
-      `SELECT group_name AS "group", kind FROM catalog_function
+    client.prepare<[string, number, number], Name & { entry: string }>(
+      `SELECT group_name AS "group", kind, entry FROM catalog_function
      WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
      ORDER BY group_name, kind`,
     ),
@@ -100,17 +115,18 @@ export function searchColumns({
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
     const all = new Columns(trust);
     const catalogs = new Map<string, string[]>();
+    const shownBy = new Map<string, string[]>();
+    const shown = new Map(upstreamEntries.all().map((row) => [folded(row), row.entry]));
     for (const [catalog, serial] of serials) {
-      for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
-        const name = `${group}/${kind.toLowerCase()}`;
-        const others = catalogs.get(name);
-        if (others === undefined) catalogs.set(name, [catalog]);
-        else others.push(catalog);
+      for (const row of entriesIn.iterate(catalog, serial, serial)) {
+        const name = folded(row);
+        addTo(catalogs, name, catalog);
+        if (shown.get(name) === row.entry) addTo(shownBy, name, catalog);
       }
     }
     for (const rows of allRows) {
       for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
-        for (const row of page) all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
+        for (const row of page) all.put(row, catalogs.get(folded(row)) ?? [], shownBy.get(folded(row)));
       }
     }
     return all;
@@ -149,7 +165,9 @@ export function searchColumns({
       }
       for (const { row } of rows) {
         if (row === undefined) continue;
-        columns.put(row, selectCatalogs.all(row.group, row.kind.toLowerCase()));
+        const kind = row.kind.toLowerCase();
+        const shownBy = row.release === null ? selectShownBy.all(row.group, kind) : [];
+        columns.put(row, selectCatalogs.all(row.group, kind), shownBy);
       }
     }
     if (changed === undefined || !isSame(seen, now)) states += 1;
@@ -158,6 +176,16 @@ export function searchColumns({
     columns.settle();
     return columns;
   };
+}
+
+function folded({ group, kind }: Name): string {
+  return `${group}/${kind.toLowerCase()}`;
+}
+
+function addTo(lists: Map<string, string[]>, name: string, catalog: string): void {
+  const others = lists.get(name);
+  if (others === undefined) lists.set(name, [catalog]);
+  else others.push(catalog);
 }
 
 function isSame(one: Seen, other: Seen): boolean {

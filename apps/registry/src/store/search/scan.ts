@@ -3,6 +3,7 @@ import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 import { ALONE, type SearchColumns } from './columns.js';
 import { countNumbers } from './facet-tuples.js';
 import type { ResultOrder } from './order.js';
+import type { SeenColumns } from './seen-columns.js';
 
 /** For each filtered facet: 1 for each set of values that passes. */
 export type Filters = Partial<Record<FacetName, Uint8Array>>;
@@ -21,7 +22,7 @@ type FacetCounts = SearchPage['facets'][FacetName];
  * candidates, where they are known: those of the facet of a single filter.
  */
 export function scan(
-  columns: SearchColumns,
+  columns: SeenColumns,
   candidates: Uint32Array,
   filters: Filters,
   ofAll?: (facet: FacetName) => FacetCounts,
@@ -53,7 +54,10 @@ export function scan(
     if (facet === known) return ofAll!(facet);
     const column = columns.facets[facet];
     const ofFacet = counts.get(facet);
-    return ofFacet === undefined ? column.mostFrequentOf(passing) : column.mostFrequent(ofFacet);
+    const shows = shownValues(columns, facet);
+    return ofFacet === undefined
+      ? column.mostFrequentOf(passing, shows)
+      : column.mostFrequent(ofFacet, shows);
   };
   const facets = Object.fromEntries(
     FACET_NAMES.map((facet) => [facet, countMatches(facet)]),
@@ -69,11 +73,16 @@ function isCountedByValue(facet: FacetName, ids: Uint32Array, { facets }: Search
 }
 
 /** Returns the counts of a facet over these functions. */
-export function countFacet(columns: SearchColumns, ids: Uint32Array, facet: FacetName): FacetCounts {
+export function countFacet(columns: SeenColumns, ids: Uint32Array, facet: FacetName): FacetCounts {
   const { numbers, sets } = columns.facets[facet];
   const counts = new Uint32Array(sets);
   countNumbers(ids, numbers, counts);
-  return columns.facets[facet].mostFrequent(counts);
+  return columns.facets[facet].mostFrequent(counts, shownValues(columns, facet));
+}
+
+/** Returns which values of a facet exist for the search; undefined if all do. */
+function shownValues({ shows }: SeenColumns, facet: FacetName): ((value: string) => boolean) | undefined {
+  return shows && ((value) => shows(facet, value));
 }
 
 function passingOne(candidates: Uint32Array, passes: Uint8Array, valueSets: Uint32Array): Uint32Array {

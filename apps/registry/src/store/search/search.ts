@@ -22,7 +22,6 @@ import {
   thingOf,
 } from '@krmhub/api/search-syntax';
 import type {
-  FacetCount,
   NameFinder,
   SearchPage,
   SearchQuery,
@@ -44,6 +43,7 @@ import { type ResultOrder, resultOrder, tierScore } from './order.js';
 import { searchColumns } from './read-columns.js';
 import { REPLACEMENT } from './rows.js';
 import { countFacet, type Filters, firstBy, scan } from './scan.js';
+import { type SeenColumns, seenColumns } from './seen-columns.js';
 import { spelling } from './spelling.js';
 import { textQuery } from './text.js';
 import { upstreamOrigins } from './upstream-origins.js';
@@ -64,9 +64,13 @@ export function searchRows(
   connection: Pick<Connection, 'client' | 'read'>,
 ): Pick<SearchStore, 'search' | 'descriptions'> & NameFinder {
   const { client, read } = connection;
-  const currentColumns = searchColumns(connection);
-  const findText = textHits(connection);
-  const correct = spelling(connection, findText);
+  const allColumns = searchColumns(connection);
+  const seen = seenColumns();
+  const currentColumns = ({ trust, access }: Pick<SearchQuery, 'trust' | 'access'>) =>
+    seen(allColumns(trust), access);
+  const hits = textHits(connection);
+  const { find: findText } = hits;
+  const correct = spelling(connection, hits);
   const item = prepared(() =>
     client.prepare<[number], ItemRow>(
       `SELECT group_name AS "group", kind, ${DOCUMENT_FIELDS.join(', ')}, ${REPLACEMENT} AS replacement
@@ -81,19 +85,14 @@ export function searchRows(
       .pluck(),
   );
   const readOrigins = upstreamOrigins(connection);
+  const originsSeenIn =
+    ({ shows }: SeenColumns) =>
+    (group: string, kind: string): UpstreamOrigin[] =>
+      readOrigins(group, kind).filter(({ catalog }) => shows?.('catalog', catalog) ?? true);
 
-  /**
-   * First pages without a query, and counts of a facet over all functions: many clients start there. Valid for one
-   * state.
-   */
-  let cached = {
-    state: 0,
-    pages: new Map<string, SearchPage>(),
-    facets: new Map<FacetName, FacetCount[]>(),
-  };
-  const countsOfAll = (columns: SearchColumns) => (facet: FacetName) => {
-    const known = cached.facets.get(facet) ?? countFacet(columns, columns.order, facet);
-    cached.facets.set(facet, known);
+  const countsOfAll = (columns: SeenColumns) => (facet: FacetName) => {
+    const known = columns.counts.get(facet) ?? countFacet(columns, columns.order, facet);
+    columns.counts.set(facet, known);
     return known;
   };
 
@@ -104,22 +103,19 @@ export function searchRows(
     return lastParsed.expression;
   };
 
-  const readFilters = (
-    query: SearchQuery,
-    { filters, without }: SearchExpression,
-    columns: SearchColumns,
-  ) => {
+  const readFilters = (query: SearchQuery, { filters, without }: SearchExpression, columns: SeenColumns) => {
     const read: Filters = {};
     for (const facet of FACET_NAMES) {
       const column = columns.facets[facet];
       const given = [...(query[facet] ?? []), ...(filters[facet] ?? [])];
       const excluded = without[facet] ?? [];
       if (given.length === 0 && excluded.length === 0) continue;
+      const shown = (value: string) => columns.shows?.(facet, value) ?? true;
       const passes =
         given.length === 0
           ? new Uint8Array(column.sets).fill(1)
-          : column.matching(given, describeFacet(facet).match);
-      const fails = column.matching(excluded, 'any');
+          : column.matching(given.filter(shown), describeFacet(facet).match);
+      const fails = column.matching(excluded.filter(shown), 'any');
       read[facet] = passes.map((passing, set) => passing & ~fails[set]!);
     }
     return read;
@@ -143,16 +139,12 @@ export function searchRows(
   };
 
   /** Returns the ids of the functions that the excluded terms find. */
-  const excluded = (
-    query: SearchQuery,
-    terms: readonly SearchTerm[],
-    columns: SearchColumns,
-  ): Set<number> => {
+  const excluded = (query: SearchQuery, terms: readonly SearchTerm[], columns: SeenColumns): Set<number> => {
     const ids = terms.flatMap((term) => {
       const runs = running(query, term, columns);
       if (runs.length > 0) return [...runs];
       const words = textQuery([term]);
-      return words === undefined ? [] : [...findText(words).ids];
+      return words === undefined ? [] : [...findText(words, columns.sees).ids];
     });
     return new Set(ids);
   };
@@ -164,14 +156,14 @@ export function searchRows(
       const { reading, position } = readCursor(query, cursor);
       return foundPage(query, reading, position);
     }
-    const columns = currentColumns(query.trust);
+    const columns = currentColumns(query);
     const { wanted, unwanted } = split(parse(text));
     if (wanted.length === 1 && running(query, wanted[0], columns).length > 0)
       return foundPage(query, 'image');
     const found = foundPage(query, 'words');
     // A first page with results needs no second look at the words.
     if (found.total > 0 || wanted.length === 0) return found;
-    const corrected = hasWords(wanted) ? undefined : correct(wanted);
+    const corrected = hasWords(wanted, columns) ? undefined : correct(wanted, columns.sees);
     const right =
       corrected &&
       foundPage(query, {
@@ -186,9 +178,9 @@ export function searchRows(
     return some.total > 0 ? some : (right ?? found);
   };
 
-  const hasWords = (terms: readonly SearchTerm[]): boolean => {
+  const hasWords = (terms: readonly SearchTerm[], { sees }: SeenColumns): boolean => {
     const words = textQuery(terms);
-    return words === undefined || findText(words).ids.length > 0;
+    return words === undefined || findText(words, sees).ids.length > 0;
   };
 
   const foundPage = (query: SearchQuery, reading: Reading, after?: Position): SearchPage => {
@@ -201,13 +193,11 @@ export function searchRows(
       return { total: 0, items: [], facets: mapFacets(() => []) };
     }
 
-    const columns = currentColumns(query.trust);
+    const columns = currentColumns(query);
     const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
-    if (cached.state !== columns.state)
-      cached = { state: columns.state, pages: new Map(), facets: new Map() };
-    const known = everything === undefined ? undefined : cached.pages.get(everything);
+    const known = everything === undefined ? undefined : columns.pages.get(everything);
     if (known !== undefined) return known;
-    const text = sought && findText(sought, namedThing(expression).name);
+    const text = sought && findText(sought, columns.sees, namedThing(expression).name);
     const rankedText = (query.sort ?? 'relevance') === 'relevance' ? text : undefined;
     const order = resultOrder(query, columns, rankedText);
     const some = reading === 'image' ? running(query, wanted[0], columns) : text?.ids;
@@ -228,14 +218,14 @@ export function searchRows(
       ...corrected,
       ...defined({ partial: reading === 'some' || undefined }),
       total: hits.length,
-      items: rows.map((row) => foundFunction(row, readOrigins)),
+      items: rows.map((row) => foundFunction(row, originsSeenIn(columns))),
       facets,
       ...defined({
         next: more ? writeCursor(query, reading, positionOf(ids[limit - 1]!, last, order)) : undefined,
       }),
     };
-    if (everything !== undefined && cached.pages.size < MAX_REMEMBERED) {
-      cached.pages.set(everything, found);
+    if (everything !== undefined && columns.pages.size < MAX_REMEMBERED) {
+      columns.pages.set(everything, found);
     }
     return found;
   };
@@ -244,8 +234,11 @@ export function searchRows(
     search: (query) => read(() => page(query)),
     descriptions: (names) =>
       read(() => names.map(({ group, kind }) => description.get(group, kind.toLowerCase()))),
-    nearFunctions: (name) =>
-      read(() => nearFunctions(name, currentColumns().names()).map(({ group, kind }) => ({ group, kind }))),
+    nearFunctions: (name, access) =>
+      read(() => {
+        const near = nearFunctions(name, currentColumns(defined({ access })).names());
+        return near.map(({ group, kind }) => ({ group, kind }));
+      }),
   };
 }
 

@@ -2,8 +2,8 @@ import type { SearchTerm } from '@krmhub/api/search-syntax';
 import { editDistance } from '@krmhub/schema/suggest';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
-import type { TextHits } from './hits.js';
-import { foldCase, queryWords, type TextQuery, textQuery } from './text.js';
+import type { Seen, textHits } from './hits.js';
+import { foldCase, queryWords, textQuery } from './text.js';
 
 /** Limits of the work for one search. */
 const SPELLING_LIMITS = {
@@ -24,23 +24,32 @@ interface Word {
 
 /**
  * Corrects the words of a query that no function has: to the indexed word with the fewest other letters, and of these
- * to the most frequent. Only words with the same first letter are compared, or with the first two letters swapped, so
- * the work does not grow with the number of functions. Returns undefined if nothing is near.
+ * to the most frequent. A word that no function of the search has does not exist. Only words with the same first letter
+ * are compared, or with the first two letters swapped, so the work does not grow with the number of functions. Returns
+ * undefined if nothing is near.
  */
 export function spelling(
   { client }: Pick<Connection, 'client'>,
-  findText: (text: TextQuery) => TextHits,
-): (terms: readonly SearchTerm[]) => SearchTerm[] | undefined {
+  { find, count }: ReturnType<typeof textHits>,
+): (terms: readonly SearchTerm[], seen: Seen) => SearchTerm[] | undefined {
   const words = prepared(() =>
     client.prepare<[from: string, to: string], Word>(
       `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
     ),
   );
-  const isKnown = (word: string): boolean => {
+  const isKnown = (word: string, seen: Seen): boolean => {
     const query = textQuery([{ text: word, isPhrase: false, isExcluded: false }]);
-    return query !== undefined && findText(query).ids.length > 0;
+    return query !== undefined && find(query, seen).ids.length > 0;
   };
-  const nearest = (word: string): string | undefined => {
+  const mostFrequent = (candidates: readonly Word[], seen: Seen): string | undefined => {
+    let best: Word | undefined;
+    for (const { term, doc: all } of candidates) {
+      const doc = seen === undefined ? all : count(term, seen);
+      if (doc > (best?.doc ?? 0)) best = { term, doc };
+    }
+    return best?.term;
+  };
+  const nearest = (word: string, seen: Seen): string | undefined => {
     const length = [...word].length;
     if (length < SPELLING_LIMITS.minLength || length > SPELLING_LIMITS.maxLength) return undefined;
     const [first = '', second = ''] = word;
@@ -48,24 +57,27 @@ export function spelling(
       words.all(letter, `${letter}\u{10ffff}`),
     );
     const most = length < 5 ? 1 : 2;
-    let best: (Word & { distance: number }) | undefined;
+    const near: Word[][] = [[], [], []];
     for (const { term, doc } of compared) {
       if (Math.abs(term.length - word.length) > most) continue;
       const distance = isSwap(term, word) ? 1 : editDistance(term, word);
       if (distance > most || (!term.startsWith(first) && distance > 1)) continue;
-      if (best === undefined || distance < best.distance || (distance === best.distance && doc > best.doc))
-        best = { term, doc, distance };
+      near[distance]!.push({ term, doc });
     }
-    return best?.term;
+    for (const candidates of near) {
+      const best = mostFrequent(candidates, seen);
+      if (best !== undefined) return best;
+    }
+    return undefined;
   };
 
-  return (terms) => {
+  return (terms, seen) => {
     let tried = 0;
     let changed = false;
     const correctWord = (word: string): string => {
-      if (tried >= SPELLING_LIMITS.maxWords || isKnown(word)) return word;
+      if (tried >= SPELLING_LIMITS.maxWords || isKnown(word, seen)) return word;
       tried += 1;
-      const near = nearest(foldCase(word));
+      const near = nearest(foldCase(word), seen);
       changed ||= near !== undefined;
       return near ?? word;
     };

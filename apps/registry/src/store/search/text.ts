@@ -178,7 +178,7 @@ function singulars(word: string): string[] {
 }
 
 /** Quotes a string of FTS5's query language, without operators (https://sqlite.org/fts5.html#fts5_strings). */
-function quote(word: string): string {
+export function quote(word: string): string {
   return `"${word.replaceAll('"', '""')}"`;
 }
 

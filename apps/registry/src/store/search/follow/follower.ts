@@ -14,7 +14,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import type { NameFinder, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type { NameFinder, SearchAccess, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import type { Log } from '../../../log.js';
@@ -105,8 +105,8 @@ export class SearchFollower implements SearchStore, NameFinder {
     return this.#searching(({ searches }) => searches.search(query));
   }
 
-  async nearFunctions(name: FunctionName): Promise<FunctionName[]> {
-    return this.#searching(({ searches }) => searches.nearFunctions(name));
+  async nearFunctions(name: FunctionName, access?: SearchAccess): Promise<FunctionName[]> {
+    return this.#searching(({ searches }) => searches.nearFunctions(name, access));
   }
 
   async descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]> {
