@@ -56,6 +56,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   },
   'Catalogs:': {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
+    owner: async () => (await import('./commands/owner.js')).registerOwner,
     source: async () => (await import('./commands/source.js')).registerSource,
   },
   'Registry and access:': {

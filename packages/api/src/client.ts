@@ -39,6 +39,7 @@ import type {
   Token,
   TokenList,
 } from './model.js';
+import type { ClaimRequest, Owner, OwnerList, VerifiedOwner } from './owner-model.js';
 import { fillPath } from './paths.js';
 import type { ResponseBody } from './response-body.js';
 import { Transport, type TransportOptions } from './transport.js';
@@ -141,6 +142,28 @@ export class RegistryClient {
       query: { dryRun: flag(options.dryRun), remove: flag(options.remove), replaces: options.replaces },
       body: text,
       contentType: 'application/yaml',
+    });
+  }
+
+  owners(): Promise<OwnerList> {
+    return this.#json('owners', fillPath('owners', {}), LIST);
+  }
+
+  /** Claims a group for a team, or gives it to another team. */
+  claimGroup(group: string, request: ClaimRequest): Promise<Owner> {
+    return this.#post('claimGroup', fillPath('claimGroup', { group }), request);
+  }
+
+  /** Has the registry look for the proof of an owner. */
+  verifyOwner(group: string): Promise<VerifiedOwner> {
+    return this.#json('verifyOwner', fillPath('verifyOwner', { group }), { method: 'POST' });
+  }
+
+  async releaseGroup(group: string): Promise<void> {
+    await this.#transport.send(fillPath('owner', { group }), {
+      method: 'DELETE',
+      accept: 'application/json',
+      maxBytes: 0,
     });
   }
 

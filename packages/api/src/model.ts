@@ -15,6 +15,7 @@ import { TOKEN_SCOPES } from './token-scopes.js';
 
 export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
+export * from './owner-model.js';
 export * from './source-model.js';
 export * from './trust-model.js';
 
