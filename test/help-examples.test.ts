@@ -39,6 +39,18 @@ const SKIPPED: Record<string, string> = {
   'krmhub pin check-limits --files build --downloads https://dl.example.com/v1.0.0': PINNED,
   'krmhub trust add https://krm.example.com/catalogs/default':
     'fetches a key; apps/cli/src/signatures/trust/fetch-registry-keys.test.ts has a registry',
+  ...Object.fromEntries(
+    [
+      'claim example.com --team platform',
+      'claim example.com --team platform --proof https',
+      'transfer example.com --team apps',
+      'verify example.com',
+      'release example.com',
+    ].map((rest) => [
+      `krmhub owner ${rest}`,
+      'needs a domain; apps/registry/src/owners/owner-claims.test.ts has a name server',
+    ]),
+  ),
   'krmhub catalog apply --example kpt-functions':
     'needs the Internet; test/end-to-end/ready-recipes.test.ts has a server in its place',
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':

@@ -35,7 +35,7 @@ CHECKED is when the registry last looked for the proof.
 
 Examples:
   krmhub owner list
-  krmhub owner list example.com -o json`,
+  krmhub owner list -o json`,
     )
     .action(async (group: string | undefined, options: OwnerOptions) => {
       const { listOwners } = await import('../registry/owners.js');
