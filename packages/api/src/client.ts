@@ -1,6 +1,7 @@
 import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { AccessClient, flag } from './access-client.js';
 import {
   asJson,
   type CatalogRequest,
@@ -11,20 +12,15 @@ import {
   type SearchRequest,
 } from './client-requests.js';
 import { etagDigest } from './etag-digest.js';
-import { RESPONSES } from './generated/response-schemas.js';
 import type {
   ApplyResult,
   BundleList,
   CatalogDetail,
   CatalogList,
   CatalogTombstone,
-  CreatedToken,
-  CreateTokenRequest,
   DeprecateRequest,
   EventPage,
   FunctionDetail,
-  PolicyResult,
-  PolicySet,
   PublishResult,
   RegistryKeyList,
   Release,
@@ -36,54 +32,34 @@ import type {
   SourceList,
   TakedownRequest,
   TakedownResult,
-  Token,
-  TokenList,
 } from './model.js';
-import type { ClaimRequest, Owner, OwnerList, VerifiedOwner } from './owner-model.js';
 import { fillPath } from './paths.js';
-import type { ResponseBody } from './response-body.js';
-import { Transport, type TransportOptions } from './transport.js';
+import type { TransportOptions } from './transport.js';
 
 export type * from './client-requests.js';
 export { parseRegistryUrl } from './registry-url.js';
 export { RegistryError, UnexpectedResponse } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
-type JsonRoute = keyof typeof RESPONSES;
-
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 /** The signatures of a registry have about 2,000 bytes. */
 const BUNDLE_BYTES = 1_048_576;
-
-/** A query parameter that is absent for false. */
-const flag = (value: boolean | undefined) => (value === true ? true : undefined);
 
 /**
  * A client for the HTTP API of a krmhub registry. Methods reject with a RegistryError for an error response, and with
  * a KrmhubError of the code `unreachable` if there is no response or it does not come from a krmhub registry.
  */
-export class RegistryClient {
-  readonly #transport: Transport;
-
-  constructor(options: RegistryClientOptions) {
-    this.#transport = new Transport(options);
-  }
-
-  /** URL of the registry without a trailing slash. */
-  get url(): string {
-    return this.#transport.url;
-  }
-
+export class RegistryClient extends AccessClient {
   search(request: SearchRequest): Promise<SearchResult> {
-    return this.#json('search', fillPath('functions', {}), { query: { ...request }, ...LIST });
+    return this.json('search', fillPath('functions', {}), { query: { ...request }, ...LIST });
   }
 
   function(group: string, kind: string): Promise<FunctionDetail> {
-    return this.#json('function', fillPath('function', { group, kind }));
+    return this.json('function', fillPath('function', { group, kind }));
   }
 
   release(group: string, kind: string, release: string): Promise<Release> {
-    return this.#json('release', fillPath('release', { group, kind, release }));
+    return this.json('release', fillPath('release', { group, kind, release }));
   }
 
   definition(group: string, kind: string, release: string): Promise<Document> {
@@ -105,12 +81,12 @@ export class RegistryClient {
     const path = fillPath('release', { group, kind, release });
     const isPlain = readme === undefined && notes === undefined && bundles.length === 0;
     const body = isPlain ? { body: definition, contentType: mediaType } : { body: publishForm(request) };
-    return this.#json('publish', path, { method: 'PUT', query, ...body });
+    return this.json('publish', path, { method: 'PUT', query, ...body });
   }
 
   /** Signatures and attestations of a release, with the verdict of the registry. */
   bundles(group: string, kind: string, release: string): Promise<BundleList> {
-    return this.#json('bundles', fillPath('bundles', { group, kind, release }));
+    return this.json('bundles', fillPath('bundles', { group, kind, release }));
   }
 
   /** The exact bytes of a bundle. */
@@ -121,54 +97,15 @@ export class RegistryClient {
 
   /** Adds a bundle to a published release. */
   attach(group: string, kind: string, release: string, bundle: Uint8Array): Promise<BundleList> {
-    return this.#json('attach', fillPath('bundles', { group, kind, release }), {
+    return this.json('attach', fillPath('bundles', { group, kind, release }), {
       method: 'POST',
       body: bundle,
       contentType: 'application/json',
     });
   }
 
-  policies(): Promise<PolicySet> {
-    return this.#json('policies', fillPath('policies', {}));
-  }
-
-  /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits removals. */
-  applyPolicies(
-    text: Uint8Array,
-    options: { dryRun?: boolean | undefined; remove?: boolean | undefined; replaces?: Digest } = {},
-  ): Promise<PolicyResult> {
-    return this.#json('applyPolicies', fillPath('policies', {}), {
-      method: 'PUT',
-      query: { dryRun: flag(options.dryRun), remove: flag(options.remove), replaces: options.replaces },
-      body: text,
-      contentType: 'application/yaml',
-    });
-  }
-
-  owners(): Promise<OwnerList> {
-    return this.#json('owners', fillPath('owners', {}), LIST);
-  }
-
-  /** Claims a group for a team, or gives it to another team. */
-  claimGroup(group: string, request: ClaimRequest): Promise<Owner> {
-    return this.#post('claimGroup', fillPath('claimGroup', { group }), request);
-  }
-
-  /** Has the registry look for the proof of an owner. */
-  verifyOwner(group: string): Promise<VerifiedOwner> {
-    return this.#json('verifyOwner', fillPath('verifyOwner', { group }), { method: 'POST' });
-  }
-
-  async releaseGroup(group: string): Promise<void> {
-    await this.#transport.send(fillPath('owner', { group }), {
-      method: 'DELETE',
-      accept: 'application/json',
-      maxBytes: 0,
-    });
-  }
-
   yank(group: string, kind: string, release: string, reason: string): Promise<Release> {
-    return this.#post('yank', fillPath('yank', { group, kind, release }), { reason });
+    return this.post('yank', fillPath('yank', { group, kind, release }), { reason });
   }
 
   unyank(group: string, kind: string, release: string, reason?: string): Promise<Release> {
@@ -177,7 +114,7 @@ export class RegistryClient {
 
   /** Deprecates a release: `request` has a reason, a replacement, or both. */
   deprecate(group: string, kind: string, release: string, request: DeprecateRequest): Promise<Release> {
-    return this.#post('deprecate', fillPath('deprecate', { group, kind, release }), request);
+    return this.post('deprecate', fillPath('deprecate', { group, kind, release }), request);
   }
 
   undeprecate(group: string, kind: string, release: string, reason?: string): Promise<Release> {
@@ -192,7 +129,7 @@ export class RegistryClient {
     request: TakedownRequest,
     { dryRun }: { dryRun?: boolean | undefined } = {},
   ): Promise<TakedownResult> {
-    return this.#json('takedown', fillPath('takedown', { group, kind, release }), {
+    return this.json('takedown', fillPath('takedown', { group, kind, release }), {
       ...asJson(request),
       query: { dryRun: flag(dryRun) },
     });
@@ -200,7 +137,7 @@ export class RegistryClient {
 
   /** Revocations after a sequence, oldest first. With digests, only takedowns that refuse one. */
   revocations(after: number, limit?: number, digest?: readonly Digest[]): Promise<RevocationPage> {
-    return this.#json('revocations', fillPath('revocations', {}), {
+    return this.json('revocations', fillPath('revocations', {}), {
       query: { after, limit, digest },
       ...LIST,
     });
@@ -208,20 +145,20 @@ export class RegistryClient {
 
   /** Events after a sequence, oldest first. */
   events(after: number, limit?: number): Promise<EventPage> {
-    return this.#json('events', fillPath('events', {}), { query: { after, limit }, ...LIST });
+    return this.json('events', fillPath('events', {}), { query: { after, limit }, ...LIST });
   }
 
   catalogs(): Promise<CatalogList> {
-    return this.#json('catalogs', fillPath('catalogs', {}), LIST);
+    return this.json('catalogs', fillPath('catalogs', {}), LIST);
   }
 
   catalog(name: string): Promise<CatalogDetail> {
-    return this.#json('catalog', fillPath('catalog', { name }));
+    return this.json('catalog', fillPath('catalog', { name }));
   }
 
   /** Applies a recipe's exact bytes. */
   applyCatalog(name: string, recipe: Uint8Array): Promise<ApplyResult> {
-    return this.#json('applyCatalog', fillPath('catalog', { name }), {
+    return this.json('applyCatalog', fillPath('catalog', { name }), {
       method: 'PUT',
       body: recipe,
       contentType: 'application/yaml',
@@ -229,26 +166,26 @@ export class RegistryClient {
   }
 
   deleteCatalog(name: string, reason: string): Promise<CatalogTombstone> {
-    return this.#post('deleteCatalog', fillPath('deleteCatalog', { name }), { reason });
+    return this.post('deleteCatalog', fillPath('deleteCatalog', { name }), { reason });
   }
 
   restoreCatalog(name: string): Promise<RestoreResult> {
-    return this.#json('restoreCatalog', fillPath('restoreCatalog', { name }), { method: 'POST' });
+    return this.json('restoreCatalog', fillPath('restoreCatalog', { name }), { method: 'POST' });
   }
 
   /** Builds a snapshot of a catalog and waits for it. */
   cutCatalog(name: string): Promise<CatalogDetail> {
-    return this.#json('cut', fillPath('cut', { name }), { method: 'POST' });
+    return this.json('cut', fillPath('cut', { name }), { method: 'POST' });
   }
 
   /** Upstream catalogs of one catalog, or of all. */
   sources(catalog?: string): Promise<SourceList> {
-    return this.#json('sources', fillPath('sources', {}), { query: { catalog }, ...LIST });
+    return this.json('sources', fillPath('sources', {}), { query: { catalog }, ...LIST });
   }
 
   /** Syncs a source, builds its catalog and returns the state of the source, also if the sync failed. */
   refreshSource(name: string, source: string): Promise<Source> {
-    return this.#json('refreshSource', fillPath('refreshSource', { name, source }), { method: 'POST' });
+    return this.json('refreshSource', fillPath('refreshSource', { name, source }), { method: 'POST' });
   }
 
   /** The exact bytes of the last good copy of a source. */
@@ -258,7 +195,7 @@ export class RegistryClient {
 
   /** What a catalog leaves out, with the current state of its sources. The serial is 0 before the first snapshot. */
   catalogReport(name: string): Promise<SnapshotReport> {
-    return this.#json('catalogReport', fillPath('catalogReport', { name }));
+    return this.json('catalogReport', fillPath('catalogReport', { name }));
   }
 
   /** The exact bytes of a catalog. */
@@ -279,11 +216,11 @@ export class RegistryClient {
 
   /** Newest first. */
   snapshots(name: string, query: { limit?: number; before?: number } = {}): Promise<SnapshotList> {
-    return this.#json('snapshots', fillPath('snapshots', { name }), { query });
+    return this.json('snapshots', fillPath('snapshots', { name }), { query });
   }
 
   snapshot(name: string, snapshot: string): Promise<Snapshot> {
-    return this.#json('snapshotJson', fillPath('snapshotJson', { name, snapshot }));
+    return this.json('snapshotJson', fillPath('snapshotJson', { name, snapshot }));
   }
 
   /** The exact bytes of snapshot.json, which are signed. */
@@ -302,16 +239,16 @@ export class RegistryClient {
 
   /** The registry's public keys, newest first. */
   registryKeys(): Promise<RegistryKeyList> {
-    return this.#json('registryKeys', fillPath('registryKeys', {}));
+    return this.json('registryKeys', fillPath('registryKeys', {}));
   }
 
   snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {
-    return this.#json('snapshotReport', fillPath('snapshotReport', { name, snapshot }));
+    return this.json('snapshotReport', fillPath('snapshotReport', { name, snapshot }));
   }
 
   /** The fields of a snapshot that a profile does not support. */
   profileReport(name: string, snapshot: string, profile: Profile): Promise<ProfileReport> {
-    return this.#json('snapshotProfile', fillPath('snapshotProfile', { name, snapshot, profile }));
+    return this.json('snapshotProfile', fillPath('snapshotProfile', { name, snapshot, profile }));
   }
 
   /** The exact bytes of the report of a profile, which are signed. */
@@ -326,33 +263,6 @@ export class RegistryClient {
 
   functionConfigSchemaUrl(group: string, version: string, kind: string): string {
     return this.url + fillPath('functionConfigSchema', { group, version, kind });
-  }
-
-  /** The token of this client. */
-  whoami(): Promise<Token> {
-    return this.#json('whoami', fillPath('whoami', {}));
-  }
-
-  tokens(): Promise<TokenList> {
-    return this.#json('listTokens', fillPath('tokens', {}));
-  }
-
-  createToken(request: CreateTokenRequest): Promise<CreatedToken> {
-    return this.#post('createToken', fillPath('tokens', {}), request);
-  }
-
-  revokeToken(id: string): Promise<Token> {
-    return this.#json('revokeToken', fillPath('token', { id }), { method: 'DELETE' });
-  }
-
-  /** Revokes a leaked token. The response is the same for an unknown token. */
-  async reportLeak(token: string): Promise<void> {
-    await this.#transport.send(fillPath('reportLeak', {}), {
-      ...asJson({ token }),
-      withToken: false,
-      accept: 'application/json',
-      maxBytes: 0,
-    });
   }
 
   openapi(): Promise<Record<string, unknown>> {
@@ -374,31 +284,18 @@ export class RegistryClient {
     return this.#text(fillPath('metrics', {}));
   }
 
-  /** Fetches the JSON of a route and checks it against the schema of the route. */
-  #json<Route extends JsonRoute>(
-    route: Route,
-    path: string,
-    call?: Parameters<Transport['json']>[2],
-  ): Promise<ResponseBody<Route>> {
-    return this.#transport.json<ResponseBody<Route>>(path, { $ref: RESPONSES[route] }, call);
-  }
-
-  #post<Route extends JsonRoute>(route: Route, path: string, body: object): Promise<ResponseBody<Route>> {
-    return this.#json(route, path, asJson(body));
-  }
-
   #undo(route: 'unyank' | 'undeprecate', path: string, reason?: string): Promise<Release> {
     return reason === undefined
-      ? this.#json(route, path, { method: 'POST' })
-      : this.#post(route, path, { reason });
+      ? this.json(route, path, { method: 'POST' })
+      : this.post(route, path, { reason });
   }
 
   #object(path: string): Promise<Record<string, unknown>> {
-    return this.#transport.json<Record<string, unknown>>(path, { type: 'object' });
+    return this.transport.json<Record<string, unknown>>(path, { type: 'object' });
   }
 
   async #text(path: string): Promise<string> {
-    const response = await this.#transport.send(path, {
+    const response = await this.transport.send(path, {
       accept: 'text/plain, application/json, */*;q=0.5',
       maxBytes: CATALOG_BYTES,
     });
@@ -410,7 +307,7 @@ export class RegistryClient {
     maxBytes: number,
     query: { kind?: CatalogKind | undefined; profile?: Profile | undefined } = {},
   ): Promise<Document> {
-    const response = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
+    const response = await this.transport.send(path, { accept: '*/*', maxBytes, query });
     return {
       bytes: response.bytes,
       mediaType: response.headers['content-type'] ?? 'application/octet-stream',

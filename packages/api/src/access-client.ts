@@ -1,0 +1,120 @@
+import type { Digest } from '@krmhub/schema';
+import { asJson, LIST } from './client-requests.js';
+import { RESPONSES } from './generated/response-schemas.js';
+import type {
+  ClaimRequest,
+  CreatedToken,
+  CreateTokenRequest,
+  Owner,
+  OwnerList,
+  PolicyResult,
+  PolicySet,
+  Token,
+  TokenList,
+  VerifiedOwner,
+} from './model.js';
+import { fillPath } from './paths.js';
+import type { ResponseBody } from './response-body.js';
+import { Transport, type TransportOptions } from './transport.js';
+
+export type JsonRoute = keyof typeof RESPONSES;
+
+/** A query parameter that is absent for false. */
+export const flag = (value: boolean | undefined) => (value === true ? true : undefined);
+
+/** The part of a client that is about who may do what: tokens, owners, and policies. */
+export class AccessClient {
+  protected readonly transport: Transport;
+
+  constructor(options: TransportOptions) {
+    this.transport = new Transport(options);
+  }
+
+  /** URL of the registry without a trailing slash. */
+  get url(): string {
+    return this.transport.url;
+  }
+
+  policies(): Promise<PolicySet> {
+    return this.json('policies', fillPath('policies', {}));
+  }
+
+  /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits removals. */
+  applyPolicies(
+    text: Uint8Array,
+    options: { dryRun?: boolean | undefined; remove?: boolean | undefined; replaces?: Digest } = {},
+  ): Promise<PolicyResult> {
+    return this.json('applyPolicies', fillPath('policies', {}), {
+      method: 'PUT',
+      query: { dryRun: flag(options.dryRun), remove: flag(options.remove), replaces: options.replaces },
+      body: text,
+      contentType: 'application/yaml',
+    });
+  }
+
+  owners(): Promise<OwnerList> {
+    return this.json('owners', fillPath('owners', {}), LIST);
+  }
+
+  /** Claims a group for a team, or gives it to another team. */
+  claimGroup(group: string, request: ClaimRequest): Promise<Owner> {
+    return this.post('claimGroup', fillPath('claimGroup', { group }), request);
+  }
+
+  /** Has the registry look for the proof of an owner. */
+  verifyOwner(group: string): Promise<VerifiedOwner> {
+    return this.json('verifyOwner', fillPath('verifyOwner', { group }), { method: 'POST' });
+  }
+
+  async releaseGroup(group: string): Promise<void> {
+    await this.transport.send(fillPath('owner', { group }), {
+      method: 'DELETE',
+      accept: 'application/json',
+      maxBytes: 0,
+    });
+  }
+
+  /** The token of this client. */
+  whoami(): Promise<Token> {
+    return this.json('whoami', fillPath('whoami', {}));
+  }
+
+  tokens(): Promise<TokenList> {
+    return this.json('listTokens', fillPath('tokens', {}));
+  }
+
+  createToken(request: CreateTokenRequest): Promise<CreatedToken> {
+    return this.post('createToken', fillPath('tokens', {}), request);
+  }
+
+  revokeToken(id: string): Promise<Token> {
+    return this.json('revokeToken', fillPath('token', { id }), { method: 'DELETE' });
+  }
+
+  /** Revokes a leaked token. The response is the same for an unknown token. */
+  async reportLeak(token: string): Promise<void> {
+    await this.transport.send(fillPath('reportLeak', {}), {
+      ...asJson({ token }),
+      withToken: false,
+      accept: 'application/json',
+      maxBytes: 0,
+    });
+  }
+
+  /** Fetches the JSON of a route and checks it against the schema of the route. */
+  protected json<Route extends JsonRoute>(
+    route: Route,
+    path: string,
+    call?: Parameters<Transport['json']>[2],
+  ): Promise<ResponseBody<Route>> {
+    return this.transport.json<ResponseBody<Route>>(path, { $ref: RESPONSES[route] }, call);
+  }
+
+  protected post<Route extends JsonRoute>(
+    route: Route,
+    path: string,
+    body: object,
+  ): Promise<ResponseBody<Route>> {
+    return this.json(route, path, asJson(body));
+  }
+}
