@@ -67,6 +67,9 @@ export const CatalogInputs = z
       description:
         'Exact text of the signing policies of the registry. Present only if the recipe has `policies: true`',
     }),
+    access: z.string().optional().openapi({
+      description: 'Exact text of the Access document of the registry. Absent if it hides nothing',
+    }),
     clock: Time.openapi({ description: 'The time at which minimum ages are evaluated' }),
     throughEvent: z
       .number()

@@ -10,6 +10,7 @@
 export * from './access/access-document.js';
 export * from './access/access-rules.js';
 export * from './access/can.js';
+export { catalogReaders } from './access/catalog-readers.js';
 export { ACCESS_CODES, type AccessCode } from './access/codes.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';

@@ -2,7 +2,13 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { clientAddress, clientAddresses, rateLimitKey, readTrustedProxies } from './client-address.js';
+import {
+  clientAddress,
+  clientAddresses,
+  insideAddresses,
+  rateLimitKey,
+  readTrustedProxies,
+} from './client-address.js';
 
 function requestFrom(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
   const socket = new Socket();
@@ -101,5 +107,57 @@ describe('rateLimitKey', () => {
     ['unknown', 'unknown'],
   ])('maps %s to %s', (address, key) => {
     expect(rateLimitKey(address)).toBe(key);
+  });
+});
+
+describe('insideAddresses', () => {
+  const isInside = insideAddresses({
+    internalAddresses: ['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8:7::/48'],
+    trustedProxies: ['10.9.0.1', '::1', '2001:db8:7::1'],
+  });
+
+  it.each([
+    ['10.1.2.3', undefined, true],
+    ['::ffff:10.1.2.3', undefined, true],
+    ['::ffff:a01:203', undefined, true],
+    ['192.0.2.7', undefined, true],
+    ['fd12::5%eth0', undefined, true],
+    ['2001:db8:7:8::9', undefined, true],
+    ['11.0.0.1', undefined, false],
+    ['192.0.2.8', undefined, false],
+    ['::ffff:192.0.2.8', undefined, false],
+    ['2001:db8:8::9', undefined, false],
+    ['::', undefined, false],
+    [undefined, undefined, false],
+    // Of a trusted proxy, the client counts, and not what the client wrote.
+    ['10.9.0.1', '10.1.2.3', true],
+    ['::1', 'fd12::5', true],
+    ['::1', '[2001:db8:7:8::9]:4711', true],
+    ['10.9.0.1', '203.0.113.9', false],
+    ['10.9.0.1', '10.1.2.3, 203.0.113.9', false],
+    ['10.9.0.1', '203.0.113.9, 10.1.2.3', true],
+    // The proxy itself is no client.
+    ['10.9.0.1', undefined, false],
+    ['10.9.0.1', 'unknown', false],
+    ['10.9.0.1', '', false],
+    ['10.9.0.1', '10.9.0.1', false],
+    // An internal address that forwards is a proxy which is missing from the trusted ones.
+    ['10.1.2.3', '203.0.113.9', false],
+    ['10.1.2.3', '10.1.2.4', false],
+    // Others cannot claim to be inside.
+    ['203.0.113.9', '10.1.2.3', false],
+    ['203.0.113.9', '::ffff:10.1.2.3', false],
+  ])('from %s with %j: %s', (remote, forwarded, expected) => {
+    expect(isInside(requestFrom(remote, forwarded))).toBe(expected);
+  });
+
+  it.each(['via', 'forwarded', 'x-real-ip', 'x-forwarded-host'])('not through a proxy with %s', (name) => {
+    const request = requestFrom('10.1.2.3');
+    request.headers[name] = '10.1.2.3';
+    expect(isInside(request)).toBe(false);
+  });
+
+  it('is nowhere without the setting', () => {
+    expect(insideAddresses({})(requestFrom('127.0.0.1'))).toBe(false);
   });
 });

@@ -13,6 +13,11 @@ export interface TrustedProxySettings {
   trustedProxies?: readonly string[];
 }
 
+export interface InternalAddressSettings extends TrustedProxySettings {
+  /** Addresses and CIDR ranges whose clients see what is internal; absent for none. */
+  internalAddresses?: readonly string[];
+}
+
 /** Matches the proxies whose X-Forwarded-For is trusted. */
 export interface TrustedProxies {
   includes(address: string): boolean;
@@ -84,6 +89,29 @@ export function clientAddresses(
     return client;
   };
 }
+
+/**
+ * Returns whether a request comes from an internal address. A proxy is no client: a request that one forwards comes from
+ * the client that it names, and if the proxy is not trusted, from outside.
+ */
+export function insideAddresses({
+  internalAddresses = [],
+  trustedProxies = [],
+}: InternalAddressSettings): (request: IncomingMessage | undefined) => boolean {
+  if (internalAddresses.length === 0) return () => false;
+  const internal = readTrustedProxies(internalAddresses).proxies;
+  const trusted = readTrustedProxies(trustedProxies).proxies;
+  return (request) => {
+    const peer = plainAddress(request?.socket.remoteAddress ?? NO_ADDRESS);
+    const isForwarded = FORWARDING_FIELDS.some((name) => request?.headers[name] !== undefined);
+    if (isForwarded && !trusted.includes(peer)) return false;
+    const client = clientAddress(request, trusted);
+    return internal.includes(client) && !trusted.includes(client);
+  };
+}
+
+/** Header fields that proxies add. */
+const FORWARDING_FIELDS = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
 
 /** Returns the key under which an address counts: one subscriber has a whole /64 of IPv6 addresses. */
 export function rateLimitKey(address: string): string {

@@ -16,15 +16,18 @@ export function commonHeaders(publicUrl: string | undefined): Record<string, str
 export const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /**
- * Headers of pages for signed-in users; they replace those of reads. With `no-referrer`, browsers would send forms
+ * Headers of responses to identified actors; they replace those of reads. With `no-referrer`, browsers would send forms
  * with `Origin: null`, and the registry could not recognize its own.
  */
 export const PRIVATE_HEADERS = {
-  'Cache-Control': 'no-store',
+  'Cache-Control': 'private, no-store',
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
+
+/** What a response to an identified actor depends on. */
+export const PRIVATE_VARY = 'Authorization, Cookie';
 
 /** All other reads are public and use no cookie, so pages of any origin may read them. */
 export const READ_HEADERS = {

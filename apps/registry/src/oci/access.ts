@@ -1,5 +1,5 @@
-import type { AccessObject, AccessRules, TokenRecord } from '@krmhub/catalog';
-import { isRepository, OciError } from '@krmhub/oci';
+import { type AccessObject, type AccessRules, ANONYMOUS, type TokenRecord } from '@krmhub/catalog';
+import { isRepository, type ManifestReader, OciError } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
@@ -11,27 +11,32 @@ import {
   refuseForbidden,
 } from '../http/auth/authorize.js';
 import { readCredentials } from '../http/auth/credentials.js';
+import { currentActor } from '../http/auth/request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
-import { AccessTokens } from './access-token.js';
+import { sightOf } from '../store/readable-store.js';
+import { type AccessClaims, AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';
 
 const HINT =
   'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/ and scripts/.';
+const READ_HINT =
+  'To read what is not public, run `docker login` or `oras login` with any user name and a registry token as the password.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
 
 export interface AccessDeps extends Authority {
+  store: Authority['store'] & Pick<ManifestReader, 'tags'>;
   keys: RegistryKeys;
   config: PublicAddress;
 }
 
-/** Decides who may change a repository. Reading is public and ignores credentials. */
+/** Decides who may change a repository, and asks for credentials. What is read comes from readable-store.ts. */
 export class RepositoryAccess {
   readonly #authority: AccessDeps;
   readonly #tokens: AccessTokens;
@@ -43,7 +48,7 @@ export class RepositoryAccess {
 
   /**
    * Checks the credentials of `GET /v2/`. Clients send credentials only after a challenge, so anonymous
-   * requests get one although reading is public. Rejects with an OciError.
+   * requests get one although they may read what is public. Rejects with an OciError.
    */
   async checkCredentials(c: RegistryContext): Promise<void> {
     const credentials = readCredentials(c.req.header('authorization'));
@@ -64,17 +69,22 @@ export class RepositoryAccess {
     }
     const token = credentials === 'none' ? undefined : await this.#bySecret(c, credentials.secret);
     const scopes = new URL(c.req.url).searchParams.getAll('scope').flatMap((scope) => scope.split(' '));
-    const access = scopes.slice(0, SERVER_LIMITS.maxTokenScopes).flatMap((scope) => {
+    const permitted = async (scope: string): Promise<AccessClaims['access']> => {
       const [, repository = '', actions = ''] =
         /^repository:([^:]{1,255}):([a-z*,]{1,100})$/.exec(scope) ?? [];
       if (!isRepository(repository)) return [];
+      // Of a hidden repository it says no more than of an absent one.
+      const isVisible = await this.#isVisible(repository);
       const may = (action: Action) =>
         token !== undefined && this.#lacks(token.record, repository, action) === undefined;
+      const pulls = isVisible || may('push');
       const granted = actions
         .split(',')
-        .filter((action) => action === 'pull' || may(action === 'push' ? 'push' : 'delete'));
+        .filter((action) => (action === 'pull' ? pulls : may(action === 'push' ? 'push' : 'delete')));
       return [{ repository, actions: granted }];
-    });
+    };
+    const asked = scopes.slice(0, SERVER_LIMITS.maxTokenScopes);
+    const access = (await Promise.all(asked.map(permitted))).flat();
     const seconds = SERVER_LIMITS.accessTokenSeconds;
     const issued = await this.#tokens.issue({
       ...defined({ hash: token?.hash }),
@@ -87,6 +97,31 @@ export class RepositoryAccess {
       expires_in: seconds,
       issued_at: new Date(this.#now()).toISOString(),
     };
+  }
+
+  /**
+   * Rejects with a challenge if the registry hides anything and a client without a token cannot see the repository,
+   * whether it exists or not: most clients send credentials only after a challenge.
+   */
+  async challengeUnlessVisible(c: RegistryContext, repository: string): Promise<void> {
+    if (currentActor().id !== undefined || (await this.#isVisible(repository))) return;
+    throw this.#challenge(c, 'the repository does not exist, or reading it requires a token', {
+      scope: `repository:${repository}:pull`,
+      hint: READ_HINT,
+    });
+  }
+
+  /** Reports whether everybody may read the repository. */
+  isPublic(repository: string): boolean {
+    const { rules } = this.#authority.access;
+    return !rules.hidesAnything || sightOf(rules, ANONYMOUS).repository(repository);
+  }
+
+  async #isVisible(repository: string): Promise<boolean> {
+    const { access, store } = this.#authority;
+    if (!access.rules.hidesAnything) return true;
+    const exists = (await store.tags(repository, '', 1)) !== undefined;
+    return exists && sightOf(access.rules, currentActor()).repository(repository);
   }
 
   /** Returns the hash of the registry token for which a valid access token was issued. */
@@ -182,7 +217,7 @@ export class RepositoryAccess {
   #challenge(
     c: RegistryContext,
     message: string,
-    { scope, error }: { scope?: string; error?: string } = {},
+    { scope, error, hint = HINT }: { scope?: string; error?: string; hint?: string } = {},
   ): OciError {
     const parts = [
       `realm="${this.#origin(c)}/v2/token"`,
@@ -191,7 +226,7 @@ export class RepositoryAccess {
       ...(error === undefined ? [] : [`error="${error}"`]),
     ];
     return new OciError('UNAUTHORIZED', message, {
-      hint: HINT,
+      hint,
       headers: { 'WWW-Authenticate': `Bearer ${parts.join(',')}` },
     });
   }

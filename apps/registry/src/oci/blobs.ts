@@ -56,7 +56,7 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   headers.set('Content-Length', String(end - start));
   if (range !== undefined) headers.set('Content-Range', `bytes ${start}-${end - 1}/${found.size}`);
   const status = range === undefined ? 200 : 206;
-  const location = await locate(deps, found);
+  const location = await locate(deps, repository, found);
   if (location !== undefined) return redirect(digest, location);
   if (start === end) return new Response(new Uint8Array(), { status, headers });
   const read = await found.open();
@@ -66,8 +66,16 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   return new Response(toStream(read({ start, end })), { status, headers });
 }
 
-/** Returns a URL for a pushed blob that is large enough for a second request. */
-async function locate({ artifacts }: OciDeps, { row }: FoundBlob): Promise<string | undefined> {
+/**
+ * Returns a URL for a pushed blob that is large enough for a second request. Everybody who has the URL can read the blob
+ * for some time, so only what is public has one.
+ */
+async function locate(
+  { artifacts, repositoryAccess }: OciDeps,
+  repository: string,
+  { row }: FoundBlob,
+): Promise<string | undefined> {
+  if (!repositoryAccess.isPublic(repository)) return undefined;
   if (row?.place !== 'artifacts' || row.size < MIN_REDIRECTED_BYTES) return undefined;
   return artifacts.locate?.(row.file);
 }

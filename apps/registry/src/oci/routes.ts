@@ -9,7 +9,7 @@
  *   reads have no special case.
  * - Under `functions/`, pushing a tag publishes, through the same plan (publish-artifact.ts). Under `catalogs/`, only
  *   referrers of a snapshot are accepted.
- * - Reads need no credentials. `/v2/token` exchanges a token of the registry for a short-lived signed one, as OCI
+ * - What is public needs no credentials. `/v2/token` exchanges a token of the registry for a short-lived signed one, as OCI
  *   clients expect.
  * - The collector removes blobs that no manifest names and no client used for two hours, then the files that no row
  *   names.
@@ -118,7 +118,18 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
   }
   const reads = method === 'GET' || method === 'HEAD';
   c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_CLASSES[route.what] : 'write');
-  return dispatch(c, deps, route);
+  if (!reads || !('repository' in route) || route.what === 'upload') return dispatch(c, deps, route);
+  const { repository } = route;
+  // Of a repository that is absent, it would list none.
+  if (route.what === 'referrers') await deps.repositoryAccess.challengeUnlessVisible(c, repository);
+  try {
+    return await dispatch(c, deps, route);
+  } catch (error) {
+    if (error instanceof OciError && error.status === 404) {
+      await deps.repositoryAccess.challengeUnlessVisible(c, repository);
+    }
+    throw error;
+  }
 }
 
 async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Promise<Response> {

@@ -1,6 +1,7 @@
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
+  AccessStore,
   CatalogRecord,
   Event,
   EventStore,
@@ -26,7 +27,12 @@ type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'e
 
 /** Only administrators may read the inputs: the entries of an upstream catalog may be private. */
 interface CatalogInputsDeps extends Authority {
-  store: Authority['store'] & SnapshotStore & SourceStore & EventStore & PolicyReader;
+  store: Authority['store'] &
+    SnapshotStore &
+    SourceStore &
+    EventStore &
+    PolicyReader &
+    Pick<AccessStore, 'access'>;
 }
 
 export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {
@@ -36,14 +42,15 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
     await authorize(c, deps, 'admin');
     const catalog = await findCatalog(store, params.name);
     const sources = await store.sources(catalog.name);
-    // Read before the events: policies that are applied in between are one of them.
+    // Read before the events: what is applied in between is one of them.
     const policies = followsRegistryPolicies(storedRecipe(catalog))
       ? ((await store.policies())?.text ?? '')
       : undefined;
+    const access = deps.access.rules.hidesAnything ? (await store.access())?.text : undefined;
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
     const head = {
       ...describeInputs(catalog, sources, isSettled(since)),
-      ...defined({ policies }),
+      ...defined({ policies, access }),
     };
     return streams.respond(c, () => inputsText(store, head));
   });

@@ -1,8 +1,9 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobBytes, SourceStore } from '@krmhub/catalog';
+import type { BlobBytes, FunctionReader, SourceStore } from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { excludedFunctions } from '../catalogs/excluded-functions.js';
 import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
@@ -19,7 +20,7 @@ import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 /** Routes of the upstream catalogs that recipes use. Their state is public: it explains the content of a catalog. */
 type SourceDeps = Authority &
   SyncSourceDeps & {
-    store: SourceStore;
+    store: SourceStore & FunctionReader;
     derived: DerivedDocuments;
     /** Copies of the upstream catalogs. */
     sourceCopies: BlobBytes;
@@ -61,11 +62,12 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
     const catalog = await findCatalog(store, name);
     const records = await store.sources(name);
     const sources = records.length === 0 ? {} : { sources: reportSources(storedRecipe(catalog), records) };
+    const excluded = await excludedFunctions({ store, rules: deps.access.rules }, catalog);
     const state = { catalog: name, serial: catalog.newest?.serial ?? 0, ...sources };
     return deps.derived.respond(
       c,
       CATALOG_REPORT,
-      { state, throughEvent: catalog.throughEvent },
+      { state, throughEvent: catalog.throughEvent, excluded },
       { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE },
     );
   });

@@ -1,5 +1,5 @@
 import { ROUTES } from '@krmhub/api/routes';
-import { ANONYMOUS } from '@krmhub/catalog';
+import { ANONYMOUS, INSIDER } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { Hono } from 'hono';
@@ -7,7 +7,7 @@ import { identify } from '../http/auth/authorize.js';
 import { rateLimitFields } from '../http/auth/rate-limit.js';
 import { asActor } from '../http/auth/request-actor.js';
 import { RequestLimits } from '../http/auth/request-limits.js';
-import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
+import { clientAddresses, insideAddresses, readTrustedProxies } from '../http/client-address.js';
 import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
 import { refuseOtherMethods } from '../http/endpoint.js';
 import { releaseBody } from '../http/request-body.js';
@@ -16,6 +16,7 @@ import {
   commonHeaders,
   DENY_ALL_POLICY,
   PRIVATE_HEADERS,
+  PRIVATE_VARY,
   READ_HEADERS,
 } from '../http/response-headers.js';
 import { RepositoryAccess } from '../oci/access.js';
@@ -49,6 +50,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   const registry = seenRegistry(opened);
   const { config, clock, log } = registry;
   const clientAddress = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
+  const isInside = insideAddresses(config);
   const site = createSite(config, readAssets());
   const limits = new RequestLimits(config, clock, () => registry.metrics.loginFailed());
   const always = Object.entries(commonHeaders(config.publicUrl));
@@ -75,7 +77,8 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   app.use(async (c, next) => {
     // Nothing is hidden, so it does not matter who asks.
     if (!opened.access.rules.hidesAnything) return next();
-    const actor = await identify(c, opened, identification);
+    const identified = await identify(c, opened, identification);
+    const actor = identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
     // Nobody else may get the answer from a cache.
     if (actor !== ANONYMOUS) c.set('isPrivate', true);
     return asActor(actor, next);
@@ -121,6 +124,7 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', DENY_ALL_POLICY);
   if (c.get('isPrivate') === true) {
     for (const [name, value] of Object.entries(PRIVATE_HEADERS)) headers.set(name, value);
+    headers.append('Vary', PRIVATE_VARY);
   } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
     for (const [name, value] of Object.entries(READ_HEADERS)) headers.set(name, value);
   }

@@ -70,8 +70,15 @@ function toText(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
+const LISTS: ReadonlySet<SettingName> = new Set([
+  'trustedProxies',
+  'internalAddresses',
+  'sourceAddresses',
+  'dnsServers',
+]);
+
 function listHint(name: SettingName): string {
-  return ['trustedProxies', 'sourceAddresses', 'dnsServers'].includes(name) ? ', or a list of strings' : '';
+  return LISTS.has(name) ? ', or a list of strings' : '';
 }
 
 function place(document: YamlDocument, file: string, name: string, target: 'key' | 'value'): string {

@@ -35,6 +35,8 @@ export interface Config {
   highlights: readonly FunctionName[];
   /** Addresses and CIDR ranges. */
   trustedProxies: readonly string[];
+  /** Addresses and CIDR ranges whose clients see what is internal. */
+  internalAddresses: readonly string[];
   /** For each client address, where a response needs computation; 0 for no limit. */
   requestsPerMinute: number;
   /** For each token; 0 for no limit. */
@@ -169,7 +171,13 @@ export function readConfig(
   }
   const trustedRoot = given('trustedRoot');
   const list = (
-    name: 'trustedProxies' | 'sourceAddresses' | 'dnsServers' | 'highlights' | 'securityContact',
+    name:
+      | 'trustedProxies'
+      | 'internalAddresses'
+      | 'sourceAddresses'
+      | 'dnsServers'
+      | 'highlights'
+      | 'securityContact',
     expected: string,
     wrongIn: (entries: readonly string[]) => readonly string[],
   ): string[] => {
@@ -187,6 +195,11 @@ export function readConfig(
   };
   const range = 'not an address or a CIDR range such as 10.0.0.0/8';
   const trustedProxies = list('trustedProxies', range, (entries) => readTrustedProxies(entries).problems);
+  const internalAddresses = list(
+    'internalAddresses',
+    range,
+    (entries) => readTrustedProxies(entries).problems,
+  );
   const sourceAddresses = list('sourceAddresses', range, invalidRanges);
   const dnsServers = list('dnsServers', 'not an IP address, with or without a port', (entries) =>
     entries.filter((entry) => !isNameServer(entry)),
@@ -238,6 +251,7 @@ export function readConfig(
     logLevel: logLevel.value,
     highlights,
     trustedProxies,
+    internalAddresses,
     sourceAddresses,
     securityContacts,
     snapshotValidDays: Number(validDays.value),

@@ -84,6 +84,12 @@ export const SETTINGS = {
     default: 'none',
     why: 'Proxies whose `X-Forwarded-For` is trusted. The client address for limits and the log is the rightmost address that is not a trusted proxy.',
   },
+  internalAddresses: {
+    name: 'KRMHUB_INTERNAL_ADDRESSES',
+    unit: 'addresses and CIDR ranges, separated by commas',
+    default: 'none',
+    why: 'Networks whose clients see what is internal without a token, but never what is private. The address of a client is found as for `KRMHUB_TRUSTED_PROXIES`: list your proxies there, because a request that another proxy forwards is not internal.',
+  },
   requestsPerMinute: {
     name: 'KRMHUB_REQUESTS_PER_MINUTE',
     unit: 'requests of one client address per minute, 0 for no limit',

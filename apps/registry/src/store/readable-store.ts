@@ -5,6 +5,8 @@ import {
   can,
   type Event,
   type SearchAccess,
+  type SourceRecord,
+  visibleSource,
 } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
@@ -122,15 +124,27 @@ const GUARDS: Guards = {
   segmentContents: 'unseen',
   sources: (call, sight) => async (catalog) => {
     const see = sight();
-    return (await call(catalog)).filter((source) => see.catalog(source.catalog));
+    return (await call(catalog)).flatMap((source) => seenSource(source, see));
   },
-  source: ofCatalog(undefined),
+  source: (call, sight) => async (catalog, name) => {
+    const found = await call(catalog, name);
+    return found && seenSource(found, sight())[0];
+  },
   sourceCopyDigests: 'unseen',
   sourceEntries: ofCatalog([]),
-  upstreamCandidates: ofCatalog([]),
-  allUpstreamCandidates: (call, sight) => (name) => (sight().catalog(name) ? call(name) : nothing()),
+  upstreamCandidates: (call, sight) => async (name, functions) => {
+    const see = sight();
+    return see.catalog(name) ? (await call(name, functions)).filter(see.function) : [];
+  },
+  allUpstreamCandidates: (call, sight) => (name) => {
+    const see = sight();
+    return see.catalog(name) ? filtered(call(name), see.function) : nothing();
+  },
   ownedGroups: 'unseen',
-  upstreamFunctionNames: ofCatalog([]),
+  upstreamFunctionNames: (call, sight) => async (name, group) => {
+    const see = sight();
+    return see.catalog(name) ? (await call(name, group)).filter(see.function) : [];
+  },
   nextMinimumAgeAt: 'unseen',
   manifest: ofRepository(undefined),
   manifestDescriptor: ofRepository(undefined),
@@ -150,7 +164,7 @@ const GUARDS: Guards = {
   },
   blob: ofRepository(undefined),
   rowBytes: 'unseen',
-  isReferenced: 'unseen',
+  isReferenced: ofRepository(false),
   countBytes: 'unseen',
   findUnreferencedFiles: 'unseen',
   // Without a repository to mount from, the database would search all of them.
@@ -314,6 +328,10 @@ async function* filtered<Item>(
   sees: (item: Item) => boolean,
 ): AsyncIterable<Item> {
   for await (const item of items) if (sees(item)) yield item;
+}
+
+function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
+  return sight.catalog(source.catalog) ? [visibleSource(source, sight.function)] : [];
 }
 
 async function* nothing(): AsyncIterable<never> {}

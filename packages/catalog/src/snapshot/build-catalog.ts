@@ -17,6 +17,8 @@ import {
   type SnapshotRendition,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { AccessRules } from '../access/access-rules.js';
+import { catalogReaders } from '../access/catalog-readers.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type {
@@ -70,6 +72,8 @@ export interface BuildInputs {
   sources: ReadonlyMap<string, BuildSource>;
   /** The signing policies of the registry. Required if `followsRegistryPolicies(recipe)`. */
   policies?: readonly SigningPolicy[];
+  /** The access rules of the registry. Absent if nothing is hidden. */
+  access?: AccessRules;
 }
 
 /** A built snapshot, which is not stored. */
@@ -88,10 +92,11 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
  */
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   const material = collectInputs(recipe, inputs);
+  const sees = inputs.access === undefined ? () => true : catalogReaders(inputs.access, recipe.name);
   const places: { place: CatalogEntryRow; entry?: RenderedEntry }[] = [];
   for (const { own, upstream, rendered } of material.functions.values()) {
     const offers = functionCandidates(recipe, own, upstream);
-    if (offers === undefined) continue;
+    if (offers === undefined || !sees(offers)) continue;
     const selection = selectFunction(recipe, offers, material.context);
     if (isEmptySelection(selection)) continue;
     if (selection.versions.length === 0) {

@@ -40,6 +40,11 @@ export function functionCandidates(
   };
 }
 
+/** Returns the selection of a function that is neither in the catalog nor in its report. */
+export function emptySelection({ group, kind }: FunctionName): Selection {
+  return { group, kind, versions: [], shadowed: [], yanked: [] };
+}
+
 /** Reports whether a function is neither in the catalog nor in its report. */
 export function isEmptySelection({ versions, shadowed, refused = [], yanked }: Selection): boolean {
   return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;

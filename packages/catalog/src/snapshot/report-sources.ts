@@ -1,4 +1,4 @@
-import type { ReportedSource } from '@krmhub/schema';
+import type { FunctionName, ReportedSource } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
@@ -10,6 +10,22 @@ export function reportSources({ sources }: Recipe, records: readonly SourceRecor
     const record = records.find(({ source }) => source === name);
     return [record === undefined ? missingSource(name, catalog.url) : reportSource(record)];
   });
+}
+
+/** Returns a source without the names of functions that a reader may not read. */
+export function visibleSource(record: SourceRecord, sees: (name: FunctionName) => boolean): SourceRecord {
+  if (record.copy === undefined) return record;
+  const visible = ({ group, kind = '' }: { group?: string; kind?: string }) =>
+    group === undefined || sees({ group, kind });
+  const { invalid, completed } = record.copy;
+  return {
+    ...record,
+    copy: {
+      ...record.copy,
+      invalid: invalid.filter(visible),
+      ...defined({ completed: completed?.filter(visible) }),
+    },
+  };
 }
 
 /** The current state of a source. */

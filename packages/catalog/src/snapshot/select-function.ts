@@ -48,6 +48,8 @@ export interface SelectionContext {
   signatures: ReadonlyMap<string, readonly SourceSignature[]>;
   /** The signing policies of the registry. Required if `followsRegistryPolicies(recipe)`. */
   policies?: readonly SigningPolicy[];
+  /** Why the visibility of the function excludes it. */
+  excludedBy?: string;
 }
 
 /** The context for recipes without upstream sources. */
@@ -254,6 +256,10 @@ class SelectionBuilder {
     candidate: Candidate,
     version: string,
   ): Omit<EvaluatedCandidate, 'candidate'> {
+    const { excludedBy } = this.#context;
+    if (excludedBy !== undefined) {
+      return { reasons: [{ code: 'visibility', message: excludedBy }], rewritten: false };
+    }
     const { group } = this.#candidates;
     const { kind, release, availableAt, summary } = candidate;
     const reasons: Reason[] = [];

@@ -70,6 +70,8 @@ export const REFUSAL_CODES = [
   'denied',
   /** A rewritten reference is not valid. */
   'rewrite',
+  /** Not everybody who may read the catalog may read the function. */
+  'visibility',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 

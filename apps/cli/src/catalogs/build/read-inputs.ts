@@ -2,6 +2,7 @@ import path from 'node:path';
 import { readCatalogInputs, readInputsEntry } from '@krmhub/api/export-client';
 import type { CatalogInputs, CatalogInputsEntry } from '@krmhub/api/export-model';
 import {
+  AccessRules,
   type BuildInputs,
   type BuildSource,
   entryFacts,
@@ -9,6 +10,7 @@ import {
   type KnownEntry,
   RECIPE_LIMITS,
   type Recipe,
+  readAccess,
   readRecipe,
   readSigningPolicies,
   readUpstreamCatalog,
@@ -73,6 +75,7 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
       }),
       sources,
       ...readPolicies(exported, recipe, inputs),
+      ...readRules(exported, inputs),
     },
     snapshot,
     document: await folder.read(folder.path('snapshot'), DOCUMENT_LIMITS.maxCatalogBytes),
@@ -125,6 +128,16 @@ function readPolicies(
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), INPUT_FILES.inputs);
   if (policies !== undefined) return { policies };
   throw new KrmhubError('invalid-document', `the signing policies in ${exported.name} are not valid`, {
+    diagnostics,
+  });
+}
+
+/** Returns the access rules of the registry, if it hides anything. */
+function readRules(exported: Exported, { access: text }: CatalogInputs): Pick<BuildInputs, 'access'> {
+  if (text === undefined) return {};
+  const { access, diagnostics } = readAccess(new TextEncoder().encode(text), INPUT_FILES.inputs);
+  if (access !== undefined) return { access: new AccessRules(access) };
+  throw new KrmhubError('invalid-document', `the Access document in ${exported.name} is not valid`, {
     diagnostics,
   });
 }

@@ -1,10 +1,12 @@
 import {
   type CatalogRecord,
+  catalogReaders,
   type NewEvent,
   reportSources,
   type SnapshotBuild,
   type SnapshotRecord,
   type SourceRecord,
+  visibleSource,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -12,6 +14,7 @@ import type { Log } from '../../log.js';
 import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { snapshotArtifact } from '../../store/artifacts/release-artifact.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
+import { storedAccess } from '../../store/stored-access.js';
 import { catalogHeader } from '../catalog-header.js';
 import { type BuiltSegments, buildSegments, type SegmentsBuild } from '../segments/build-segments.js';
 import { DamagedSegments, type DocumentHasher } from '../segments/document-hasher.js';
@@ -78,9 +81,11 @@ async function tryBuildSnapshot(
     return undefined;
   }
   const recipe = storedRecipe(catalog);
+  const mayContain = catalogReaders(await storedAccess(store), name);
   const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
     throughEvent,
     sources,
+    mayContain,
     ...defined({ changed: named }),
   });
   const cut: SnapshotBuild = {
@@ -123,7 +128,15 @@ async function tryBuildSnapshot(
     documents,
     functions,
     createdAt: now,
-    ...defined({ sources: sources.length === 0 ? undefined : reportSources(recipe, sources) }),
+    ...defined({
+      sources:
+        sources.length === 0
+          ? undefined
+          : reportSources(
+              recipe,
+              sources.map((source) => visibleSource(source, mayContain)),
+            ),
+    }),
   };
   const event: NewEvent = {
     type: 'catalog.cut',

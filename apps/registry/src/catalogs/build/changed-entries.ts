@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import {
+  type AccessStore,
   type CatalogEntryRow,
   type CatalogRecord,
   type EventStore,
+  emptySelection,
   entryDefinition,
   type FunctionCandidates,
   type FunctionRecord,
@@ -46,7 +48,8 @@ export type EntryStore = Omit<FunctionStore, 'nearFunctions'> &
   SnapshotStore &
   SourceStore &
   EventStore &
-  PolicyStore;
+  PolicyStore &
+  Pick<AccessStore, 'access' | 'appliedAccess'>;
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];
@@ -57,8 +60,8 @@ export interface ChangedEntries {
 }
 
 /**
- * Finds functions whose catalog entry changed since the last build. For a new recipe, and if new signing policies
- * affect it, it compares all functions.
+ * Finds functions whose catalog entry changed since the last build. For a new recipe, for a new Access document, and if
+ * new signing policies affect it, it compares all functions.
  */
 export async function findChangedEntries(
   store: EntryStore,
@@ -67,18 +70,24 @@ export async function findChangedEntries(
   known: {
     throughEvent: number;
     sources: readonly SourceRecord[];
+    /** Whether everybody who may read the catalog may read a function; by rules that were read after `throughEvent`. */
+    mayContain(name: FunctionName): boolean;
     /** What `changedFunctions` returns, if it was read. */
     changed?: readonly FunctionName[];
   },
 ): Promise<ChangedEntries> {
   const { throughEvent } = known;
   const follows = followsRegistryPolicies(recipe);
-  // Read after `throughEvent`: policies that are applied meanwhile count as newer than this build, which is repeated
-  // then.
+  // Read after `throughEvent`: what is applied meanwhile counts as newer than this build, which is repeated then.
   const policies = follows ? (await storedPolicies(store)).policies : undefined;
-  const comparison = new EntryComparison(store, catalog, recipe, { sources: known.sources, policies });
+  const { sources, mayContain } = known;
+  const comparison = new EntryComparison(store, catalog, recipe, { sources, policies, mayContain });
   const since = catalog.throughEvent;
-  if (since === 0 || (follows && (await store.appliedPolicies(since, throughEvent)))) {
+  const isNew =
+    since === 0 ||
+    (follows && (await store.appliedPolicies(since, throughEvent))) ||
+    (await store.appliedAccess(since, throughEvent));
+  if (isNew) {
     await comparison.compareAll();
   } else {
     await comparison.compareNamed(
@@ -96,6 +105,7 @@ class EntryComparison {
   readonly #signatures: SelectionContext['signatures'];
   readonly #upstreamSources: boolean;
   readonly #policies: readonly SigningPolicy[] | undefined;
+  readonly #mayContain: (name: FunctionName) => boolean;
   #waitingLength = 0;
 
   constructor(
@@ -105,8 +115,14 @@ class EntryComparison {
     {
       sources,
       policies,
-    }: { sources: readonly SourceRecord[]; policies: readonly SigningPolicy[] | undefined },
+      mayContain,
+    }: {
+      sources: readonly SourceRecord[];
+      policies: readonly SigningPolicy[] | undefined;
+      mayContain: (name: FunctionName) => boolean;
+    },
   ) {
+    this.#mayContain = mayContain;
     this.#policies = policies;
     this.#store = store;
     this.#catalog = catalog;
@@ -221,7 +237,10 @@ class EntryComparison {
       else others.push(row);
     }
     const context = await this.#context(functions);
-    const selections = functions.map((one) => selectFunction(this.#recipe, one, context));
+    // Rows of a catalog name nothing that its readers may not read, also not as refused.
+    const selections = functions.map((one) =>
+      this.#mayContain(one) ? selectFunction(this.#recipe, one, context) : emptySelection(one),
+    );
     const changed: Selection[] = [];
     for (const selection of selections) {
       const known = rows.get(functionKey(selection)) ?? [];
@@ -305,10 +324,9 @@ class EntryComparison {
   }
 
   #emptyEntry(row: CatalogEntryRow): void {
-    const { group, kind } = row;
     if (isEmptySelection(row)) return;
     if (row.entry !== undefined) this.result.snapshotChanged = true;
-    this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
+    this.result.changed.push(emptySelection(row));
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type CatalogEntryRow,
   type CatalogHeader,
   type RenderedEntry,
   renderProfile,
@@ -38,10 +39,12 @@ export const CATALOG_REPORT: Derivation<{
   state: { catalog: string; serial: number; sources?: ReportedSource[] };
   /** The last event that the catalog includes: its rows change only with it. */
   throughEvent: number;
+  /** What was left out that not everybody may read who reads the catalog. */
+  excluded: readonly CatalogEntryRow[];
 }> = {
   name: 'catalog-report',
-  async derive({ store }, { state }) {
-    return encode(renderReport(state, await store.latestEntryRows(state.catalog)));
+  async derive({ store }, { state, excluded }) {
+    return encode(renderReport(state, [...(await store.latestEntryRows(state.catalog)), ...excluded]));
   },
 };
 

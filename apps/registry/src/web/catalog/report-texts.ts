@@ -61,4 +61,8 @@ export const REFUSAL_TEXTS: Record<RefusalCode, { meaning: string; remedy: strin
     meaning: 'A rewrite rule produces an invalid reference.',
     remedy: 'Fix the rewrite rule of the source.',
   },
+  visibility: {
+    meaning: 'Not everybody who may read the catalog may read the function.',
+    remedy: 'Exclude it, or give the catalog a narrower visibility in the Access document.',
+  },
 };

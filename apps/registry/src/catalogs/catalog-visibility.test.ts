@@ -1,0 +1,100 @@
+import type { SnapshotReport } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyAccess, teamBearer } from '../testing/access.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  for (const group of ['open.example.com', 'inside.example.com', 'secret.example.com']) {
+    await registry.publish({ group, kind: 'SetLabels', release: '1.0.0' });
+  }
+  for (const name of ['inner', 'vault']) {
+    const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${name}}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
+    expect((await registry.send('PUT', `/api/v1/catalogs/${name}`, recipe)).status).toBe(201);
+  }
+  await registry.waitForCatalogs();
+});
+afterEach(() => registry.close());
+
+const RULES = `teams: [{name: ops}, {name: apps}]
+groups:
+- {pattern: inside.example.com, visibility: internal}
+- {pattern: secret.example.com, owner: ops, visibility: private}
+catalogs:
+- {pattern: inner, visibility: internal}
+- {pattern: vault, visibility: private}
+grants:
+- {to: {team: ops}, may: [read], in: {catalog: vault}}
+`;
+
+const get = async (path: string, authorization = '') =>
+  registry.request(path, { headers: authorization === '' ? {} : { Authorization: authorization } });
+
+async function groupsOf(catalog: string): Promise<string[]> {
+  const response = await get(`/catalogs/${catalog}/catalog.yaml`, await registry.bearer());
+  return [...(await response.text()).matchAll(/group: (\w+)\.example\.com/g)].map(([, group]) => group!);
+}
+
+async function refusals(catalog: string, authorization = ''): Promise<unknown[]> {
+  const response = await get(`/api/v1/catalogs/${catalog}/report`, authorization);
+  const { refused = [] } = (await response.json()) as SnapshotReport;
+  return refused.map(({ group, kind, release, reasons }) => [
+    `${group}/${kind}@${release}`,
+    ...reasons.map(({ code, message }) => `${code}: ${message}`),
+  ]);
+}
+
+describe('a catalog', () => {
+  it('contains only what everybody may read who may read it, at once when the rules change', async () => {
+    expect(await groupsOf('default')).toEqual(['inside', 'open', 'secret']);
+    await applyAccess(registry, RULES);
+    expect(await groupsOf('default')).toEqual(['open']);
+    expect(await groupsOf('inner')).toEqual(['inside', 'open']);
+    expect(await groupsOf('vault')).toEqual(['inside', 'open', 'secret']);
+    await applyAccess(registry, RULES.replace('{team: ops}, may: [read]', '{team: apps}, may: [read]'));
+    expect(await groupsOf('vault')).toEqual(['inside', 'open']);
+    await applyAccess(registry, '');
+    expect(await groupsOf('default')).toEqual(['inside', 'open', 'secret']);
+  });
+
+  it('names what it leaves out only to actors who may read it, and its rows name nothing', async () => {
+    await applyAccess(registry, RULES);
+    const inside = [
+      'inside.example.com/SetLabels@1.0.0',
+      'visibility: the function is internal, and the catalog is public',
+    ];
+    const secret = [
+      'secret.example.com/SetLabels@1.0.0',
+      'visibility: the function is private, and the catalog is public',
+    ];
+    expect(await refusals('default')).toEqual([]);
+    expect(await refusals('default', await teamBearer(registry, 'apps'))).toEqual([inside]);
+    expect(await refusals('default', await teamBearer(registry, 'ops'))).toEqual([inside, secret]);
+    expect(await refusals('vault', await teamBearer(registry, 'ops'))).toEqual([]);
+    const rows = await registry.parts.store.latestEntryRows('default');
+    const named = rows.filter(({ versions, refused = [], shadowed, yanked }) =>
+      [versions, refused, shadowed, yanked].some((list) => list.length > 0),
+    );
+    expect(named.map(({ group }) => group)).toEqual(['open.example.com']);
+    // The stored report of a snapshot is the same for everybody.
+    const report = async (authorization?: string) =>
+      (await get('/catalogs/default/snapshots/4/report.json', authorization)).text();
+    expect(await report(await teamBearer(registry, 'ops'))).toBe(await report());
+  });
+
+  it('keeps old snapshots as they are', async () => {
+    const old = await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text();
+    await applyAccess(registry, RULES);
+    expect(await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text()).toBe(old);
+  });
+
+  it('does not name a yanked release that not all its readers may read', async () => {
+    await registry.send('POST', '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/yank', {
+      reason: 'broken',
+    });
+    await applyAccess(registry, RULES);
+    const report = await (await get('/api/v1/catalogs/default/report')).text();
+    expect(report).not.toContain('secret.example.com');
+  });
+});

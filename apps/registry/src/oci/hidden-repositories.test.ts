@@ -1,0 +1,236 @@
+import { sha256 } from '@krmhub/schema';
+import { Random } from '@krmhub/yaml/testing/random';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyAccess, teamBearer } from '../testing/access.js';
+import { imageManifest, manifestDigest, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+const RULES = `teams: [{name: ops}, {name: others}]
+groups:
+- {pattern: secret.example.com, owner: ops, visibility: private}
+catalogs:
+- {pattern: vault, visibility: private}
+repositories:
+- {pattern: "ops/*", visibility: private}
+- {pattern: "inner/*", visibility: internal}
+grants:
+- {to: {team: ops}, may: [read], in: {repository: "ops/*"}}
+- {to: {team: ops}, may: [read], in: {catalog: vault}}
+`;
+const LAYER = 'a layer of a hidden image';
+const IMAGE = imageManifest([LAYER]);
+const HIDDEN = ['ops/tools', 'functions/secret.example.com/setlabels', 'catalogs/vault'];
+/** As long as the hidden ones: their names are in the responses. */
+const ABSENT = ['ops/xools', 'functions/secret.example.com/xetlabels', 'catalogs/xault'];
+
+let registry: TestRegistry;
+let ops: string;
+let others: string;
+const client = testClient(() => registry);
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: vault}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
+  await registry.send('PUT', '/api/v1/catalogs/vault', recipe);
+  await registry.publish({ group: 'secret.example.com', kind: 'SetLabels', release: '1.0.0' });
+  await registry.publish({ group: 'open.example.com', kind: 'SetLabels', release: '1.0.0' });
+  await registry.waitForCatalogs();
+  for (const repository of ['ops/tools', 'inner/tools', 'open/tools']) {
+    await client.image(repository, '1', [LAYER]);
+  }
+  await applyAccess(registry, RULES);
+  ops = await teamBearer(registry, 'ops');
+  others = await teamBearer(registry, 'others');
+});
+afterAll(() => registry.close());
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** A response without what differs for each request, and the name of the repository. */
+async function ask(
+  target: string,
+  repository: string,
+  {
+    authorization = '',
+    method = 'GET',
+    headers = {},
+  }: { authorization?: string; method?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const response = await client.request(method, target.replace('NAME', repository), {
+    authorization,
+    headers,
+  });
+  const hide = (text: string) => text.replaceAll(repository, 'NAME');
+  const fields = [...response.headers].filter(
+    ([name]) => name !== 'x-request-id' && !name.startsWith('ratelimit'),
+  );
+  return {
+    status: response.status,
+    headers: Object.fromEntries(fields.map(([name, value]) => [name, hide(value)])),
+    body: hide(await response.text()),
+  };
+}
+
+const READS = [
+  'NAME/tags/list',
+  'NAME/tags/list?n=1',
+  'NAME/manifests/1',
+  'NAME/manifests/latest',
+  'NAME/manifests/1.0.0',
+  `NAME/manifests/${manifestDigest(IMAGE)}`,
+  `NAME/blobs/${sha256(LAYER)}`,
+  `NAME/referrers/${manifestDigest(IMAGE)}`,
+  `NAME/referrers/${manifestDigest(IMAGE)}?artifactType=x`,
+];
+
+describe('a hidden repository', () => {
+  it.each(READS)('answers an anonymous client as an absent one: %s', async (target) => {
+    for (const [at, repository] of HIDDEN.entries()) {
+      for (const method of ['GET', 'HEAD']) {
+        const hidden = await ask(target, repository, { method });
+        expect(hidden.status).toBe(401);
+        expect(hidden.headers['www-authenticate']).toContain('scope="repository:NAME:pull"');
+        expect(hidden).toEqual(await ask(target, ABSENT[at]!, { method }));
+        // Also of a name that no rule covers.
+        expect({ ...(await ask(target, 'nobody/has/this', { method })) }).toEqual(hidden);
+      }
+    }
+  });
+
+  it.each(READS)('answers a token without the right as an absent one: %s', async (target) => {
+    for (const [at, repository] of HIDDEN.entries()) {
+      for (const method of ['GET', 'HEAD']) {
+        const hidden = await ask(target, repository, { method, authorization: others });
+        expect(hidden).toEqual(await ask(target, ABSENT[at]!, { method, authorization: others }));
+        if (!target.includes('referrers')) expect(hidden.status).toBe(404);
+      }
+    }
+  });
+
+  it('has no empty configuration either: functions and catalogs have it without a push, others with an image', async () => {
+    const target = `NAME/blobs/${sha256('{}')}`;
+    for (const authorization of ['', others]) {
+      for (const [at, repository] of HIDDEN.entries()) {
+        const hidden = await ask(target, repository, { authorization });
+        expect(hidden).toEqual(await ask(target, ABSENT[at]!, { authorization }));
+      }
+    }
+    expect((await ask(target, 'ops/tools', { authorization: ops })).status).toBe(200);
+  });
+
+  it('is read by those with the right, and no cache may keep it', async () => {
+    const tag = `"${manifestDigest(IMAGE)}"`;
+    for (const [target, headers, status] of [
+      ['NAME/manifests/1', {}, 200],
+      ['NAME/manifests/1', { 'If-None-Match': tag }, 304],
+      [`NAME/blobs/${sha256(LAYER)}`, {}, 200],
+      [`NAME/blobs/${sha256(LAYER)}`, { 'If-None-Match': `"${sha256(LAYER)}"` }, 304],
+      [`NAME/blobs/${sha256(LAYER)}`, { Range: 'bytes=1-3' }, 206],
+    ] as const) {
+      const answer = await ask(target, 'ops/tools', { authorization: ops, headers });
+      expect(answer.status).toBe(status);
+      expect(answer.headers['cache-control']).toBe('private, no-store');
+      expect(answer.headers.vary).toBe('Authorization, Cookie');
+      // An ETag is no right.
+      for (const authorization of [others, '']) {
+        expect((await ask(target, 'ops/tools', { authorization, headers })).status).toBeGreaterThan(400);
+      }
+    }
+    expect((await ask('NAME/tags/list', 'inner/tools', { authorization: others })).status).toBe(200);
+  });
+
+  it('is not a source of blobs for those who may not read it', async () => {
+    const digest = sha256(LAYER);
+    const mount = async (from: string, authorization: string) => {
+      const target = `open/mounted/blobs/uploads/?mount=${digest}&from=${from}`;
+      return (await client.request('POST', target, { authorization })).status;
+    };
+    expect(await mount('ops/tools', others)).toBe(202);
+    expect(await mount('ops/xools', others)).toBe(202);
+    expect(
+      (await client.request('POST', `open/mounted/blobs/uploads/?mount=${digest}`, { authorization: others }))
+        .status,
+    ).toBe(202);
+    expect(await mount('ops/tools', ops)).toBe(201);
+  });
+});
+
+describe('a public repository', () => {
+  it('needs no token, and what it does not have is not found', async () => {
+    for (const repository of ['open/tools', 'functions/open.example.com/setlabels', 'catalogs/default']) {
+      expect((await ask('NAME/tags/list', repository)).status).toBe(200);
+      expect((await ask('NAME/manifests/99.0.0', repository)).status).toBe(404);
+      expect((await ask(`NAME/blobs/${sha256('nothing')}`, repository)).status).toBe(404);
+      expect((await ask(`NAME/referrers/${sha256('nothing')}`, repository)).status).toBe(200);
+    }
+    const { headers } = await ask(`NAME/manifests/${manifestDigest(IMAGE)}`, 'open/tools');
+    expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  });
+});
+
+describe('a token of /v2/token', () => {
+  const issue = async (authorization: string, ...names: string[]) => {
+    const query = names.map((name) => `scope=repository:${name}:pull`).join('&');
+    const response = await client.request('GET', `token?service=krmhub&${query}`, { authorization });
+    expect(response.status).toBe(200);
+    const { token } = (await response.json()) as { token: string };
+    const { access } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as {
+      access: { repository: string; actions: string[] }[];
+    };
+    return {
+      token,
+      pulls: access.filter(({ actions }) => actions.includes('pull')).map((one) => one.repository),
+    };
+  };
+  const basic = (bearer: string) => `Basic ${btoa(`me:${bearer.slice('Bearer '.length)}`)}`;
+
+  it('permits pulls where its actor may read, and says nothing about the others', async () => {
+    const names = ['open/tools', 'inner/tools', 'ops/tools', ...ABSENT];
+    expect((await issue('', ...names)).pulls).toEqual(['open/tools']);
+    const reader = await registry.token({ name: 'reader', scopes: ['read'], groups: [], repositories: [] });
+    expect((await issue(basic(`Bearer ${reader.secret}`), ...names)).pulls).toEqual([
+      'open/tools',
+      'inner/tools',
+    ]);
+  });
+
+  it('reads what its actor may read, as long as that one may', async () => {
+    const read = async (token: string) =>
+      (await ask('NAME/manifests/1', 'ops/tools', { authorization: `Bearer ${token}` })).status;
+    const { token, pulls } = await issue(basic(ops), 'ops/tools');
+    expect(pulls).toEqual(['ops/tools']);
+    expect(await read(token)).toBe(200);
+    expect(await read((await issue(basic(others), 'ops/tools')).token)).toBe(404);
+    expect(await read((await issue('', 'ops/tools')).token)).toBe(401);
+    await applyAccess(registry, RULES.replaceAll('to: {team: ops}', 'to: {team: others}'));
+    expect(await read(token)).toBe(404);
+    await applyAccess(registry, RULES);
+    expect(await read(token)).toBe(200);
+  });
+});
+
+it('the pages of the catalog end, and have every repository once that the actor may read', async () => {
+  const random = new Random(7);
+  const names = Array.from({ length: 40 }, (_, at) => `${random.pick(['ops', 'inner', 'open'])}/many-${at}`);
+  for (const name of names) expect((await client.put(name, '1', imageManifest([]))).status).toBe(201);
+  const readable = { '': ['open'], [others]: ['open', 'inner'], [ops]: ['open', 'inner', 'ops'] };
+  for (const [authorization, owners] of Object.entries(readable)) {
+    for (const size of [1, 2, 7, 100]) {
+      const found: string[] = [];
+      for (let next: string | undefined = `_catalog?n=${size}`; next !== undefined; ) {
+        const response: Response = await client.request('GET', next, { authorization });
+        const { repositories } = (await response.json()) as { repositories: string[] };
+        expect(repositories.length).toBeGreaterThan(0);
+        found.push(...repositories);
+        next = /^<\/v2\/(.+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
+      }
+      expect(found.filter((name) => name.includes('/many-'))).toEqual(
+        names.filter((name) => owners.includes(name.split('/')[0]!)).sort(),
+      );
+      expect(new Set(found).size).toBe(found.length);
+    }
+  }
+});

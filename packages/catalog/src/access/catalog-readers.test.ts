@@ -1,0 +1,90 @@
+import { Random } from '@krmhub/yaml/testing/random';
+import { expect, it } from 'vitest';
+import { type AccessDocument, GRANTED_ACTIONS, VISIBILITIES } from './access-document.js';
+import { AccessRules } from './access-rules.js';
+import { type Actor, ANONYMOUS, can, INSIDER } from './can.js';
+import { catalogReaders } from './catalog-readers.js';
+
+const GROUPS = ['a.example.com', 'b.example.com', 'c.other.example'];
+const GROUP_PATTERNS = [...GROUPS, '*.example.com', '*'];
+const CATALOGS = ['one', 'two', 'two-more'];
+const CATALOG_PATTERNS = [...CATALOGS, 'two*', '*'];
+const KINDS = ['SetLabels', 'Split'];
+const TEAMS = ['red', 'green', 'blue'];
+
+function randomRules(random: Random): AccessRules {
+  const document: AccessDocument = {
+    openGroups: [],
+    // One may have a grant and not exist any more.
+    teams: random.some(TEAMS, 0.8).map((name) => ({ name, members: [] })),
+    groups: random.some(GROUP_PATTERNS, 0.6).map((pattern) => ({
+      pattern,
+      ...(random.chance(0.4) ? { owner: random.pick(TEAMS) } : {}),
+      ...(random.chance(0.7) ? { visibility: random.pick(VISIBILITIES) } : {}),
+      functions: random
+        .some(KINDS, 0.4)
+        .map((kind) => ({ kind: kind.toUpperCase(), visibility: random.pick(VISIBILITIES) })),
+    })),
+    catalogs: random
+      .some(CATALOG_PATTERNS, 0.6)
+      .map((pattern) => ({ pattern, visibility: random.pick(VISIBILITIES) })),
+    repositories: [],
+    grants: random.some([0, 1, 2, 3, 4, 5], 0.6).map(() => ({
+      team: random.pick(TEAMS),
+      may: random.shuffled(GRANTED_ACTIONS).slice(0, 1 + random.below(2)),
+      in: random.chance(0.5)
+        ? { group: random.pick(GROUP_PATTERNS) }
+        : { catalog: random.pick(CATALOG_PATTERNS) },
+    })),
+  };
+  return new AccessRules(document);
+}
+
+/** Every actor whose rights the Access document gives, and administrators. */
+const ACTORS: Actor[] = [
+  ANONYMOUS,
+  INSIDER,
+  ...[...TEAMS, undefined].flatMap((team) =>
+    [['read'], ['publish'], ['push'], ['yank', 'publish'], ['admin']].map((scopes) => ({
+      name: `${team ?? 'any'} ${scopes}`,
+      id: 'x',
+      scopes,
+      groups: team === undefined && !scopes.includes('admin') ? [] : ['*'],
+      repositories: [],
+      isInside: true,
+      ...(team === undefined ? {} : { team }),
+    })),
+  ),
+];
+
+it('everybody who may read a catalog may read each function that it may contain', () => {
+  let contained = 0;
+  let excluded = 0;
+  for (let seed = 0; seed < 1_000; seed++) {
+    const rules = randomRules(new Random(seed));
+    for (const catalog of CATALOGS) {
+      const mayContain = catalogReaders(rules, catalog);
+      const readers = ACTORS.filter((actor) => can(rules, actor, 'read', { catalog }).allowed);
+      for (const group of GROUPS) {
+        for (const kind of KINDS) {
+          const blind = readers.filter((actor) => !can(rules, actor, 'read', { group, kind }).allowed);
+          const where = `seed ${seed}: ${catalog}, ${group}/${kind}`;
+          if (mayContain({ group, kind })) {
+            // A token for pushes only reads what its team reads.
+            expect(
+              blind.map(({ name }) => name).filter((name) => !name.endsWith(' push')),
+              where,
+            ).toEqual([]);
+            contained += 1;
+          } else {
+            // Nothing is left out without a reader, or a team that gets a token, for whom it is hidden.
+            const visibility = rules.visibilityOf(group, kind);
+            expect(blind.length > 0 || visibility === 'private', where).toBe(true);
+            excluded += 1;
+          }
+        }
+      }
+    }
+  }
+  expect(Math.min(contained, excluded)).toBeGreaterThan(2_000);
+});
