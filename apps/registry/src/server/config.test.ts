@@ -20,6 +20,7 @@ const DEFAULTS = {
   highlights: [],
   securityContacts: [],
   trustedProxies: [],
+  internalAddresses: [],
   requestsPerMinute: 3_000,
   writesPerMinute: 3_000,
   failedLoginsPerMinute: 60,

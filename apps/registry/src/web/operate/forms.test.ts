@@ -192,7 +192,7 @@ describe('every response below /operate', () => {
     expect(responses.length).toBeGreaterThan(30);
     for (const [target, reply] of responses) {
       const { headers, status } = await reply;
-      expect([target, status, headers.get('cache-control')]).toEqual([target, status, 'no-store']);
+      expect([target, status, headers.get('cache-control')]).toEqual([target, status, 'private, no-store']);
       expect(headers.get('access-control-allow-origin')).toBeNull();
       expect(headers.get('access-control-allow-credentials')).toBeNull();
       expect(headers.get('etag')).toBeNull();
