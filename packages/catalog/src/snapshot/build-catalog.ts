@@ -17,8 +17,6 @@ import {
   type SnapshotRendition,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { AccessRules } from '../access/access-rules.js';
-import { catalogReaders } from '../access/catalog-readers.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type {
@@ -72,8 +70,8 @@ export interface BuildInputs {
   sources: ReadonlyMap<string, BuildSource>;
   /** The signing policies of the registry. Required if `followsRegistryPolicies(recipe)`. */
   policies?: readonly SigningPolicy[];
-  /** The access rules of the registry. Absent if nothing is hidden. */
-  access?: AccessRules;
+  /** Whether the catalog may contain a function. Absent if the registry hides nothing. */
+  mayContain?: (name: FunctionName) => boolean;
 }
 
 /** A built snapshot, which is not stored. */
@@ -92,11 +90,11 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
  */
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   const material = collectInputs(recipe, inputs);
-  const sees = inputs.access === undefined ? () => true : catalogReaders(inputs.access, recipe.name);
+  const { mayContain = () => true } = inputs;
   const places: { place: CatalogEntryRow; entry?: RenderedEntry }[] = [];
   for (const { own, upstream, rendered } of material.functions.values()) {
     const offers = functionCandidates(recipe, own, upstream);
-    if (offers === undefined || !sees(offers)) continue;
+    if (offers === undefined || !mayContain(offers)) continue;
     const selection = selectFunction(recipe, offers, material.context);
     if (isEmptySelection(selection)) continue;
     if (selection.versions.length === 0) {

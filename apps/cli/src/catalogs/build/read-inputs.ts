@@ -5,6 +5,7 @@ import {
   AccessRules,
   type BuildInputs,
   type BuildSource,
+  catalogReaders,
   entryFacts,
   followsRegistryPolicies,
   type KnownEntry,
@@ -133,10 +134,13 @@ function readPolicies(
 }
 
 /** Returns the access rules of the registry, if it hides anything. */
-function readRules(exported: Exported, { access: text }: CatalogInputs): Pick<BuildInputs, 'access'> {
+function readRules(
+  exported: Exported,
+  { access: text, catalog }: CatalogInputs,
+): Pick<BuildInputs, 'mayContain'> {
   if (text === undefined) return {};
   const { access, diagnostics } = readAccess(new TextEncoder().encode(text), INPUT_FILES.inputs);
-  if (access !== undefined) return { access: new AccessRules(access) };
+  if (access !== undefined) return { mayContain: catalogReaders(new AccessRules(access), catalog) };
   throw new KrmhubError('invalid-document', `the Access document in ${exported.name} is not valid`, {
     diagnostics,
   });
