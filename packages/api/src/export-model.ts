@@ -67,9 +67,13 @@ export const CatalogInputs = z
       description:
         'Exact text of the signing policies of the registry. Present only if the recipe has `policies: true`',
     }),
-    access: z.string().optional().openapi({
-      description: 'Exact text of the Access document of the registry. Absent if it hides nothing',
-    }),
+    access: z
+      .object({
+        document: z.string().optional().openapi({ description: 'Exact text of the Access document' }),
+        claims: z.array(z.object({ group: z.string(), team: z.string(), proof: z.enum(['dns', 'https']) })),
+      })
+      .optional()
+      .openapi({ description: 'Who may read what. Absent if the registry hides nothing' }),
     clock: Time.openapi({ description: 'The time at which minimum ages are evaluated' }),
     throughEvent: z
       .number()

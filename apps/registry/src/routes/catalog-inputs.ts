@@ -5,6 +5,7 @@ import type {
   CatalogRecord,
   Event,
   EventStore,
+  OwnerClaimStore,
   PolicyReader,
   SnapshotStore,
   SourceRecord,
@@ -32,7 +33,8 @@ interface CatalogInputsDeps extends Authority {
     SourceStore &
     EventStore &
     PolicyReader &
-    Pick<AccessStore, 'access'>;
+    Pick<AccessStore, 'access'> &
+    Pick<OwnerClaimStore, 'ownerClaims'>;
 }
 
 export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {
@@ -46,7 +48,7 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
     const policies = followsRegistryPolicies(storedRecipe(catalog))
       ? ((await store.policies())?.text ?? '')
       : undefined;
-    const access = deps.access.rules.hidesAnything ? (await store.access())?.text : undefined;
+    const access = deps.access.rules.hidesAnything ? await exportedAccess(store) : undefined;
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
     const head = {
       ...describeInputs(catalog, sources, isSettled(since)),
@@ -54,6 +56,13 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
     };
     return streams.respond(c, () => inputsText(store, head));
   });
+}
+
+async function exportedAccess(
+  store: Pick<CatalogInputsDeps['store'], 'access' | 'ownerClaims'>,
+): Promise<NonNullable<CatalogInputs['access']>> {
+  const claims = (await store.ownerClaims()).map(({ group, team, proof }) => ({ group, team, proof }));
+  return { claims, ...defined({ document: (await store.access())?.text }) };
 }
 
 /** Events to examine at most. If there are more, one of them changes the catalog. */

@@ -134,15 +134,14 @@ function readPolicies(
 }
 
 /** Returns the access rules of the registry, if it hides anything. */
-function readRules(
-  exported: Exported,
-  { access: text, catalog }: CatalogInputs,
-): Pick<BuildInputs, 'mayContain'> {
-  if (text === undefined) return {};
-  const { access, diagnostics } = readAccess(new TextEncoder().encode(text), INPUT_FILES.inputs);
-  if (access !== undefined) return { mayContain: catalogReaders(new AccessRules(access), catalog) };
+function readRules(exported: Exported, { access, catalog }: CatalogInputs): Pick<BuildInputs, 'mayContain'> {
+  if (access?.document === undefined) return {};
+  const read = readAccess(new TextEncoder().encode(access.document), INPUT_FILES.inputs);
+  if (read.access !== undefined) {
+    return { mayContain: catalogReaders(new AccessRules(read.access, access.claims), catalog) };
+  }
   throw new KrmhubError('invalid-document', `the Access document in ${exported.name} is not valid`, {
-    diagnostics,
+    diagnostics: read.diagnostics,
   });
 }
 

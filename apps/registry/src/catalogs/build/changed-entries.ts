@@ -18,6 +18,7 @@ import {
   isSameProvenance,
   isSameSelection,
   needsFacts,
+  type OwnerClaimStore,
   type PolicyStore,
   type Recipe,
   type RenderedEntry,
@@ -49,7 +50,8 @@ export type EntryStore = Omit<FunctionStore, 'nearFunctions'> &
   SourceStore &
   EventStore &
   PolicyStore &
-  Pick<AccessStore, 'access' | 'appliedAccess'>;
+  Pick<AccessStore, 'access' | 'appliedAccess'> &
+  Pick<OwnerClaimStore, 'ownerClaims'>;
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];
