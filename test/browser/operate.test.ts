@@ -98,6 +98,7 @@ suite('an operator with a browser', () => {
         await page.getByRole('checkbox').first().check();
         await page.getByLabel('Groups').fill('functions.example.com');
         await page.getByRole('button', { name: 'Create the token' }).click();
+        await expectUsablePage(page);
         const secret = /krmhub_[0-9a-f]+/.exec((await page.locator('main').textContent())!)![0];
         const whoAmI = () =>
           fetch(`${site.url}/api/v1/tokens`, { headers: { Authorization: `Bearer ${secret}` } });

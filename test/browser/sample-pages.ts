@@ -53,6 +53,8 @@ export const SAMPLE_PAGES = {
   events: '/events',
   keys: '/keys',
   'HTTP API': '/api',
+  'operations of the HTTP API': '/api/catalogs',
+  'schemas of the HTTP API': '/api/schemas',
   documentation: '/docs',
   'page of the documentation': '/docs/fn',
   'page about Argo CD': '/docs/argocd',

@@ -201,10 +201,20 @@ describe('init', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('warns about a kind that lint will warn about', async () => {
-    const warned = await run('init', 'example.com/set-owner');
-    expectEnd(warned, 0, 'warning: the kind set-owner is not in PascalCase');
-    expect((await run('init', 'example.com/SetOwner2', '--out', 'other')).err()).not.toContain('warning');
+  it.each([
+    ['set-owner', 'SetOwner'],
+    ['setOwner', 'SetOwner'],
+    ['set-', undefined],
+  ])('rejects the kind %s, which lint would warn about, and names the right one', async (kind, right) => {
+    const io = await run('init', `example.com/${kind}`);
+    expect(io.exitCode).toBe(2);
+    if (right !== undefined) {
+      expect(io.err()).toBe(
+        `error: the kind ${kind} is not in PascalCase, as kinds of Kubernetes are\n  hint: Use: krmhub init example.com/${right}\n`,
+      );
+    }
+    expect(await readdir(folder)).toEqual([]);
+    expect((await run('init', 'example.com/SetOwner2', '--out', 'other')).exitCode ?? 0).toBe(0);
   });
 
   it.each(['go', 'python'])('prints paths without a double slash, in %s', async (language) => {

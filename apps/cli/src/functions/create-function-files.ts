@@ -6,10 +6,11 @@ import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionName, RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { isPascalCase, pascalCase } from '@krmhub/schema/gvk';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 import {
   executableFile,
@@ -39,6 +40,11 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
   const { group, kind, release } = parseFunctionReference(name, hint);
   if (group === undefined || release !== undefined) {
     throw new KrmhubError('usage', `"${name}" is not a valid function name`, { hint });
+  }
+  if (!isPascalCase(kind)) {
+    throw new KrmhubError('usage', `the kind ${kind} is not in PascalCase, as kinds of Kubernetes are`, {
+      hint: `Use: krmhub init ${shellWord(`${group}/${pascalCase(kind)}`)}`,
+    });
   }
   const folder = options.out?.replace(/(?<=.)\/+$/, '') ?? kebabCase(kind);
   const { platforms = [{ os: 'linux', arch: 'amd64' }] } = options;
@@ -77,12 +83,6 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
       ...defined({ mode }),
     });
     await printLine(io, escapeControls(`wrote ${path.join(folder, file)}`));
-  }
-  if (!/^[A-Z][A-Za-z0-9]*$/.test(kind)) {
-    await printWarning(
-      io,
-      `the kind ${kind} is not in PascalCase, for example SetLabels, as kinds of Kubernetes are`,
-    );
   }
   const needsProgram = program === undefined && options.runtime !== 'starlark';
   if (needsProgram) {

@@ -107,15 +107,6 @@ export function convertLicense(license: JsonValue | undefined): string | undefin
   return normalizeLicense(license) ?? license.trim();
 }
 
-/** Returns `SetLabels` for `set-labels`; undefined if the result is not a valid kind. */
-export function pascalCase(name: string): string | undefined {
-  const kind = name
-    .split(/[^A-Za-z0-9]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
-  return /^[A-Z][A-Za-z0-9]{0,62}$/.test(kind) ? kind : undefined;
-}
-
 /** Returns the fields with a value. */
 export function definedFields(fields: Record<string, JsonValue | undefined>): JsonObject {
   return Object.fromEntries(

@@ -5,6 +5,7 @@ import type { JsonObject } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { isObject, textField } from '../json/access.js';
+import { pascalCase } from '../names/gvk.js';
 import type { EntryDefaults } from './complete.js';
 import {
   CONVERTED_VERSION,
@@ -16,7 +17,6 @@ import {
   finishDefinition,
   oneLine,
   originOwner,
-  pascalCase,
   repositoryPage,
   stringItems,
 } from './conversion.js';

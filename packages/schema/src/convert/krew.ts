@@ -4,6 +4,7 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import type { ExecPlatform, JsonObject, JsonValue } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { field, isObject, listField, objectField, textField } from '../json/access.js';
+import { pascalCase } from '../names/gvk.js';
 import {
   CONVERTED_VERSION,
   type Conversion,
@@ -14,7 +15,6 @@ import {
   finishDefinition,
   oneLine,
   originOwner,
-  pascalCase,
   repositoryPage,
 } from './conversion.js';
 import { groupOfLink } from './group.js';

@@ -1,12 +1,18 @@
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { field, listField, listVersions, objectField, textField } from '../json/access.js';
-import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../names/gvk.js';
+import {
+  isApiVersionName,
+  isGroup,
+  isKind,
+  isPascalCase,
+  KUBERNETES_VERSION_PATTERN,
+  pascalCase,
+} from '../names/gvk.js';
 import type { Report, Rule } from './rule.js';
 
 const MAX_DESCRIPTION_LENGTH = 200;
 const MAX_TAG_LENGTH = 50;
-const PASCAL_CASE = /^[A-Z][A-Za-z0-9]*$/;
 
 /** Checks group, kind, API versions, description, and tags. The shape rule reports empty strings. */
 export const names: Rule = (draft, report) => {
@@ -33,20 +39,11 @@ function checkKind(kind: string | undefined, report: Report): void {
   if (kind === undefined || kind.trim() === '') return;
   const path = ['names', 'kind'];
   const pascal = pascalCase(kind);
-  const hint = isKind(pascal) ? { hint: `Write \`${pascal}\`.` } : {};
+  const hint = pascal === undefined ? {} : { hint: `Write \`${pascal}\`.` };
   if (!isKind(kind)) report('names/kind', path, `${quote(kind)} is not a valid kind`, hint);
-  else if (!PASCAL_CASE.test(kind)) {
+  else if (!isPascalCase(kind)) {
     report('names/kind-case', path, `${quote(kind)} is not in PascalCase`, hint);
   }
-}
-
-/** Returns `SetLabels` for `set-labels`. */
-function pascalCase(text: string): string {
-  return text
-    .slice(0, 100)
-    .split(/[^A-Za-z0-9]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
 }
 
 function checkDescription(description: string | undefined, report: Report): void {

@@ -50,6 +50,20 @@ export function isKind(text: string): boolean {
   return KIND_PATTERN.test(text);
 }
 
+/** Reports whether a kind is written as those of Kubernetes are, such as `SetLabels`. */
+export function isPascalCase(kind: string): boolean {
+  return /^[A-Z][A-Za-z0-9]{0,62}$/.test(kind);
+}
+
+/** Returns `SetLabels` for `set-labels`; undefined if the result is not a valid kind. */
+export function pascalCase(name: string): string | undefined {
+  const kind = name
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+  return isPascalCase(kind) ? kind : undefined;
+}
+
 export function isApiVersionName(text: string): boolean {
   return VERSION_PATTERN.test(text);
 }

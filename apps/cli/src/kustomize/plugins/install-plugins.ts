@@ -75,7 +75,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
       printInvalid(io, invalid),
     );
     const prepared: { file: string; plugin: PreparedPlugin }[] = [];
-    const failures: { name: PluginName; error: KrmhubError }[] = [];
+    const failures: Failure[] = [];
     for (const name of names) {
       try {
         const file = pluginFile(folder, name);
@@ -89,7 +89,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
         failures.push({ name, error });
       }
     }
-    for (const { name, error } of failures) await printFailure(io, name, error);
+    await printFailures(io, failures);
     const [first] = [...failures.map(({ error }) => error), ...invalid];
     if (prepared.length === 0 && first !== undefined) {
       const count = failures.length + invalid.length;
@@ -195,9 +195,20 @@ function pickName({ apiVersion, kind }: PluginName): PluginName {
   return { apiVersion, kind };
 }
 
-async function printFailure(io: Io, name: PluginName, { message, hint }: KrmhubError): Promise<void> {
-  await printLine(io, escapeControls(`not installed: ${formatPlugin(name)}: ${message}`));
-  if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+interface Failure {
+  name: PluginName;
+  error: KrmhubError;
+}
+
+/** One line for each, then what to do about all: most of a catalog fail for the same reason. */
+async function printFailures(io: Io, failures: readonly Failure[]): Promise<void> {
+  for (const { name, error } of failures) {
+    const reason = error.message.replace(`cannot run ${name.apiVersion} ${name.kind}: `, '');
+    await printLine(io, escapeControls(`not installed: ${formatPlugin(name)}: ${reason}`));
+  }
+  for (const hint of new Set(failures.map(({ error }) => error.hint))) {
+    if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+  }
 }
 
 /** Entries of a catalog that cannot be used, of which a hostile one has many. */

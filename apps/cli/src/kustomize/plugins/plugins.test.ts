@@ -240,12 +240,26 @@ describe('plugins install', () => {
     });
     const io = await run('install', '-c', 'catalog.yaml', '--allow-exec');
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('not installed: team.example.com/v1/Script: ');
-    expect(io.err()).toMatch(
-      /not installed: team\.example\.com\/v1\/Network: .*requires network access.*\n.*--network/,
-    );
+    expect(io.err()).toMatch(/^not installed: team\.example\.com\/v1\/Script: (?!cannot run)/m);
+    expect(io.err()).toMatch(/^not installed: team\.example\.com\/v1\/Network: .*requires network access/m);
+    expect(io.err()).toMatch(/^ {2}hint: .*--network/m);
     expect(io.err()).toContain(`installed 1 of 3 plugins in ${folder()}`);
     expect(readdirSync(path.join(folder(), 'team.example.com/v1'))).toEqual(['addlabel']);
+  });
+
+  it('has one line for each kind that it does not install, and each hint once', async () => {
+    const network = { container: { image: `${host}/team/fn`, sha256: 'a'.repeat(64), requireNetwork: true } };
+    const many = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`Network${at}`, network]));
+    writeCatalog({ AddLabel: addLabel(), ...many });
+    const io = await run('install', '-c', 'catalog.yaml', '--allow-exec');
+    const lines = io.err().trimEnd().split('\n');
+    expect(
+      lines.map((line) => /^(?:not installed: \S+:| {2}hint:|installed 1 of 7)/.exec(line)?.[0]),
+    ).toEqual([
+      ...Object.keys(many).map((kind) => `not installed: team.example.com/v1/${kind}:`),
+      '  hint:',
+      'installed 1 of 7',
+    ]);
   });
 
   it('installs a named kind, or nothing', async () => {
