@@ -95,7 +95,7 @@ suite('an operator with a browser', () => {
         const name = `pipeline-${javaScriptEnabled}`;
         await page.getByRole('link', { name: 'Create a token' }).click();
         await page.getByLabel('Name').fill(name);
-        await page.getByRole('checkbox').first().check();
+        await page.getByRole('checkbox', { name: /^publish\b/ }).check();
         await page.getByLabel('Groups').fill('functions.example.com');
         await page.getByRole('button', { name: 'Create the token' }).click();
         await expectUsablePage(page);
