@@ -55,12 +55,17 @@ export function seenIds(ids: Uint32Array, seen: Seen): Uint32Array {
 /** Columns of `function_text_whole` without those of READMEs. */
 const BUT_README = `{${TEXT_TABLES.function_text_whole.filter((column) => column !== 'readme').join(' ')}}`;
 
-/** Finds functions in the full-text index. Call it in the transaction of the search. */
+/**
+ * Finds functions in the full-text index. Call it in the transaction of the search, and `start` before. What it finds is
+ * remembered for that search, because a search that finds nothing asks for its words several times.
+ */
 export function textHits({ client }: Pick<Connection, 'client'>): {
+  start: () => void;
   find: (text: TextQuery, seen: Seen, name?: FunctionName) => TextHits;
   /** Counts the functions with a word in what is not a README or a field. */
   count: (word: string, seen: Seen) => number;
 } {
+  let remembered = new Map<string, Uint32Array>();
   const idsOf = (table: TextTable) => {
     // One value for all ids: a row for each would cost more than finding it.
     const matching = prepared(() =>
@@ -71,8 +76,13 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
         .pluck(),
     );
     return (expression: string): Uint32Array => {
+      const key = `${table} ${expression}`;
+      const known = remembered.get(key);
+      if (known !== undefined) return known;
       const list = matching.get(expression);
-      return list == null ? new Uint32Array() : readList(list);
+      const ids = list == null ? NONE : readList(list);
+      remembered.set(key, ids);
+      return ids;
     };
   };
   const begunIds = idsOf('function_text');
@@ -90,7 +100,7 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
       begun === undefined ? [] : (each?.map((word) => inBegun(word.begun)) ?? [inBegun(begun.found)]);
     const ids =
       each === undefined
-        ? union(lists[0] ?? new Uint32Array(), inWhole(anywhere))
+        ? union(lists[0] ?? NONE, anywhere === undefined ? NONE : inWhole(anywhere))
         : withMost(each.map((word, at) => union(lists[at]!, inWhole(word.anywhere))));
     const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(TIER.readme);
     /** Improves tiers. */
@@ -127,7 +137,12 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
         },
       ],
       [TIER.beginnings, () => inText(TIER.words, '', 'whole')],
-      [TIER.readme, () => put(TIER.fields, wholeIds(`${BUT_README} : (${anywhere})`))],
+      [
+        TIER.readme,
+        () => {
+          if (anywhere !== undefined) put(TIER.fields, wholeIds(`${BUT_README} : (${anywhere})`));
+        },
+      ],
     ];
     let exact = -1;
     return {
@@ -141,21 +156,28 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
       },
     };
   };
-  return { find, count: (word, seen) => seenIds(begunIds(quote(word)), seen).length };
+  const start = () => {
+    remembered = new Map();
+  };
+  return { start, find, count: (word, seen) => seenIds(begunIds(quote(word)), seen).length };
 }
+
+const NONE = new Uint32Array();
 
 /** Merges two ascending lists. */
 function union(one: Uint32Array, other: Uint32Array): Uint32Array {
   if (one.length === 0 || other.length === 0) return one.length === 0 ? other : one;
   const merged = new Uint32Array(one.length + other.length);
-  let count = 0;
-  for (let a = 0, b = 0; a < one.length || b < other.length; count += 1) {
-    const next = Math.min(one[a] ?? Infinity, other[b] ?? Infinity);
-    merged[count] = next;
-    if (one[a] === next) a += 1;
-    if (other[b] === next) b += 1;
+  let [count, a, b] = [0, 0, 0];
+  while (a < one.length && b < other.length) {
+    const [left, right] = [one[a]!, other[b]!];
+    merged[count++] = Math.min(left, right);
+    if (left <= right) a += 1;
+    if (right <= left) b += 1;
   }
-  return merged.subarray(0, count);
+  merged.set(one.subarray(a), count);
+  merged.set(other.subarray(b), count + one.length - a);
+  return merged.subarray(0, count + one.length - a + other.length - b);
 }
 
 /** Returns the ids that are in most of the lists, ascending. */
@@ -163,9 +185,10 @@ function withMost(lists: readonly Uint32Array[]): Uint32Array {
   const counts = new Uint8Array(Math.max(0, ...lists.map((ids) => (ids.at(-1) ?? -1) + 1)));
   let most = 1;
   for (const ids of lists) for (const id of ids) most = Math.max(most, ++counts[id]!);
-  const found: number[] = [];
-  for (const [id, count] of counts.entries()) if (count === most) found.push(id);
-  return Uint32Array.from(found);
+  const found = new Uint32Array(counts.length);
+  let length = 0;
+  for (let id = 0; id < counts.length; id += 1) if (counts[id] === most) found[length++] = id;
+  return found.subarray(0, length);
 }
 
 /** Parses text like `1,20,300`. */

@@ -138,20 +138,21 @@ export function searchRows(
       : select(columns, images.startingWith(reference.replace(/^(?:oci|docker):\/\//, '')));
   };
 
-  /** Returns the ids of the functions that the excluded terms find. */
-  const excluded = (query: SearchQuery, terms: readonly SearchTerm[], columns: SeenColumns): Set<number> => {
-    const ids = terms.flatMap((term) => {
+  /** Returns 1 for the id of each function that the excluded terms find. */
+  const excluded = (query: SearchQuery, terms: readonly SearchTerm[], columns: SeenColumns): Uint8Array => {
+    const left = new Uint8Array(columns.yanked.length);
+    for (const term of terms) {
       const runs = running(query, term, columns);
-      if (runs.length > 0) return [...runs];
-      const words = textQuery([term]);
-      return words === undefined ? [] : [...findText(words, columns.sees).ids];
-    });
-    return new Set(ids);
+      const words = runs.length > 0 ? undefined : textQuery([term]);
+      for (const id of words === undefined ? runs : findText(words, columns.sees).ids) left[id] = 1;
+    }
+    return left;
   };
 
   /** An image reference or a digest finds what runs it. Otherwise, words that nothing has are corrected. */
   const page = (query: SearchQuery): SearchPage => {
     const { text = '', cursor } = query;
+    hits.start();
     if (cursor !== undefined) {
       const { reading, position } = readCursor(query, cursor);
       return foundPage(query, reading, position);
@@ -163,7 +164,7 @@ export function searchRows(
     const found = foundPage(query, 'words');
     // A first page with results needs no second look at the words.
     if (found.total > 0 || wanted.length === 0) return found;
-    const corrected = hasWords(wanted, columns) ? undefined : correct(wanted, columns.sees);
+    const corrected = hasWords(wanted, columns) ? undefined : correct(wanted, columns);
     const right =
       corrected &&
       foundPage(query, {
@@ -202,7 +203,7 @@ export function searchRows(
     const order = resultOrder(query, columns, rankedText);
     const some = reading === 'image' ? running(query, wanted[0], columns) : text?.ids;
     const left = unwanted.length === 0 ? undefined : excluded(query, unwanted, columns);
-    const candidates = left && (some ?? columns.order).filter((id) => !left.has(id));
+    const candidates = left && (some ?? columns.order).filter((id) => left[id] !== 1);
     const { hits, facets } = scan(
       columns,
       candidates ?? some ?? columns.order,

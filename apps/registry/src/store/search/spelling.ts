@@ -31,12 +31,19 @@ interface Word {
 export function spelling(
   { client }: Pick<Connection, 'client'>,
   { find, count }: ReturnType<typeof textHits>,
-): (terms: readonly SearchTerm[], seen: Seen) => SearchTerm[] | undefined {
-  const words = prepared(() =>
+): (terms: readonly SearchTerm[], columns: { sees?: Seen; state: number }) => SearchTerm[] | undefined {
+  const selectWords = prepared(() =>
     client.prepare<[from: string, to: string], Word>(
       `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
     ),
   );
+  /** By letter, for one state: reading how many functions have each word takes most of the time of a correction. */
+  let remembered = { state: 0, words: new Map<string, Word[]>() };
+  const wordsFrom = (letter: string): Word[] => {
+    const words = remembered.words.get(letter) ?? selectWords.all(letter, `${letter}\u{10ffff}`);
+    remembered.words.set(letter, words);
+    return words;
+  };
   const isKnown = (word: string, seen: Seen): boolean => {
     const query = textQuery([{ text: word, isPhrase: false, isExcluded: false }]);
     return query !== undefined && find(query, seen).ids.length > 0;
@@ -53,9 +60,7 @@ export function spelling(
     const length = [...word].length;
     if (length < SPELLING_LIMITS.minLength || length > SPELLING_LIMITS.maxLength) return undefined;
     const [first = '', second = ''] = word;
-    const compared = [...new Set([first, second])].flatMap((letter) =>
-      words.all(letter, `${letter}\u{10ffff}`),
-    );
+    const compared = [...new Set([first, second])].flatMap(wordsFrom);
     const most = length < 5 ? 1 : 2;
     const near: Word[][] = [[], [], []];
     for (const { term, doc } of compared) {
@@ -71,7 +76,8 @@ export function spelling(
     return undefined;
   };
 
-  return (terms, seen) => {
+  return (terms, { sees: seen, state }) => {
+    if (remembered.state !== state) remembered = { state, words: new Map() };
     let tried = 0;
     let changed = false;
     const correctWord = (word: string): string => {

@@ -46,9 +46,9 @@ const queryOf = (text: string) => textQuery(parseSearch(text).terms);
 
 describe('textQuery', () => {
   it('quotes every word', () => {
-    const { begun, anywhere } = queryOf('a" OR kind:b*')!;
+    const { begun, anywhere } = queryOf('ab" OR kind:b*')!;
     const { found, whole, start } = begun!;
-    for (const expression of [found, whole, start, anywhere])
+    for (const expression of [found, whole, start, anywhere!])
       expect(expression).not.toMatch(/kind:|b\*[^"]*$/);
     expect(queryOf('NOT')).toEqual({
       begun: { found: '("not"*)', whole: '("not")', start: '^ "not"*', kinds: ['not'] },
@@ -78,6 +78,7 @@ describe('textQuery', () => {
     expect(queryOf('kind:set label')?.anywhere).toBe(
       '((({kind} : ("set")) AND ("label")) OR ({kind} : "setlabel"))',
     );
+    expect(queryOf('kind:set "a phrase"')?.anywhere).toBeUndefined();
     expect(queryOf('field:matchLabels set')).toEqual({
       anywhere: '({fields} : ("matchlabels" OR "matchlabel" OR ("match" AND "labels"))) AND ("set")',
     });

@@ -70,8 +70,11 @@ export interface TextQuery {
     /** The query as a kind in lower case: joined, and with hyphens. */
     kinds: string[];
   };
-  /** For `function_text_whole`: selects the functions that have every word as it is, or its singular. */
-  anywhere: string;
+  /**
+   * For `function_text_whole`: selects the functions that have every word as it is, or its singular. Absent if READMEs
+   * and fields cannot have them.
+   */
+  anywhere?: string;
   /** Selects what each word finds. Given if not all of them are needed. */
   each?: { begun: string; anywhere: string }[];
 }
@@ -131,7 +134,10 @@ export function textQuery(terms: readonly SearchTerm[], { some = false } = {}): 
           start: `^ ${prefix(together)}`,
           kinds: [...new Set([together, joined.join('-')])],
         },
-    anywhere: every(wholeWord, quote(together)),
+    anywhere:
+      words.some(({ within }) => within !== 'kind') || isOfFields
+        ? every(wholeWord, quote(together))
+        : undefined,
     each: some
       ? words.map(({ word }) => ({
           begun: matchAny(foundWord(word, false)),
