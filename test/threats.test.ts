@@ -215,6 +215,17 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'that are sent only if the server asks are not sent with a read that needs none',
     ],
   },
+  'Another user of the same cache, or a job with another token, reads what is private, with its digest from a lock file':
+    {
+      'packages/consume/src/cache/private-documents.test.ts': [
+        'is cached for the actor who read it, and for no one else',
+        'is removed after the server refuses it to its reader with %i',
+        'get only what the server gave to everyone, or to them and did not refuse since',
+      ],
+      'test/end-to-end/private-catalogs.test.ts': [
+        'are not run from the cache of another actor, whatever the lock file pins',
+      ],
+    },
   'An OCI registry points or redirects to a token service of an attacker': {
     'packages/oci/src/auth.test.ts': ['%s: sends none to %s'],
     'packages/oci/src/client.test.ts': [

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,6 +32,13 @@ const isPrivate = (target: string) => /AddSecret|add-secret|\/catalogs\/default\
 const isList = (target: string) =>
   /^\/api\/v1\/(?:functions|catalogs|sources|events|revocations)(?:\?|$)/.test(target);
 
+/** Bearer tokens for OCI are those of the token service of the registry. */
+function mayRead(authorization: string, target: string): boolean {
+  const [scheme, value = ''] = authorization.split(' ');
+  const secret = scheme === 'Basic' ? Buffer.from(value, 'base64').toString('utf8') : value;
+  return secret.includes(registry.token) || (target.startsWith('/v2/') && !secret.includes('krmhub_'));
+}
+
 /** Answers in place of the registry what the reader of a request may not see. */
 function hide({ url: target = '', method, headers }: IncomingMessage, response: ServerResponse): boolean {
   const { authorization } = headers;
@@ -32,7 +47,7 @@ function hide({ url: target = '', method, headers }: IncomingMessage, response: 
     response.end(JSON.stringify(body));
     return true;
   };
-  if (authorization !== undefined) {
+  if (authorization !== undefined && mayRead(authorization, target)) {
     const isNeeded = isPrivate(target) || isList(target) || /^\/v2\/|\/whoami$/.test(target);
     if (method === 'GET' && !isNeeded) needless.push(target);
     return false;
@@ -95,6 +110,18 @@ beforeEach(() => {
   );
 });
 
+/** Files of the cache that have something private, outside of the parts of actors. */
+function sharedFiles(): string[] {
+  const cache = path.join(home, 'cache');
+  if (!existsSync(cache)) return [];
+  return readdirSync(cache, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => path.join(parentPath, name))
+    .filter((file) => !file.startsWith(path.join(cache, 'private')))
+    .filter((file) => isPrivate(readFileSync(file, 'utf8')))
+    .map((file) => `${path.relative(cache, file)} ${readFileSync(file, 'utf8').slice(0, 300)}`);
+}
+
 const write = (name: string, text: string) => writeFileSync(path.join(home, name), text);
 const login = () => done(['login'], { stdin: registry.token });
 const catalog = () => `${proxy.url}/catalogs/default`;
@@ -126,6 +153,7 @@ describe('a private function and its catalog', () => {
     await login();
     await done(args());
     expect(needless).toEqual([]);
+    expect(sharedFiles()).toEqual([]);
   });
 
   it('are in the lists of those who may read them', async () => {
@@ -134,6 +162,25 @@ describe('a private function and its catalog', () => {
     await login();
     expect(await done(['search'])).toContain('AddSecret');
     expect(await done(['catalog', 'list'])).toContain('default');
+  });
+
+  it('are not run from the cache of another actor, whatever the lock file pins', async () => {
+    await login();
+    const render = ['fn', 'render', 'package', '-c', catalog(), '--lock', 'krmhub.lock'];
+    await done(['lock', 'package', '-c', catalog(), '--lock', 'krmhub.lock']);
+    await done(render);
+    await done([...render, '--frozen']);
+    expect(sharedFiles()).toEqual([]);
+    expect(readdirSync(path.join(home, 'cache/private'))).toHaveLength(2);
+    // Another user of the machine account, with the same files, the same lock file, and the same cache.
+    await done(['logout']);
+    for (const env of [{}, { KRMHUB_TOKEN: `krmhub_${'0'.repeat(72)}` }]) {
+      const frozen = await run([...render, '--frozen'], { env });
+      expect([frozen.code, frozen.stderr]).toEqual([5, expect.stringContaining('is not in the cache')]);
+      expect((await run(render, { env })).code).not.toBe(0);
+    }
+    await login();
+    await done([...render, '--frozen']);
   });
 
   it('can be pinned, locked, and used with the lock file', async () => {

@@ -55,6 +55,8 @@ export interface FetchedCatalog {
   bundles: Uint8Array[];
   /** Digest of the OCI manifest, which may be signed instead of the bytes. */
   manifest?: string;
+  /** Who asked (`actorName`), if a response was for credentials. */
+  actor?: string;
 }
 
 export interface FetcherOptions {
@@ -105,6 +107,8 @@ export interface SourceContext {
   deadline: Deadline;
   /** What the fetcher sends to URLs that refused a request without credentials. */
   refused: Map<string, SourceCredentials>;
+  /** The credentials of this fetch with which a server responded. */
+  sent?: SourceCredentials;
 }
 
 /** Rejects with SourceFailures only. */

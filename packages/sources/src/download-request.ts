@@ -14,9 +14,12 @@ export interface DownloadRequest {
   signal?: AbortSignal;
   /** Called with the number of received bytes. */
   onProgress?(bytes: number): void;
-  /** For OCI: called with each manifest that was read, whose digest is verified. */
-  onManifest?(bytes: Uint8Array): Promise<void>;
+  /** For OCI: called with each manifest that was read, whose digest is verified, and who asked. */
+  onManifest?(bytes: Uint8Array, actor?: string): Promise<void>;
 }
 
-/** Reads the file. It is called again if a temporary failure interrupted the download. */
-export type Consume<Result> = (body: AsyncIterable<Uint8Array>) => Promise<Result>;
+/**
+ * Reads the file. It is called again if a temporary failure interrupted the download. `actor` is who asked, if the
+ * response was for credentials.
+ */
+export type Consume<Result> = (body: AsyncIterable<Uint8Array>, actor?: string) => Promise<Result>;

@@ -7,12 +7,25 @@
  * @module
  */
 
-import { formatSourceAddress, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
+import {
+  addressOrigin,
+  formatSourceAddress,
+  type SourceAddress,
+} from '@krmhub/catalog/recipe/source-address';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { actorName } from './actor.js';
 import { AddressGuard } from './address-guard.js';
-import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
+import {
+  credentialsFor,
+  type FetchedCatalog,
+  type FetcherOptions,
+  type FetchRequest,
+  type SourceContext,
+  type SourceCredentials,
+} from './context.js';
 import { Deadline } from './deadline.js';
 import type { Consume, DownloadRequest } from './download-request.js';
 import { findFailure, unexpectedFailure } from './failure.js';
@@ -26,6 +39,7 @@ export class SourceFetcher {
   readonly #options: FetcherOptions;
   readonly #limits: SourceLimits;
   readonly #refused: SourceContext['refused'] = new Map();
+  readonly #actors = new Map<string, Promise<string>>();
 
   /** Throws a RangeError for an invalid allowed address (see `invalidRanges`). */
   constructor(options: FetcherOptions) {
@@ -50,7 +64,8 @@ export class SourceFetcher {
       await start(context, request.namedBy);
       const fetched = await read({ ...request, validators: known === text ? validators : {} }, context);
       deadline.signal.throwIfAborted();
-      return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text } };
+      const actor = await this.#actor(address, context.sent);
+      return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text }, ...defined({ actor }) };
     } catch (error) {
       throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
     } finally {
@@ -72,10 +87,36 @@ export class SourceFetcher {
     const context = this.#context(limits, deadline);
     try {
       await start(context, request.namedBy);
-      return await (await import('./download.js')).download(request, context, consume);
+      const { onManifest } = request;
+      const actor = () => this.#actor(address, context.sent);
+      const watched: DownloadRequest = {
+        ...request,
+        onManifest: async (bytes) => onManifest?.(bytes, await actor()),
+      };
+      const { download } = await import('./download.js');
+      return await download(watched, context, async (body) => consume(body, await actor()));
     } catch (error) {
       if (deadline.failure !== undefined) throw deadline.failure;
       throw findFailure(error) ?? (error instanceof KrmhubError ? error : unexpectedFailure(error));
+    } finally {
+      deadline.close();
+    }
+  }
+
+  /**
+   * Names who would ask for an address with credentials (`FetchedCatalog.actor`), without a request to it. Undefined if
+   * there are no credentials that may be sent.
+   */
+  async actor(address: SourceAddress): Promise<string | undefined> {
+    const origin = addressOrigin(address);
+    if (origin === undefined) return undefined;
+    const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds);
+    const context = this.#context(this.#limits, deadline);
+    try {
+      return await this.#actor(address, await findCredentials(address, context));
+    } catch {
+      // A request will say why.
+      return undefined;
     } finally {
       deadline.close();
     }
@@ -97,6 +138,18 @@ export class SourceFetcher {
     } finally {
       deadline.close();
     }
+  }
+
+  async #actor(
+    address: SourceAddress,
+    credentials: SourceCredentials | undefined,
+  ): Promise<string | undefined> {
+    const origin = addressOrigin(address);
+    if (origin === undefined || credentials === undefined) return undefined;
+    const key = JSON.stringify([origin, credentials]);
+    const named = this.#actors.get(key) ?? actorName(origin, credentials);
+    this.#actors.set(key, named);
+    return named;
   }
 
   #context(limits: SourceLimits, deadline: Deadline): SourceContext {
@@ -128,6 +181,20 @@ async function start(
   if (url === undefined) return;
   const proxy = await options.proxy?.(url);
   await deadline.race(guard.startAt(url.hostname, { isProxied: proxy !== undefined }));
+}
+
+/** The credentials that a server gets which asks for some. */
+async function findCredentials(
+  address: SourceAddress,
+  context: SourceContext,
+): Promise<SourceCredentials | undefined> {
+  if (address.type === 'oci') return (await import('./oci-source.js')).registryCredentials(address, context);
+  if (address.type !== 'http') return undefined;
+  const { origin } = new URL(address.url);
+  return (
+    (await credentialsFor(origin, { type: 'http' }, context)) ??
+    (await credentialsFor(origin, { type: 'http', refused: 401 }, context))
+  );
 }
 
 /** Loads only the modules for the type of source. */

@@ -80,8 +80,9 @@ export function createClient(context: SourceContext): OciClient {
     userAgent: options.userAgent,
     plainHttp,
     credentials: async (registry) => {
-      const { origin } = new URL(`${plainHttp(registry) ? 'http' : 'https'}://${registry}`);
-      return ociCredentials(await credentialsFor(origin, { type: 'oci', refused: 401 }, context));
+      const found = await registryCredentials({ reference: registry }, context);
+      if (found !== undefined) context.sent = found;
+      return ociCredentials(found);
     },
     // Called for every connection: registry, token service and redirect targets.
     agent: (url) => agents.for(url),
@@ -93,6 +94,17 @@ export function createClient(context: SourceContext): OciClient {
       if (milliseconds >= deadline.remaining) throw error;
     },
   });
+}
+
+/** Returns the credentials for the registry of a reference. */
+export function registryCredentials(
+  { reference }: { reference: string },
+  context: SourceContext,
+): Promise<SourceCredentials | undefined> {
+  const registry = reference.split('/')[0]!;
+  const scheme = isPlain(registry, context.options.plainHttpRegistries ?? []) ? 'http' : 'https';
+  const { origin } = new URL(`${scheme}://${registry}`);
+  return credentialsFor(origin, { type: 'oci', refused: 401 }, context);
 }
 
 function ociCredentials(credentials: SourceCredentials | undefined): Credentials | undefined {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
 import { type Cache, openCache } from '@krmhub/consume/cache/cache';
+import { cacheFor, readableCaches } from '@krmhub/consume/cache/stores';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { catalogHost, parseCatalog } from '@krmhub/consume/references/parse-catalog';
 import { recordScript, refuseTakenDown } from '@krmhub/consume/trust/takedowns';
@@ -12,6 +13,7 @@ import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { ociDigest } from '@krmhub/schema/image-reference';
 import { escapeControls } from '@krmhub/schema/text';
+import type { SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
@@ -46,18 +48,16 @@ export interface FetchedExecutable {
  */
 export async function fetchExecutable(io: Io, request: ExecutableRequest): Promise<FetchedExecutable> {
   const { name, platform, offline, artifact } = request;
-  const { uri, sha256, os, arch } = platform;
+  const { uri, sha256 } = platform;
   const cache = await openCache(consumePorts(io));
   const isManifest = `sha256:${ociDigest(uri)}` === sha256;
-  const target = { os, architecture: arch };
-  const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
-  const cached = known === undefined ? undefined : await cache.blobFile(known);
+  const cached = await findCached(io, cache, request, isManifest);
   const script =
     artifact !== undefined && artifact !== 'exec' && isManifest ? { reference: uri, sha256 } : undefined;
-  if (known !== undefined && cached !== undefined) {
+  if (cached !== undefined) {
     if (script !== undefined && !offline)
       await refuseTakenDown(consumePorts(io), cache, name, { codes: [script], registries: [] });
-    return { file: cached, sha256: known };
+    return cached;
   }
   if (offline) {
     throw new KrmhubError('unavailable', escapeControls(`cannot run ${name}: ${uri} is not in the cache`), {
@@ -75,6 +75,35 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
     await progress.clear();
     await cache.close();
   }
+}
+
+/** Finds a file in the caches that may have it for who asks now: another actor may have fetched it. */
+async function findCached(
+  io: Io,
+  shared: Cache,
+  { name, platform: { uri, sha256, os, arch }, catalog, artifact }: ExecutableRequest,
+  isManifest: boolean,
+): Promise<FetchedExecutable | undefined> {
+  const address = executableAddress(name, uri);
+  const caches = await readableCaches(shared, address, async () => openFetcher(io, shared, catalog));
+  for (const cache of caches) {
+    const target = { os, architecture: arch };
+    const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
+    const file = known === undefined ? undefined : await cache.blobFile(known);
+    if (known !== undefined && file !== undefined) return { file, sha256: known };
+  }
+  return undefined;
+}
+
+function openFetcher(io: Io, cache: Cache, catalog: string | undefined): SourceFetcher {
+  return sourceFetcher(io, {
+    temporaryFolder: cache.temporaryFolder,
+    ...defined({ fileFolder: catalogFolder(io, catalog) }),
+    limits: {
+      totalMilliseconds: FETCH_LIMITS.fetchMilliseconds,
+      maxCatalogBytes: FETCH_LIMITS.maxGitExecutableBytes,
+    },
+  });
 }
 
 /** Downloads an executable that has no digest yet, for `OS/ARCHITECTURE`, and returns its digest. */
@@ -111,27 +140,21 @@ async function download(
   progress: Progress,
 ): Promise<FetchedExecutable> {
   const { uri, os, arch } = platform;
-  const fileFolder = catalogFolder(io, catalog);
-  const fetcher = sourceFetcher(io, {
-    temporaryFolder: cache.temporaryFolder,
-    ...defined({ fileFolder }),
-    limits: {
-      totalMilliseconds: FETCH_LIMITS.fetchMilliseconds,
-      maxCatalogBytes: FETCH_LIMITS.maxGitExecutableBytes,
-    },
-  });
+  const fetcher = openFetcher(io, cache, catalog);
+  const address = executableAddress(name, uri);
   await progress.show(`fetching ${name}`);
   const written = await fetcher.download(
     {
-      address: executableAddress(name, uri),
+      address,
       ...namedBy(io, catalog),
       maxBytes,
       platform: { os, architecture: arch },
       ...defined({ artifact }),
       onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
-      onManifest: async (bytes) => void (await cache.writeBlob(bytes)),
+      onManifest: async (bytes, actor) => void (await cacheFor(cache, address, actor).writeBlob(bytes)),
     },
-    (body) => cache.writeBlobStream(body, { maxBytes, ...defined({ expected }) }),
+    (body, actor) =>
+      cacheFor(cache, address, actor).writeBlobStream(body, { maxBytes, ...defined({ expected }) }),
   );
   return { file: written.file, sha256: written.digest };
 }

@@ -66,6 +66,12 @@ export function formatSourceAddress(address: SourceAddress): string {
   }
 }
 
+/** Returns what the credentials for an address belong to; undefined if it has none, or git has them. */
+export function addressOrigin(address: SourceAddress): string | undefined {
+  if (address.type === 'oci') return `oci://${address.reference.split('/')[0]!.toLowerCase()}`;
+  return address.type === 'http' ? parseUrl(address.url)?.origin : undefined;
+}
+
 /** Parses a relative path. It rejects text that looks like a URL without a scheme. */
 function readPath(text: string): ReadAddress {
   const path = text.replace(/^(?:\.\/+)+/, '');

@@ -7,24 +7,31 @@ import type { Cache } from './cache.js';
  */
 export class CacheWriter {
   readonly #cache: Cache;
-  #problem: string | undefined;
+  /** Of the disk, which all parts of a cache share. */
+  readonly #disk: { problem?: string };
 
-  constructor(cache: Cache) {
+  constructor(cache: Cache, disk: { problem?: string } = {}) {
     this.#cache = cache;
+    this.#disk = disk;
   }
 
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#disk.problem;
+  }
+
+  /** Returns a writer for a part of the cache. */
+  for(part: Cache): CacheWriter {
+    return new CacheWriter(part, this.#disk);
   }
 
   async write(work: (cache: Cache) => Promise<void>): Promise<boolean> {
-    if (this.#problem !== undefined) return false;
+    if (this.#disk.problem !== undefined) return false;
     try {
       await work(this.#cache);
       return true;
     } catch (error) {
       if (!(error instanceof KrmhubError)) throw error;
-      this.#problem = error.message;
+      this.#disk.problem = error.message;
       return false;
     }
   }

@@ -6,9 +6,10 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { platform, userInfo } from 'node:os';
 import path from 'node:path';
+import { defined } from '@krmhub/schema/defined';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
@@ -27,6 +28,7 @@ import { type WrittenBlob, writeCacheFile, writeStream } from './write.js';
  *     blobs/sha256/HEX        bytes with this digest
  *     index/HEX               index of the entries of the document with this digest
  *     KIND/HEX.json           records: what is known of a reference, by the digest of its name
+ *     private/HEX/ACTOR/      the same, for what an origin gave only to one actor
  *     tmp/                    files that are being written
  */
 export class Cache {
@@ -36,19 +38,48 @@ export class Cache {
   readonly #limits: CacheLimits;
   readonly #now: () => Date;
   readonly #trace: Trace['trace'];
+  /** The cache that this one is a part of. */
+  readonly #whole: Cache | undefined;
   #hasWritten = false;
 
-  constructor(folder: string, io: Clock & Program & Trace, limits: CacheLimits = CACHE_LIMITS) {
+  constructor(
+    folder: string,
+    io: Clock & Program & Trace,
+    limits: CacheLimits = CACHE_LIMITS,
+    whole?: Cache,
+  ) {
     this.folder = folder;
     this.version = io.version;
     this.#trace = io.trace;
     this.#now = io.now;
     this.#limits = limits;
+    this.#whole = whole;
   }
 
   /** Folder for files that are being written, and for other temporary data. */
   get temporaryFolder(): string {
-    return path.join(this.folder, 'tmp');
+    return this.#whole?.temporaryFolder ?? path.join(this.folder, 'tmp');
+  }
+
+  /** Reports whether this is the part for one actor. */
+  get isPrivate(): boolean {
+    return this.#whole !== undefined;
+  }
+
+  /** Returns the part for what an origin gave only to one actor. */
+  private(origin: string, actor: string): Cache {
+    const io = { version: this.version, now: this.#now, ...defined({ trace: this.#trace }) };
+    return new Cache(path.join(this.#privateFolder(origin), actor), io, this.#limits, this);
+  }
+
+  /** Reports whether an origin gave something only to some actor. */
+  async hasPrivate(origin: string): Promise<boolean> {
+    return (await readdir(this.#privateFolder(origin)).catch(() => [])).length > 0;
+  }
+
+  /** Removes everything in the part of an actor, who may no longer read it. */
+  async forget(): Promise<void> {
+    if (this.isPrivate) await rm(this.folder, { recursive: true, force: true }).catch(() => undefined);
   }
 
   /** Path of a blob, whether it exists or not. Nothing at this path is verified. */
@@ -122,7 +153,7 @@ export class Cache {
       temporaryFolder: this.temporaryFolder,
       place: (digest) => this.blobPath(digest),
     });
-    this.#hasWritten = true;
+    this.#wrote();
     return written;
   }
 
@@ -182,13 +213,22 @@ export class Cache {
     await evict(this.folder, this.#now(), this.#limits).catch(() => undefined);
   }
 
+  #wrote(): void {
+    this.#hasWritten = true;
+    if (this.#whole !== undefined) this.#whole.#wrote();
+  }
+
+  #privateFolder(origin: string): string {
+    return path.join(this.folder, 'private', hexDigest(sha256(origin)));
+  }
+
   #recordPath(kind: RecordKind, name: string): string {
     return path.join(this.folder, kind, `${hexDigest(sha256(name))}.json`);
   }
 
   async #write(file: string, bytes: Uint8Array): Promise<void> {
     await writeCacheFile(file, bytes, this.temporaryFolder);
-    this.#hasWritten = true;
+    this.#wrote();
   }
 }
 

@@ -16,11 +16,19 @@ interface CachedFile {
  */
 export async function evict(folder: string, now: Date, limits: CacheLimits): Promise<void> {
   const { maxBytes, remainingPart, maxRecords, keptMilliseconds, leftoverMilliseconds } = limits;
+  const { privateMilliseconds } = limits;
   const before = (milliseconds: number) => now.getTime() - milliseconds;
-  const large = [
-    ...(await list(path.join(folder, 'blobs', 'sha256'))),
-    ...(await list(path.join(folder, 'index'))),
-  ];
+  const actors = await listActors(folder);
+  const parts = [folder, ...actors.map(({ file }) => file)];
+  const listAll = async (...names: string[]) =>
+    (await Promise.all(parts.map((part) => list(path.join(part, ...names))))).flat();
+  for (const { file: part, at } of actors) {
+    const names = [path.join('blobs', 'sha256'), ...RECORD_KINDS];
+    const used = await Promise.all(names.map((name) => list(path.join(part, name))));
+    if (Math.max(at, ...used.flat().map((one) => one.at)) < before(privateMilliseconds))
+      await rm(part, { recursive: true, force: true });
+  }
+  const large = [...(await listAll('blobs', 'sha256')), ...(await listAll('index'))];
   const total = large.reduce((sum, { size }) => sum + size, 0);
   if (total > maxBytes) {
     let excess = total - maxBytes * remainingPart;
@@ -31,12 +39,18 @@ export async function evict(folder: string, now: Date, limits: CacheLimits): Pro
     }
   }
   for (const kind of RECORD_KINDS) {
-    const records = (await list(path.join(folder, kind))).sort((a, b) => b.at - a.at);
+    const records = (await listAll(kind)).sort((a, b) => b.at - a.at);
     for (const { file } of records.slice(maxRecords)) await rm(file, { force: true });
   }
   for (const { file, at } of await list(path.join(folder, 'tmp'))) {
     if (at < before(leftoverMilliseconds)) await rm(file, { recursive: true, force: true });
   }
+}
+
+/** Lists the folders of actors. */
+async function listActors(folder: string): Promise<CachedFile[]> {
+  const origins = await list(path.join(folder, 'private'));
+  return (await Promise.all(origins.map(({ file }) => list(file)))).flat();
 }
 
 async function list(folder: string): Promise<CachedFile[]> {

@@ -3,9 +3,10 @@ import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { Cache } from './cache.js';
-import type { CacheWriter } from './cache-writer.js';
+import { cacheFor, type EntryStore, readableCaches, storeFor } from './stores.js';
 
 /** A remote document, fetched now or unchanged since it was cached. None of it is verified but its digest. */
 export interface RemoteDocument {
@@ -15,7 +16,11 @@ export interface RemoteDocument {
   /** Digest of the OCI manifest. */
   manifest?: Digest;
   bundles: Uint8Array[];
+  /** Where it is cached, and where what is read of it belongs: a private document is not for other actors. */
+  store: EntryStore;
 }
+
+type Known = Omit<RemoteDocument, 'bytes'> & { validators: Record<string, string> };
 
 export interface DocumentRequest {
   address: SourceAddress;
@@ -24,10 +29,12 @@ export interface DocumentRequest {
   bundles?: boolean;
 }
 
-/** Fetches documents with conditional requests, and stores them in the cache. */
+/**
+ * Fetches documents with conditional requests, and stores them in the cache. What a server gave only for credentials is
+ * cached for the actor who has them, and removed as soon as the server refuses to give it to this actor again.
+ */
 export class DocumentFetcher {
-  readonly #cache: Cache;
-  readonly #writer: CacheWriter;
+  readonly #shared: EntryStore;
   readonly #offline: boolean;
   readonly #openFetcher: () => Promise<SourceFetcher>;
   readonly #namedBy: string | undefined;
@@ -37,14 +44,12 @@ export class DocumentFetcher {
   readonly #waiting: (() => void)[] = [];
 
   constructor(
-    cache: Cache,
-    writer: CacheWriter,
+    shared: EntryStore,
     offline: boolean,
     openFetcher: () => Promise<SourceFetcher>,
     namedBy?: string,
   ) {
-    this.#cache = cache;
-    this.#writer = writer;
+    this.#shared = shared;
     this.#offline = offline;
     this.#openFetcher = openFetcher;
     this.#namedBy = namedBy;
@@ -56,32 +61,35 @@ export class DocumentFetcher {
 
   /** Returns a fetcher of what a document names: a public document does not lead to a private address. */
   namedBy(url: string): DocumentFetcher {
-    const open = () => {
-      this.#fetcher ??= this.#openFetcher();
-      return this.#fetcher;
-    };
-    return new DocumentFetcher(this.#cache, this.#writer, this.#offline, open, url);
+    return new DocumentFetcher(this.#shared, this.#offline, () => this.#open(), url);
+  }
+
+  /** Returns the caches that may have what an address names, for who asks now. */
+  caches(address: SourceAddress): Promise<Cache[]> {
+    return readableCaches(this.#shared.cache, address, () => this.#open());
   }
 
   /** Rejects with a SourceFailure, or with `unavailable` if the document is not in the cache and may not be fetched. */
   async fetch(request: DocumentRequest): Promise<RemoteDocument> {
     const { address, maxBytes, bundles = false } = request;
     const name = recordName(address);
-    const known = await this.#known(name, bundles);
+    const known = await this.#known(address, bundles);
     if (this.#offline) {
       if (known !== undefined) return known;
       throw new KrmhubError('unavailable', `${name} is not in the cache, and --offline is set`, {
         hint: 'Run the command once without --offline.',
       });
     }
-    const fetched = await this.#limited(async () => {
-      this.#fetcher ??= this.#openFetcher();
-      return (await this.#fetcher).fetch({
+    const fetched = await this.#limited(async () =>
+      (await this.#open()).fetch({
         address,
         maxBytes,
         bundles,
         ...defined({ namedBy: this.#namedBy, validators: known?.validators }),
-      });
+      }),
+    ).catch(async (error: unknown) => {
+      if (isRefusal(error)) await known?.store.cache.forget();
+      throw error;
     });
     if (fetched.bytes === undefined && known === undefined) {
       throw new TypeError('a response without a document for a request without validators');
@@ -95,15 +103,22 @@ export class DocumentFetcher {
         manifest: manifest !== undefined && isDigest(manifest) ? manifest : undefined,
       }),
       bundles: fetched.bundles,
+      store:
+        fetched.bytes === undefined
+          ? known!.store
+          : storeFor(this.#shared, cacheFor(this.#shared.cache, address, fetched.actor)),
     };
-    await this.#store(name, document, { validators: fetched.validators, known, bundles });
+    // It was private, and no longer is.
+    if (known?.store.cache.isPrivate === true && !document.store.cache.isPrivate)
+      await known.store.cache.removeRecord('catalogs', name);
+    await storeDocument(name, document, { validators: fetched.validators, known, bundles });
     return document;
   }
 
   /** Returns the bytes of a small document. */
   async fetchBytes(request: DocumentRequest): Promise<RemoteDocument & { bytes: Uint8Array }> {
     const first = await this.fetch(request);
-    const bytes = first.bytes ?? (await this.#cache.readBlob(first.digest, request.maxBytes));
+    const bytes = first.bytes ?? (await first.store.cache.readBlob(first.digest, request.maxBytes));
     if (bytes !== undefined) return { ...first, bytes };
     // Another process, or a damaged disk, removed it after its size was compared.
     const again = await this.fetch(request);
@@ -129,61 +144,78 @@ export class DocumentFetcher {
     }
   }
 
-  async #known(
-    name: string,
-    bundles: boolean,
-  ): Promise<(RemoteDocument & { validators: Record<string, string> }) | undefined> {
-    const record = await this.#cache.readRecord('catalogs', name);
-    const { digest, size, validators, manifest, bundles: signed } = record ?? {};
-    if (typeof digest !== 'string' || !isDigest(digest) || typeof size !== 'number') return undefined;
-    if (!isTexts(validators) || (await this.#cache.sizeOfBlob(digest)) !== size) return undefined;
-    const read: Uint8Array[] = [];
-    if (bundles) {
-      if (!Array.isArray(signed)) return undefined;
-      for (const one of signed) {
-        const bytes = isDigest(String(one))
-          ? await this.#cache.readBlob(one as Digest, MAX_BUNDLE_BYTES)
-          : undefined;
-        if (bytes === undefined) return undefined;
-        read.push(bytes);
-      }
-    }
-    return {
-      digest,
-      validators,
-      bundles: read,
-      ...defined({ manifest: typeof manifest === 'string' && isDigest(manifest) ? manifest : undefined }),
-    };
+  #open(): Promise<SourceFetcher> {
+    this.#fetcher ??= this.#openFetcher();
+    return this.#fetcher;
   }
 
-  async #store(
-    name: string,
-    { digest, bytes, manifest, bundles: found }: RemoteDocument,
-    {
-      validators,
-      known,
-      bundles,
-    }: {
-      validators: Record<string, string>;
-      known: { validators: Record<string, string> } | undefined;
-      bundles: boolean;
-    },
-  ): Promise<void> {
-    if (bytes === undefined && !bundles && sameTexts(validators, known?.validators)) return;
-    await this.#writer.write(async (cache) => {
-      if (bytes !== undefined) await cache.writeBlob(bytes);
-      const signed: Digest[] = [];
-      for (const bundle of found) signed.push(await cache.writeBlob(bundle));
-      const size = bytes?.byteLength ?? (await cache.sizeOfBlob(digest));
-      if (size === undefined) return;
-      await cache.writeRecord('catalogs', name, {
-        digest,
-        size,
-        validators,
-        ...defined({ manifest, bundles: bundles ? signed : undefined }),
-      });
-    });
+  async #known(address: SourceAddress, bundles: boolean): Promise<Known | undefined> {
+    for (const cache of await this.caches(address)) {
+      const known = await readKnown(cache, recordName(address), bundles);
+      if (known !== undefined) return { ...known, store: storeFor(this.#shared, cache) };
+    }
+    return undefined;
   }
+}
+
+/** Whether a server refuses a document, or says that it is gone. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof SourceFailure && ['unauthorized', 'not-found'].includes(error.problem);
+}
+
+async function readKnown(
+  cache: Cache,
+  name: string,
+  bundles: boolean,
+): Promise<Omit<Known, 'store'> | undefined> {
+  const record = await cache.readRecord('catalogs', name);
+  const { digest, size, validators, manifest, bundles: signed } = record ?? {};
+  if (typeof digest !== 'string' || !isDigest(digest) || typeof size !== 'number') return undefined;
+  if (!isTexts(validators) || (await cache.sizeOfBlob(digest)) !== size) return undefined;
+  const read: Uint8Array[] = [];
+  if (bundles) {
+    if (!Array.isArray(signed)) return undefined;
+    for (const one of signed) {
+      const bytes = isDigest(String(one)) ? await cache.readBlob(one as Digest, MAX_BUNDLE_BYTES) : undefined;
+      if (bytes === undefined) return undefined;
+      read.push(bytes);
+    }
+  }
+  return {
+    digest,
+    validators,
+    bundles: read,
+    ...defined({ manifest: typeof manifest === 'string' && isDigest(manifest) ? manifest : undefined }),
+  };
+}
+
+async function storeDocument(
+  name: string,
+  { digest, bytes, manifest, bundles: found, store: { writer } }: RemoteDocument,
+  {
+    validators,
+    known,
+    bundles,
+  }: {
+    validators: Record<string, string>;
+    known: { validators: Record<string, string> } | undefined;
+    bundles: boolean;
+  },
+): Promise<void> {
+  if (bytes === undefined && !bundles && sameTexts(validators, known?.validators)) return;
+  await writer.write(async (cache) => {
+    if (bytes !== undefined) await cache.writeBlob(bytes);
+    const signed: Digest[] = [];
+    for (const bundle of found) signed.push(await cache.writeBlob(bundle));
+    const size = bytes?.byteLength ?? (await cache.sizeOfBlob(digest));
+    if (size === undefined) return;
+    await cache.writeRecord('catalogs', name, {
+      digest,
+      size,
+      validators,
+      ...defined({ manifest, bundles: bundles ? signed : undefined }),
+    });
+  });
 }
 
 /** Of the bundles that a fetcher returns. */

@@ -12,6 +12,8 @@ export const CACHE_LIMITS = {
   keptMilliseconds: 600_000,
   /** A file that is used counts as new again after this time; not at each use, which would write each time. */
   touchedMilliseconds: 3_600_000,
+  /** The part of an actor that was not used for this time is removed: its token may have been replaced. */
+  privateMilliseconds: 2_592_000_000,
   /** Temporary files of processes that were killed. No write takes longer. */
   leftoverMilliseconds: 86_400_000,
 } as const;

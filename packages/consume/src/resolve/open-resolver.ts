@@ -28,7 +28,7 @@ export async function openContext(
 ): Promise<OpenContext> {
   const cache = await openCache(io);
   const writer = new CacheWriter(cache);
-  const fetcher = new DocumentFetcher(cache, writer, offline, () =>
+  const fetcher = new DocumentFetcher({ cache, writer }, offline, () =>
     io.fetch.openSources({
       temporaryFolder: cache.temporaryFolder,
       limits: { maxCatalogBytes: RESOLVE_LIMITS.maxCatalogBytes, ...limits },

@@ -5,6 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
+import type { EntryStore } from '../cache/stores.js';
 import type { NamedCatalog } from '../references/parse-catalog.js';
 import { hasTrustFile } from '../trust/has-trust-file.js';
 import {
@@ -25,6 +26,7 @@ export interface MatchedEntry {
   catalog: NamedCatalog;
   opened: OpenedCatalog;
   state: ReadState;
+  store: EntryStore;
   definition: FunctionDefinition;
   version: FunctionVersion;
   origin?: EntryOrigin;
@@ -34,7 +36,7 @@ export interface MatchedEntry {
 
 /** Judges an entry by the policies of this user, and pins what it runs. */
 export async function resolveEntry(context: SearchContext, match: MatchedEntry): Promise<Resolution> {
-  const { request, catalog, opened, state, definition, version, origin, searched } = match;
+  const { request, catalog, opened, state, store, definition, version, origin, searched } = match;
   const { text } = catalog.reference;
   try {
     const release = registryRelease(match);
@@ -49,7 +51,7 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
     const { runtime, warnings } = await pin(context, version.runtime);
     const digest = origin?.definition ?? renderEntry(definition).digest;
     await rememberSeen(
-      context,
+      store,
       { ...request, catalog },
       { definition: digest, digest: state.digest, entry: definition, runtime: version.runtime },
     );

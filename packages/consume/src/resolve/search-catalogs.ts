@@ -95,6 +95,7 @@ function finish(
     catalog: catalogs[index]!,
     opened,
     state: found.state,
+    store: found.store,
     definition,
     version,
     ...defined({ origin }),

@@ -155,6 +155,7 @@ function sendRequest<Result>(
       if (!known && REFUSALS.includes(status)) return { refused: status, failure };
       throw failure;
     }
+    if (credentials !== undefined) context.sent = credentials;
     return { result: await read(response, touch, `${url.host}${printable(url.pathname, 100)}`) };
   });
 }

@@ -66,7 +66,7 @@ export async function checkLocked(
     refuseDifference(request, located.command, difference);
     const { entry } = now;
     await rememberSeen(
-      context,
+      now.store,
       { ...request, catalog },
       { definition, digest, entry, runtime: version.runtime },
     );
@@ -109,8 +109,8 @@ async function checkEarlier(
     }
     refuseDifference(request, command, lockedRuntimeDifference(fn.runtime, version.runtime));
     if (origin === undefined) await checkRelease(context, request, { fn, catalog, command });
-    const { entry } = then;
-    await rememberSeen(context, name, { definition: fn.definition, entry, runtime: version.runtime });
+    const { entry, store } = then;
+    await rememberSeen(store, name, { definition: fn.definition, entry, runtime: version.runtime });
   }
 }
 
@@ -182,7 +182,7 @@ export async function checkSearchedBefore(
   if (found === undefined) return;
   const state = lock.catalog(catalog.reference);
   if (state !== undefined) refuse(judgeLockedCatalog(state, found.state));
-  if ((await chooseVersion(found, request)) === undefined) return rememberAbsent(context, name);
+  if ((await chooseVersion(found, request)) === undefined) return rememberAbsent(found.store, name);
   const serial = state?.serial;
   const isLater = serial !== undefined && (found.state.serial ?? 0) > serial;
   if (isLater && (await versionInSnapshot(context, trust, request, { catalog, serial })) === 'missing')

@@ -1,8 +1,10 @@
 import type { LockedCatalog, LockedFunction } from '@krmhub/catalog/lock/lock';
 import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import type { EntryStore } from '../../cache/stores.js';
 import { type NamedCatalog, parseCatalog } from '../../references/parse-catalog.js';
 import type { OptionTrust, TrustGrant } from '../../trust/catalog-trust.js';
 import type { RegistryRelease } from '../../trust/registry-release.js';
@@ -29,6 +31,8 @@ export interface CatalogVersion {
   origin?: EntryOrigin;
   /** Digest of the bytes of the catalog, if they were read. */
   catalog?: Digest;
+  /** Where what is known of it belongs. */
+  store: EntryStore;
 }
 
 /** Returns the API version of a catalog that a request resolves to. */
@@ -37,15 +41,16 @@ export async function chooseVersion(
   request: SearchedFunction,
 ): Promise<CatalogVersion | undefined> {
   const { version: name } = parseFunction(request);
-  const catalog = found.state.digest === undefined ? {} : { catalog: found.state.digest };
+  const { state, store } = found;
+  const read = { store, ...defined({ catalog: state.digest }) };
   for (const { definition, origins } of found.entries) {
     const version = definition.versions.find((one) => one.name === name);
     if (version === undefined) continue;
     const origin = origins?.find((one) => one.name === name);
     if (origin !== undefined)
-      return { entry: definition, version, definition: origin.definition, origin, ...catalog };
+      return { entry: definition, version, definition: origin.definition, origin, ...read };
     const { renderEntry } = await import('@krmhub/catalog/render/render');
-    return { entry: definition, version, definition: renderEntry(definition).digest, ...catalog };
+    return { entry: definition, version, definition: renderEntry(definition).digest, ...read };
   }
   return undefined;
 }

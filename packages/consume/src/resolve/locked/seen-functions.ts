@@ -2,20 +2,27 @@ import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-confi
 import type { FunctionRuntime } from '@krmhub/schema/definition';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import type { Cache } from '../../cache/cache.js';
+import type { DocumentFetcher } from '../../cache/fetch-document.js';
+import type { EntryStore } from '../../cache/stores.js';
 import type { NamedCatalog } from '../../references/parse-catalog.js';
 import { checkedVersion } from '../checked-version.js';
-import type { EntryStore } from '../read/catalog-reader.js';
 import type { SearchedFunction } from '../search-context.js';
 
 /** An API version of a function in a catalog. */
 export interface SeenFunction extends SearchedFunction {
-  catalog: Pick<NamedCatalog, 'identity'>;
+  catalog: Pick<NamedCatalog, 'identity' | 'address'>;
 }
 
 /** What a trusted catalog has for a definition. */
 export interface SeenVersion {
   entry: CheckedDefinition;
   runtime: FunctionRuntime;
+}
+
+/** Reads what the caches know, for who asks now. */
+interface SeenContext {
+  fetcher: Pick<DocumentFetcher, 'caches'>;
 }
 
 /**
@@ -48,37 +55,40 @@ export async function rememberSeen(
  * these digests had.
  */
 export async function findSeen(
-  store: Pick<EntryStore, 'cache'>,
+  context: SeenContext,
   fn: SeenFunction,
   definition: Digest,
   digests?: readonly string[],
 ): Promise<FunctionRuntime | undefined> {
-  return (await readSeen(store, fn, definition, digests))?.runtime as FunctionRuntime | undefined;
+  return (await readSeen(context, fn, definition, digests))?.record.runtime as FunctionRuntime | undefined;
 }
 
 /** As `findSeen`, for the schema. */
 export async function findSeenSchema(
-  store: Pick<EntryStore, 'cache'>,
+  context: SeenContext,
   fn: SeenFunction,
   definition: Digest,
   digests?: readonly string[],
 ): Promise<CheckedDefinition | undefined> {
-  const { schema } = (await readSeen(store, fn, definition, digests)) ?? {};
-  if (typeof schema !== 'string' || !isDigest(schema)) return undefined;
-  const bytes = await store.cache.readBlob(schema, DOCUMENT_LIMITS.maxDefinitionBytes);
+  const seen = await readSeen(context, fn, definition, digests);
+  const schema = seen?.record.schema;
+  if (seen === undefined || typeof schema !== 'string' || !isDigest(schema)) return undefined;
+  const bytes = await seen.cache.readBlob(schema, DOCUMENT_LIMITS.maxDefinitionBytes);
   return bytes === undefined ? undefined : JSON.parse(new TextDecoder().decode(bytes));
 }
 
 async function readSeen(
-  { cache }: Pick<EntryStore, 'cache'>,
+  { fetcher }: SeenContext,
   fn: SeenFunction,
   definition: Digest,
   digests: readonly string[] = [''],
-): Promise<Record<string, unknown> | undefined> {
-  for (const state of digests) {
-    const record = await cache.readRecord('seen', seenName(fn, definition, state));
-    if (record?.runtime !== undefined && sha256(JSON.stringify(record.runtime)) === record.check)
-      return record;
+): Promise<{ record: Record<string, unknown>; cache: Cache } | undefined> {
+  for (const cache of await fetcher.caches(fn.catalog.address)) {
+    for (const state of digests) {
+      const record = await cache.readRecord('seen', seenName(fn, definition, state));
+      if (record?.runtime !== undefined && sha256(JSON.stringify(record.runtime)) === record.check)
+        return { record, cache };
+    }
   }
   return undefined;
 }
@@ -90,8 +100,11 @@ export async function rememberAbsent({ cache, writer }: EntryStore, fn: SeenFunc
   await writer.write((to) => to.writeRecord('seen', name, { absent: true }));
 }
 
-export async function wasAbsent({ cache }: Pick<EntryStore, 'cache'>, fn: SeenFunction): Promise<boolean> {
-  return (await cache.readRecord('seen', seenName(fn, 'absent', '')))?.absent === true;
+export async function wasAbsent({ fetcher }: SeenContext, fn: SeenFunction): Promise<boolean> {
+  for (const cache of await fetcher.caches(fn.catalog.address)) {
+    if ((await cache.readRecord('seen', seenName(fn, 'absent', '')))?.absent === true) return true;
+  }
+  return false;
 }
 
 function seenName({ catalog, apiVersion, kind }: SeenFunction, definition: string, state: string): string {

@@ -102,7 +102,7 @@ async function openPinned(
     bytes: first.digest,
   });
   let opened: ReturnType<typeof open> | undefined = Promise.resolve(first);
-  const reader = await WholeCatalog.open(url, context, async () => {
+  const reader = await WholeCatalog.open(url, async () => {
     const again = opened ?? open();
     opened = undefined;
     return again;
@@ -117,7 +117,7 @@ async function openSparse(
   grant: TrustGrant,
 ): Promise<OpenedCatalog> {
   const { SparseCatalog } = await import('../read/sparse-catalog.js');
-  const reader = new SparseCatalog(registry, context, async () => {
+  const reader = new SparseCatalog(registry, context.fetcher, async () => {
     const { openRemote } = await import('./open-remote.js');
     return (await openRemote(context, catalog, [grant], false)).reader;
   });

@@ -15,16 +15,17 @@ export async function openFile(
   grants: readonly TrustGrant[],
   hasPins: boolean,
 ): Promise<OpenedCatalog> {
-  const { io, cache, writer } = context;
+  const { io, cache } = context;
   const first = await openLocalFile(file, { ...context, now: io.now });
   const signed = hasPins ? await verifyFile(context, catalog, file, first) : undefined;
   const trustedBy = requireTrust(io, catalog, withKey(grants, signed?.key), { bytes: first.digest });
   let known: typeof first | undefined = first;
-  const reader = await WholeCatalog.open(file, context, async () => {
+  const reader = await WholeCatalog.open(file, async () => {
     const document = known ?? (await reopen());
     known = undefined;
     return {
-      document: await IndexedDocument.open(document, cache, writer),
+      document: await IndexedDocument.open(document, context),
+      store: context,
       state: signedState(document.digest, document.digest === first.digest ? signed : undefined),
     };
   });

@@ -25,7 +25,7 @@ export async function openRemote(
   grants: readonly TrustGrant[],
   hasPins: boolean,
 ): Promise<OpenedCatalog> {
-  const { io, cache, writer } = context;
+  const { io } = context;
   const fetchTrusted = async () => {
     const fetched = await fetchCatalog(context, catalog, hasPins);
     const { digest, manifest } = fetched.document;
@@ -37,27 +37,30 @@ export async function openRemote(
   };
   const first = await fetchTrusted();
   let known: Fetched | undefined = first;
-  const reader = await WholeCatalog.open(catalog.reference.text, context, async () => {
+  const reader = await WholeCatalog.open(catalog.reference.text, async () => {
     if (known === undefined) {
-      await cache.remove(cache.indexPath(first.document.digest));
-      await cache.remove(cache.blobPath(first.document.digest));
+      const { digest, store } = first.document;
+      await store.cache.remove(store.cache.indexPath(digest));
+      await store.cache.remove(store.cache.blobPath(digest));
     }
     const { address, document, signed } = known ?? (await fetchTrusted());
     known = undefined;
     return {
-      document: await IndexedDocument.open(wholeDocument(context, address, document), cache, writer),
+      document: await IndexedDocument.open(wholeDocument(context, address, document), document.store),
       state: signedState(document.digest, signed),
+      store: document.store,
     };
   });
   return { reader, trustedBy: first.trustedBy, warnings: transportWarnings(first.address, first.signed) };
 }
 
 function wholeDocument(
-  { cache, fetcher }: OpenContext,
+  { fetcher }: OpenContext,
   address: SourceAddress,
   document: RemoteDocument,
 ): WholeDocument {
-  const { digest, bytes } = document;
+  const { digest, bytes, store } = document;
+  const { cache } = store;
   return {
     digest,
     name: recordName(address),

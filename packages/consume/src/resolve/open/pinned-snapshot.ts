@@ -3,6 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
+import type { EntryStore } from '../../cache/stores.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import type { RegistryCatalog } from '../../references/parse-catalog.js';
 import type { SignedSnapshot } from '../../trust/judge-snapshot.js';
@@ -17,6 +18,8 @@ const MAX_BUNDLE_BYTES = 1_048_576;
 export interface PinnedCatalog extends OpenCatalog {
   /** Digest of the document that the reference names. */
   digest: Digest;
+  /** Where its signature is cached, and so is the rest. */
+  store: EntryStore;
   warnings: string[];
 }
 
@@ -32,7 +35,7 @@ export async function openPinnedSnapshot(
   const { io, fetcher } = context;
   const { url: host, name, snapshot } = registry;
   const url = `${host}/catalogs/${name}`;
-  const bundle = await fetchBundle(context, registry, url);
+  const { bytes: bundle, store } = await fetchBundle(context, registry, url);
   const byDigest = snapshot !== undefined && isDigest(snapshot) ? snapshot : undefined;
   const expected = {
     url,
@@ -51,7 +54,7 @@ export async function openPinnedSnapshot(
       : `signature of a snapshot with the digest ${digests.get('catalog.yaml')}, expected ${byDigest}`,
   );
   const open = async (file: 'catalog.yaml' | 'snapshot.json') =>
-    IndexedDocument.open(signedDocument(context, registry, signed, file), context.cache, context.writer);
+    IndexedDocument.open(signedDocument({ ...context, ...store }, registry, signed, file), store);
   const document = await open('catalog.yaml');
   const origins = await open('snapshot.json');
   await acceptQuietly(io, url, pin, signed);
@@ -67,6 +70,7 @@ export async function openPinnedSnapshot(
       key: signer.fingerprint,
     },
     digest: digests.get(registry.file) as Digest,
+    store,
     warnings: isExpired
       ? [`the signature of ${url} expired at ${claim.expires}; with --offline, krmhub still accepts it`]
       : [],
@@ -77,14 +81,14 @@ async function fetchBundle(
   { fetcher }: OpenContext,
   { url: host, name, snapshot }: RegistryCatalog,
   url: string,
-): Promise<Uint8Array> {
+): Promise<{ bytes: Uint8Array; store: EntryStore }> {
   const path =
     snapshot === undefined
       ? fillPath('catalogBundle', { name })
       : fillPath('snapshotBundle', { name, snapshot });
   try {
     const address = { type: 'http' as const, url: host + path };
-    return (await fetcher.fetchBytes({ address, maxBytes: MAX_BUNDLE_BYTES })).bytes;
+    return await fetcher.fetchBytes({ address, maxBytes: MAX_BUNDLE_BYTES });
   } catch (error) {
     // An attacker can return 404, so a missing signature is a failed verification.
     if (!(error instanceof SourceFailure) || !['not-found', 'bad-answer'].includes(error.problem))

@@ -8,8 +8,7 @@ import type { NearFunction } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import type { KrmhubError } from '@krmhub/schema/error';
-import type { Cache } from '../../cache/cache.js';
-import type { CacheWriter } from '../../cache/cache-writer.js';
+import type { EntryStore } from '../../cache/stores.js';
 import type { CatalogState } from '../resolution.js';
 
 /** Where one API version of an entry comes from. Only registries say it. */
@@ -38,6 +37,8 @@ export interface FoundFunction {
   /** Every entry of the function, in the order of the catalog. */
   entries: FoundEntry[];
   state: ReadState;
+  /** Where it is cached, and what is known of it belongs. */
+  store: EntryStore;
 }
 
 /** Called for each entry that cannot be used. */
@@ -52,10 +53,4 @@ export interface CatalogReader {
   /** Lists every entry that can be used, in the order of the catalog. `onInvalid` gets the errors of the others. */
   list(onInvalid: OnInvalidEntry): AsyncIterable<FunctionDefinition>;
   close(): Promise<void>;
-}
-
-/** Where what was read of entries is stored. */
-export interface EntryStore {
-  cache: Cache;
-  writer: CacheWriter;
 }

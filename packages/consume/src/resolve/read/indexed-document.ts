@@ -14,7 +14,7 @@ import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '@krmhub/schema/text';
 import type { Cache } from '../../cache/cache.js';
-import type { CacheWriter } from '../../cache/cache-writer.js';
+import type { EntryStore } from '../../cache/stores.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import { type ByteSource, fileSource, memorySource } from './byte-source.js';
 
@@ -60,8 +60,8 @@ export class IndexedDocument {
   }
 
   /** Throws `invalid-document` for what is not a catalog, and `too-large`. */
-  static async open(document: WholeDocument, cache: Cache, writer: CacheWriter): Promise<IndexedDocument> {
-    return (await openIndex(document, cache)) ?? (await buildIndex(document, cache, writer));
+  static async open(document: WholeDocument, store: EntryStore): Promise<IndexedDocument> {
+    return (await openIndex(document, store.cache)) ?? (await buildIndex(document, store));
   }
 
   /** For `openIndex` and `buildIndex`. */
@@ -138,11 +138,7 @@ async function readHeader(index: ByteSource): Promise<FoundHeader | undefined> {
   return found === undefined || 'more' in found ? undefined : found;
 }
 
-async function buildIndex(
-  document: WholeDocument,
-  cache: Cache,
-  writer: CacheWriter,
-): Promise<IndexedDocument> {
+async function buildIndex(document: WholeDocument, { cache, writer }: EntryStore): Promise<IndexedDocument> {
   // Not loaded where an index exists.
   const { splitEntries } = await import('@krmhub/catalog/resolve/entries/split-entries');
   const { writeEntryIndex } = await import('@krmhub/catalog/resolve/entries/entry-index');

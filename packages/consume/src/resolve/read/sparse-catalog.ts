@@ -8,12 +8,12 @@ import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
 import type { DocumentFetcher } from '../../cache/fetch-document.js';
+import type { EntryStore } from '../../cache/stores.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import type { RegistryCatalog } from '../../references/parse-catalog.js';
 import type {
   CatalogReader,
   EntryOrigin,
-  EntryStore,
   FoundFunction,
   OnInvalidEntry,
   ReadState,
@@ -31,21 +31,15 @@ import { remembered } from './remembered.js';
 export class SparseCatalog implements CatalogReader {
   readonly #registry: RegistryCatalog;
   readonly #fetcher: DocumentFetcher;
-  readonly #store: EntryStore;
   readonly #openWhole: () => Promise<CatalogReader>;
   #whole: Promise<CatalogReader> | undefined;
   /** Whether the server responds to no request for an entry. */
   #isWholeOnly = false;
-  #detail: Promise<Pick<ReadState, 'serial' | 'digest'>> | undefined;
+  #detail: Promise<{ json: unknown; store: EntryStore }> | undefined;
 
-  constructor(
-    registry: RegistryCatalog,
-    { fetcher, ...store }: EntryStore & { fetcher: DocumentFetcher },
-    openWhole: () => Promise<CatalogReader>,
-  ) {
+  constructor(registry: RegistryCatalog, fetcher: DocumentFetcher, openWhole: () => Promise<CatalogReader>) {
     this.#registry = registry;
     this.#fetcher = fetcher;
-    this.#store = store;
     this.#openWhole = openWhole;
   }
 
@@ -64,7 +58,7 @@ export class SparseCatalog implements CatalogReader {
     const query = new URLSearchParams({ q: name.kind, catalog, limit: '20' });
     // Suggestions only: a registry that has none does not matter.
     const items = await this.#json(`${url}${fillPath('functions', {})}?${query}`)
-      .then((json) => readNear(json))
+      .then(({ json }) => readNear(json))
       .catch(() => []);
     const { nearFunctions } = await import('@krmhub/catalog/resolve/near-functions');
     return nearFunctions(name, items);
@@ -88,13 +82,14 @@ export class SparseCatalog implements CatalogReader {
     const { url, name } = this.#registry;
     const address = { type: 'http' as const, url: url + fillPath('catalogFunction', { name, group, kind }) };
     try {
-      const { bytes, digest } = await this.#fetcher.fetchBytes({
+      const { bytes, digest, store } = await this.#fetcher.fetchBytes({
         address,
         maxBytes: RESOLVE_LIMITS.maxEntryBytes,
       });
-      return await remembered(this.#store, `function ${digest} ${name} ${group}/${kind}`, () =>
+      const read = await remembered(store, `function ${digest} ${name} ${group}/${kind}`, () =>
         readFunction(bytes, { catalog: name, group, kind }),
       );
+      return { ...read, store };
     } catch (error) {
       if (isNoEntry(error)) return this.#nothing();
       if (isOtherServer(error) || error instanceof OtherDocument) return undefined;
@@ -107,7 +102,10 @@ export class SparseCatalog implements CatalogReader {
     const { url, name } = this.#registry;
     const address = { type: 'http' as const, url: url + fillPath('catalogEntry', { name, group, kind }) };
     try {
-      const { bytes } = await this.#fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxEntryBytes });
+      const { bytes, store } = await this.#fetcher.fetchBytes({
+        address,
+        maxBytes: RESOLVE_LIMITS.maxEntryBytes,
+      });
       const { readCatalog } = await import('@krmhub/schema/read-catalog');
       const read = readCatalog(bytes, address.url, { defaults: {}, maxEntries: 10 });
       if ('problem' in read) throw entryError({ group, kind }, read.problem);
@@ -115,7 +113,7 @@ export class SparseCatalog implements CatalogReader {
         if ('problem' in entry) throw entryError({ group, kind }, entry.problem);
         return { definition: entry.definition };
       });
-      return { entries, state: { name } };
+      return { entries, state: { name }, store };
     } catch (error) {
       if (isNoEntry(error)) return this.#nothing();
       if (isOtherServer(error)) return undefined;
@@ -126,15 +124,17 @@ export class SparseCatalog implements CatalogReader {
   /** The registry has no such entry. It says the same of a catalog that does not exist, which is an error. */
   async #nothing(): Promise<FoundFunction> {
     const { url, name } = this.#registry;
-    this.#detail ??= this.#json(url + fillPath('catalog', { name })).then(readNewest);
-    return { entries: [], state: { name, ...(await this.#detail) } };
+    this.#detail ??= this.#json(url + fillPath('catalog', { name }));
+    const { json, store } = await this.#detail;
+    return { entries: [], state: { name, ...readNewest(json) }, store };
   }
 
-  /** Undefined for a response that is not JSON. */
-  async #json(url: string): Promise<unknown> {
+  /** `json` is undefined for a response that is not JSON. */
+  async #json(url: string): Promise<{ json: unknown; store: EntryStore }> {
     const address = { type: 'http' as const, url };
-    const { bytes } = await this.#fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxEntryBytes });
-    return parseJson(bytes);
+    const { maxEntryBytes: maxBytes } = RESOLVE_LIMITS;
+    const { bytes, store } = await this.#fetcher.fetchBytes({ address, maxBytes });
+    return { json: parseJson(bytes), store };
   }
 }
 
@@ -167,7 +167,7 @@ function isOtherServer(error: unknown): boolean {
 async function readFunction(
   bytes: Uint8Array,
   expected: FunctionName & { catalog: string },
-): Promise<FoundFunction> {
+): Promise<Omit<FoundFunction, 'store'>> {
   const { SCHEMAS } = await import('@krmhub/api/generated/response-schemas');
   const { findMismatch } = await import('@krmhub/api/response-schema');
   const json = parseJson(bytes);

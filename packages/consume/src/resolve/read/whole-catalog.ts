@@ -5,10 +5,10 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import type { EntryStore } from '../../cache/stores.js';
 import type {
   CatalogReader,
   EntryOrigin,
-  EntryStore,
   FoundFunction,
   OnInvalidEntry,
   ReadState,
@@ -22,12 +22,12 @@ export interface OpenCatalog {
   /** `snapshot.json`, which says where each entry comes from. */
   snapshot?: IndexedDocument;
   state: ReadState;
+  store: EntryStore;
 }
 
 /** A catalog that was read as a whole, and indexed. */
 export class WholeCatalog implements CatalogReader {
   readonly #name: string;
-  readonly #store: EntryStore;
   readonly #open: () => Promise<OpenCatalog>;
   #opened: Promise<OpenCatalog>;
 
@@ -35,37 +35,27 @@ export class WholeCatalog implements CatalogReader {
    * `open` is called again after it, or a part that it opened, threw a DamagedDocument. It must then read everything
    * again.
    */
-  private constructor(
-    name: string,
-    store: EntryStore,
-    open: () => Promise<OpenCatalog>,
-    opened: OpenCatalog,
-  ) {
+  private constructor(name: string, open: () => Promise<OpenCatalog>, opened: OpenCatalog) {
     this.#name = name;
-    this.#store = store;
     this.#open = open;
     this.#opened = Promise.resolve(opened);
   }
 
-  static async open(
-    name: string,
-    store: EntryStore,
-    open: () => Promise<OpenCatalog>,
-  ): Promise<WholeCatalog> {
-    return new WholeCatalog(name, store, open, await open());
+  static async open(name: string, open: () => Promise<OpenCatalog>): Promise<WholeCatalog> {
+    return new WholeCatalog(name, open, await open());
   }
 
   async find(name: FunctionName): Promise<FoundFunction> {
-    return this.#read(async ({ document, snapshot, state }) => {
+    return this.#read(async ({ document, snapshot, state, store }) => {
       const found = await document.find(name);
       const origins = found.length === 0 ? undefined : await readOrigins(name, snapshot);
       const entries = await Promise.all(
         found.map(async (entry) => {
-          const definition = await this.#definition(name, entry);
+          const definition = await this.#definition(name, entry, store);
           return { definition, ...defined({ origins }) };
         }),
       );
-      return { entries, state };
+      return { entries, state, store };
     });
   }
 
@@ -106,9 +96,10 @@ export class WholeCatalog implements CatalogReader {
   async #definition(
     name: FunctionName,
     { bytes, form, size, digest }: EntryBytes,
+    store: EntryStore,
   ): Promise<FunctionDefinition> {
     if (bytes === undefined) throw entryError(name, tooLarge(size));
-    const definition = await remembered(this.#store, `${form} ${digest}`, async () => {
+    const definition = await remembered(store, `${form} ${digest}`, async () => {
       const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
       const entry = readEntryBytes(bytes, form, this.#name);
       if ('problem' in entry) throw entryError(name, entry.problem);
