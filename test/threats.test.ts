@@ -217,7 +217,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'Another user of the same cache, or a job with another token, reads what is private, with its digest from a lock file':
     {
-      'packages/consume/src/cache/private-documents.test.ts': [
+      'test/end-to-end/private-documents.test.ts': [
         'is cached for the actor who read it, and for no one else',
         'is removed after the server refuses it to its reader with %i',
         'get only what the server gave to everyone, or to them and did not refuse since',

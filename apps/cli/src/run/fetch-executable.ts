@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
+import { cacheFor, readableCaches } from '@krmhub/consume/cache/actor-cache';
 import { type Cache, openCache } from '@krmhub/consume/cache/cache';
-import { cacheFor, readableCaches } from '@krmhub/consume/cache/stores';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { catalogHost, parseCatalog } from '@krmhub/consume/references/parse-catalog';
 import { recordScript, refuseTakenDown } from '@krmhub/consume/trust/takedowns';

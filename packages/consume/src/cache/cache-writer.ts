@@ -1,6 +1,12 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Cache } from './cache.js';
 
+/** A cache, and what writes to it. */
+export interface EntryStore {
+  cache: Cache;
+  writer: CacheWriter;
+}
+
 /**
  * Writes to the cache if that is possible. A full or read-only disk makes a command slower, but does not stop it:
  * `problem` says why nothing was stored.

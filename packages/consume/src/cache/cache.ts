@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readFile, rm, stat, utimes } from 'node:fs/promises';
 import { platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
@@ -61,25 +61,20 @@ export class Cache {
     return this.#whole?.temporaryFolder ?? path.join(this.folder, 'tmp');
   }
 
-  /** Reports whether this is the part for one actor. */
-  get isPrivate(): boolean {
+  /** Reports whether this is a part of another cache. */
+  get isPart(): boolean {
     return this.#whole !== undefined;
   }
 
-  /** Returns the part for what an origin gave only to one actor. */
-  private(origin: string, actor: string): Cache {
+  /** Reports whether there are parts, for what is private. */
+  async hasParts(): Promise<boolean> {
+    return (await stat(path.join(this.folder, 'private')).catch(() => undefined)) !== undefined;
+  }
+
+  /** Returns a cache in a folder of this one. */
+  part(folder: string): Cache {
     const io = { version: this.version, now: this.#now, ...defined({ trace: this.#trace }) };
-    return new Cache(path.join(this.#privateFolder(origin), actor), io, this.#limits, this);
-  }
-
-  /** Reports whether an origin gave something only to some actor. */
-  async hasPrivate(origin: string): Promise<boolean> {
-    return (await readdir(this.#privateFolder(origin)).catch(() => [])).length > 0;
-  }
-
-  /** Removes everything in the part of an actor, who may no longer read it. */
-  async forget(): Promise<void> {
-    if (this.isPrivate) await rm(this.folder, { recursive: true, force: true }).catch(() => undefined);
+    return new Cache(folder, io, this.#limits, this);
   }
 
   /** Path of a blob, whether it exists or not. Nothing at this path is verified. */
@@ -216,10 +211,6 @@ export class Cache {
   #wrote(): void {
     this.#hasWritten = true;
     if (this.#whole !== undefined) this.#whole.#wrote();
-  }
-
-  #privateFolder(origin: string): string {
-    return path.join(this.folder, 'private', hexDigest(sha256(origin)));
   }
 
   #recordPath(kind: RecordKind, name: string): string {

@@ -6,7 +6,7 @@ import type { SourceFetcher } from '@krmhub/sources';
 import { SourceFailure } from '@krmhub/sources/failure';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { Cache } from './cache.js';
-import { cacheFor, type EntryStore, readableCaches, storeFor } from './stores.js';
+import type { EntryStore } from './cache-writer.js';
 
 /** A remote document, fetched now or unchanged since it was cached. None of it is verified but its digest. */
 export interface RemoteDocument {
@@ -65,8 +65,11 @@ export class DocumentFetcher {
   }
 
   /** Returns the caches that may have what an address names, for who asks now. */
-  caches(address: SourceAddress): Promise<Cache[]> {
-    return readableCaches(this.#shared.cache, address, () => this.#open());
+  async caches(address: SourceAddress): Promise<Cache[]> {
+    const { cache } = this.#shared;
+    if (!(await cache.hasParts())) return [cache];
+    const { readableCaches } = await import('./actor-cache.js');
+    return readableCaches(cache, address, () => this.#open());
   }
 
   /** Rejects with a SourceFailure, or with `unavailable` if the document is not in the cache and may not be fetched. */
@@ -88,7 +91,8 @@ export class DocumentFetcher {
         ...defined({ namedBy: this.#namedBy, validators: known?.validators }),
       }),
     ).catch(async (error: unknown) => {
-      if (isRefusal(error)) await known?.store.cache.forget();
+      if (known?.store.cache.isPart === true && isRefusal(error))
+        await (await import('./actor-cache.js')).forget(known.store.cache);
       throw error;
     });
     if (fetched.bytes === undefined && known === undefined) {
@@ -103,13 +107,10 @@ export class DocumentFetcher {
         manifest: manifest !== undefined && isDigest(manifest) ? manifest : undefined,
       }),
       bundles: fetched.bundles,
-      store:
-        fetched.bytes === undefined
-          ? known!.store
-          : storeFor(this.#shared, cacheFor(this.#shared.cache, address, fetched.actor)),
+      store: fetched.bytes === undefined ? known!.store : await this.#storeOf(address, fetched.actor),
     };
     // It was private, and no longer is.
-    if (known?.store.cache.isPrivate === true && !document.store.cache.isPrivate)
+    if (known?.store.cache.isPart === true && !document.store.cache.isPart)
       await known.store.cache.removeRecord('catalogs', name);
     await storeDocument(name, document, { validators: fetched.validators, known, bundles });
     return document;
@@ -149,10 +150,19 @@ export class DocumentFetcher {
     return this.#fetcher;
   }
 
+  async #storeOf(address: SourceAddress, actor: string | undefined): Promise<EntryStore> {
+    if (actor === undefined) return this.#shared;
+    return this.#storeIn((await import('./actor-cache.js')).cacheFor(this.#shared.cache, address, actor));
+  }
+
+  #storeIn(cache: Cache): EntryStore {
+    return cache.isPart ? { cache, writer: this.#shared.writer.for(cache) } : this.#shared;
+  }
+
   async #known(address: SourceAddress, bundles: boolean): Promise<Known | undefined> {
     for (const cache of await this.caches(address)) {
       const known = await readKnown(cache, recordName(address), bundles);
-      if (known !== undefined) return { ...known, store: storeFor(this.#shared, cache) };
+      if (known !== undefined) return { ...known, store: this.#storeIn(cache) };
     }
     return undefined;
   }

@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
-import type { EntryStore } from '../cache/stores.js';
+import type { EntryStore } from '../cache/cache-writer.js';
 import type { NamedCatalog } from '../references/parse-catalog.js';
 import { hasTrustFile } from '../trust/has-trust-file.js';
 import {

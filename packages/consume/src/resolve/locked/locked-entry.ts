@@ -4,7 +4,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import { type NamedCatalog, parseCatalog } from '../../references/parse-catalog.js';
 import type { OptionTrust, TrustGrant } from '../../trust/catalog-trust.js';
 import type { RegistryRelease } from '../../trust/registry-release.js';

@@ -3,7 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import type { RegistryCatalog } from '../../references/parse-catalog.js';
 import type { SignedSnapshot } from '../../trust/judge-snapshot.js';

@@ -8,7 +8,7 @@ import type { NearFunction } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
 import type { KrmhubError } from '@krmhub/schema/error';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import type { CatalogState } from '../resolution.js';
 
 /** Where one API version of an entry comes from. Only registries say it. */

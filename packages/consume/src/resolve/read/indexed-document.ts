@@ -14,7 +14,7 @@ import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '@krmhub/schema/text';
 import type { Cache } from '../../cache/cache.js';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import { type ByteSource, fileSource, memorySource } from './byte-source.js';
 

@@ -1,5 +1,5 @@
 import { sha256 } from '@krmhub/schema/digest';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 
 /**
  * Returns what this version of krmhub read of the same bytes before, from the cache; otherwise reads them. `name`

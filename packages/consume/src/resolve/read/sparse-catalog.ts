@@ -7,8 +7,8 @@ import { isDigest } from '@krmhub/schema/digest';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources/failure';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import type { DocumentFetcher } from '../../cache/fetch-document.js';
-import type { EntryStore } from '../../cache/stores.js';
 import { RESOLVE_LIMITS } from '../../limits.js';
 import type { RegistryCatalog } from '../../references/parse-catalog.js';
 import type {

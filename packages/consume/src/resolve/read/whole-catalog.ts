@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { EntryStore } from '../../cache/stores.js';
+import type { EntryStore } from '../../cache/cache-writer.js';
 import type {
   CatalogReader,
   EntryOrigin,

@@ -4,14 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { readableCaches } from '@krmhub/consume/cache/actor-cache';
+import { Cache } from '@krmhub/consume/cache/cache';
+import { CacheWriter } from '@krmhub/consume/cache/cache-writer';
+import { DocumentFetcher } from '@krmhub/consume/cache/fetch-document';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFetcher } from '@krmhub/sources';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Cache } from './cache.js';
-import { CacheWriter } from './cache-writer.js';
-import { DocumentFetcher } from './fetch-document.js';
-import { readableCaches } from './stores.js';
 
 /** A server with documents that are public, or for some tokens, and actors who share one cache. */
 
