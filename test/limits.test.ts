@@ -72,6 +72,11 @@ describe('the tests of limits', () => {
     formBytesPerTextByte: 'apps/registry/src/web/operate/recipes.test.ts',
     sessionMilliseconds: 'apps/registry/src/web/operate/sign-in.test.ts',
     maxSessions: 'apps/registry/src/web/operate/sessions.test.ts',
+    recordedRefusalsPerHour: 'apps/registry/src/routes/audit.test.ts',
+    maxCountedRefusals: 'apps/registry/src/routes/audit.test.ts',
+    auditBatch: 'apps/registry/src/routes/audit.test.ts',
+    prunedAuditRows: 'test/contracts/audit-store.ts',
+    maxTokenDays: 'apps/registry/src/http/auth/issue-token.test.ts',
     maxSecretsOfSession: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     secretMilliseconds: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',
@@ -87,10 +92,11 @@ describe('the tests of limits', () => {
     defaultSearchLimit: 'a default',
     defaultEventLimit: 'a default',
     defaultSnapshotLimit: 'a default',
+    defaultTokenDays: 'a default',
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|readinessCheck|stalled|upload|uploadRenew|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|idleRead|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|minUploadPieceBytes|maxUploadPiecesBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions|largeCatalogFunctions)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|readinessCheck|stalled|upload|uploadRenew|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|idleRead|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice|countedRefusals|auditHead)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|minUploadPieceBytes|maxUploadPiecesBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions|largeCatalogFunctions)$/;
 
   it('contain every limit that has a name', () => {
     const tested = new Set(

@@ -244,6 +244,21 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'ends a function that does not end by itself, and the page stays usable: %s',
     ],
   },
+  'An attacker with a stolen administrator token hides what it did': {
+    'test/authorization/operations.test.ts': [
+      'has a row of every operation that changed something, with its request, and of refused ones',
+    ],
+  },
+  'An attacker with the database changes the audit log': {
+    'test/contracts/audit-store.ts': ['has a chain that shows each change of a row'],
+    'apps/registry/src/routes/audit.test.ts': ['deletes old rows, and logs the head'],
+  },
+  'Refused requests fill the audit log': {
+    'apps/registry/src/routes/audit.test.ts': [
+      'of a token has a limited number of rows in an hour, then a count',
+      'without a known token is counted by network, and so are networks above a limit',
+    ],
+  },
   'Secrets leak to logs or arguments': {
     'apps/registry/src/http/auth/access.test.ts': [
       'keeps secrets out of the log',

@@ -169,6 +169,7 @@ spec: {sources: [{name: ours, functions: {}}]}
     ofGroup: false,
   },
   whoami: { method: 'GET', target: () => fillPath('whoami', {}), needs: 'any', ofGroup: false },
+  audit: { method: 'GET', target: () => fillPath('audit', {}), needs: 'audit', ofGroup: false },
   listTokens: { method: 'GET', target: () => fillPath('tokens', {}), needs: 'admin', ofGroup: false },
   createToken: {
     method: 'POST',

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { CreatedToken, EventPage, Problem, TokenList } from '@krmhub/api/model';
+import type { AuditRow, CreatedToken, EventPage, Problem, TokenList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { findAttempt } from '../../apps/registry/src/http/auth/attempt.js';
 import { newSecret } from '../../apps/registry/src/http/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import { root } from '../running.js';
@@ -156,6 +157,8 @@ beforeAll(async () => {
     await role('both here', ['publish', 'yank'], ['example.com']),
     await role('publish everywhere', ['publish']),
     await role('yank everywhere', ['yank']),
+    await role('audit everywhere', ['audit']),
+    await role('publish and audit', ['publish', 'audit']),
     await role('admin alone', ['admin']),
     await role('everything', all),
   ];
@@ -313,6 +316,35 @@ describe('every protected operation', () => {
       request: trick.apply(request),
     }));
     expect(await unexpectedResponses(tries, ({ status }) => status >= 200 && status < 500)).toEqual([]);
+  });
+});
+
+describe('the audit log', () => {
+  it('has a row of every operation that changed something, with its request, and of refused ones', async () => {
+    const response = await fetch(`${registry.url}${fillPath('audit', {})}?format=jsonl`, {
+      headers: { Authorization: `Bearer ${root_}` },
+    });
+    const log = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditRow);
+    const params = { group: 'g', kind: 'k', release: 'r', name: 'n', source: 's', id: 'i' };
+    for (const [name, { needsMore }] of changing) {
+      const action = findAttempt(ROUTES[name], params)?.action;
+      const outcomes = log.filter((row) => row.action === action).map(({ outcome }) => outcome);
+      if (needsMore !== true) expect(outcomes, name).toContain('done');
+      expect(outcomes, name).toContain('refused');
+    }
+    const ofRequests = log.filter(({ actor }) => actor !== 'krmhub' && actor !== 'anonymous');
+    const lacking = ofRequests.filter(
+      ({ credential, address, requestId, detail }) =>
+        credential === undefined ||
+        (detail?.count === undefined && (address !== '127.0.0.1' || requestId === undefined)),
+    );
+    expect(lacking).toEqual([]);
+    const byRegistry = log.filter(({ actor }) => actor === 'krmhub').map(({ action }) => action);
+    expect(new Set(byRegistry)).toEqual(new Set(['key.add', 'catalog.apply', 'token.create']));
+    expect(JSON.stringify(log)).not.toContain('krmhub_');
   });
 });
 

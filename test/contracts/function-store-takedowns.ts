@@ -18,7 +18,13 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
     const takeDown = (change: FunctionChange) => {
       const { group, kind } = change;
       const takedowns = [takedownOf(change.release)];
-      return store().commitTakedown({ group, kind, expectedRevision: 1, takedowns, token: 't1' });
+      return store().commitTakedown({
+        group,
+        kind,
+        expectedRevision: 1,
+        takedowns,
+        origin: { credential: 't1' },
+      });
     };
     const again = (change: FunctionChange) =>
       store().commitFunction(changeOf({ kind: change.kind, release: '2.0.0' }, 0));
@@ -79,7 +85,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
         undefined,
       ]);
       const [tombstone] = await store().allTakedowns();
-      await store().allowRuntimes([{ ...tombstone!, kind: 'a' }]);
+      await store().allowRuntimes([{ ...tombstone!, kind: 'a' }], { at: AT, by: 'admin' });
       expect(await listed([a, b])).toEqual(all.slice(1));
       const many = Array.from({ length: 6_000 }, (_, at) => digest(String(at)));
       for (const kind of ['D', 'E']) await takeDown(kind, ...many);

@@ -55,24 +55,24 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       await add('blob');
       await add('named');
       await add('named', OTHER);
-      expect(await store().deleteBlob(REPOSITORY, sha256('unknown'))).toBe('unknown');
-      expect(await store().deleteBlob(OTHER, sha256('blob'))).toBe('unknown');
-      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('deleted');
-      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('unknown');
+      expect(await store().deleteBlob(REPOSITORY, sha256('unknown'), change())).toBe('unknown');
+      expect(await store().deleteBlob(OTHER, sha256('blob'), change())).toBe('unknown');
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'), change())).toBe('deleted');
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'), change())).toBe('unknown');
       const manifest = await put(store(), sampleManifest('{}', { references: [sha256('named')] }));
-      expect(await store().deleteBlob(REPOSITORY, sha256('named'))).toBe('named');
+      expect(await store().deleteBlob(REPOSITORY, sha256('named'), change())).toBe('named');
       expect(await find(sha256('named'))).toBeDefined();
-      expect(await store().deleteBlob(OTHER, sha256('named'))).toBe('deleted');
-      await store().deleteManifest(REPOSITORY, manifest);
-      expect(await store().deleteBlob(REPOSITORY, sha256('named'))).toBe('deleted');
+      expect(await store().deleteBlob(OTHER, sha256('named'), change())).toBe('deleted');
+      await store().deleteManifest(REPOSITORY, manifest, change());
+      expect(await store().deleteBlob(REPOSITORY, sha256('named'), change())).toBe('deleted');
     });
 
     it('list every manifest that names them', async () => {
       await add('blob');
       const manifests = ['1', '2'].map((text) => sampleManifest(text, { references: [sha256('blob')] }));
       for (const manifest of manifests) await put(store(), manifest);
-      await store().deleteManifest(REPOSITORY, manifests[0]!.digest);
-      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('named');
+      await store().deleteManifest(REPOSITORY, manifests[0]!.digest, change());
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'), change())).toBe('named');
     });
 
     it('are refused if their bytes were taken down, by any digest', async () => {
@@ -114,7 +114,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await find(row.digest, 'team/third')).toEqual({ ...described, seenAt: NOON });
       for (const repository of [OTHER, REPOSITORY, 'team/third']) {
         expect(await bytes()).toEqual(BYTES);
-        expect(await store().deleteBlob(repository, row.digest)).toBe('deleted');
+        expect(await store().deleteBlob(repository, row.digest, change())).toBe('deleted');
       }
       expect(await bytes()).toBeUndefined();
       expect(await store().countBytes(REPOSITORY)).toBe(0);
@@ -233,11 +233,11 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     await add('both', OTHER);
     await store().addBlob(REPOSITORY, { ...sampleBlob('blob'), digest: SHA512 }, change());
     await store().addBlob('functions/a/b', { ...sampleBlob('release'), place: 'releases' }, change());
-    await store().deleteBlob(REPOSITORY, sha256('both'));
+    await store().deleteBlob(REPOSITORY, sha256('both'), change());
     const files = ['here', 'both', 'blob', 'release', 'nowhere'].map((text) => sha256(text));
     expect(await store().findUnreferencedFiles(files)).toEqual([sha256('release'), sha256('nowhere')]);
     expect(await store().findUnreferencedFiles([])).toEqual([]);
-    await store().deleteBlob(OTHER, sha256('both'));
+    await store().deleteBlob(OTHER, sha256('both'), change());
     expect(await store().findUnreferencedFiles([sha256('both')])).toEqual([sha256('both')]);
   });
 }

@@ -63,7 +63,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       });
       expect((await forgetBlobs()).forgotten).toBe(1);
       expect([await isThere('named'), await isThere('named', 'team/other')]).toEqual([true, false]);
-      await store().deleteManifest(REPOSITORY, manifest);
+      await store().deleteManifest(REPOSITORY, manifest, change());
       expect((await forgetBlobs()).forgotten).toBe(1);
       expect(await isThere('named')).toBe(false);
     });
@@ -149,7 +149,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await forget()).toBe(1);
       expect(await isKept(lone)).toBe(false);
       for (const digest of [tagged, atThatTime.digest, later.digest]) expect(await isKept(digest)).toBe(true);
-      await store().deleteTag(REPOSITORY, 'v1');
+      await store().deleteTag(REPOSITORY, 'v1', change());
       expect(await forget()).toBe(1);
       expect(await isKept(tagged)).toBe(false);
     });

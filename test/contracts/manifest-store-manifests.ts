@@ -104,7 +104,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await store().listManifestTags(REPOSITORY, one)).toEqual([]);
       await put(store(), sampleManifest('2'), { tag: 'also' });
       expect(await store().listManifestTags(REPOSITORY, two)).toEqual(['also', 'latest']);
-      await store().deleteTag(REPOSITORY, 'also');
+      await store().deleteTag(REPOSITORY, 'also', change());
       await put(store(), sampleManifest('1'), { tag: 'latest' });
       expect((await find('latest'))?.digest).toBe(one);
       expect(await tagsOf()).toEqual(['latest']);
@@ -114,7 +114,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       const digest = await put(store(), sampleManifest('1'), { tag: 'v1' });
       await put(store(), sampleManifest('1'), { repository: 'team/other' });
       expect(await store().listManifestTags('team/other', digest)).toEqual([]);
-      expect(await store().deleteTag('team/other', 'v1')).toBe(false);
+      expect(await store().deleteTag('team/other', 'v1', change())).toBe(false);
       expect(await tagsOf('team/other')).toEqual([]);
       expect(await tagsOf()).toEqual(['v1']);
     });
@@ -133,15 +133,15 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       const digest = await put(store(), sampleManifest('1'), { tag: 'a' });
       await put(store(), sampleManifest('1'), { tag: 'b' });
       await put(store(), sampleManifest('2'), { tag: 'c' });
-      expect(await store().deleteTag(REPOSITORY, 'a')).toBe(true);
-      expect(await store().deleteTag(REPOSITORY, 'a')).toBe(false);
+      expect(await store().deleteTag(REPOSITORY, 'a', change())).toBe(true);
+      expect(await store().deleteTag(REPOSITORY, 'a', change())).toBe(false);
       expect((await find(digest))?.digest).toBe(digest);
-      expect(await store().deleteManifest(REPOSITORY, digest)).toBe(true);
-      expect(await store().deleteManifest(REPOSITORY, digest)).toBe(false);
-      expect(await store().deleteManifest('team/unknown', digest)).toBe(false);
+      expect(await store().deleteManifest(REPOSITORY, digest, change())).toBe(true);
+      expect(await store().deleteManifest(REPOSITORY, digest, change())).toBe(false);
+      expect(await store().deleteManifest('team/unknown', digest, change())).toBe(false);
       expect([await find(digest), await find('b')]).toEqual([undefined, undefined]);
       expect(await tagsOf()).toEqual(['c']);
-      await store().deleteTag(REPOSITORY, 'c');
+      await store().deleteTag(REPOSITORY, 'c', change());
       expect(await tagsOf()).toEqual([]);
     });
 
@@ -166,7 +166,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       const opened = await reopen();
       expect((await opened.manifest(REPOSITORY, 'v1'))?.digest).toBe(record.digest);
       expect(await opened.blob(REPOSITORY, sha256('layer'))).toMatchObject({ place: 'artifacts', size: 10 });
-      expect(await opened.deleteBlob(REPOSITORY, sha256('layer'))).toBe('named');
+      expect(await opened.deleteBlob(REPOSITORY, sha256('layer'), change())).toBe('named');
       expect(await opened.countBytes(REPOSITORY)).toBe(12);
       const page = { after: '', limit: 9 };
       expect(await opened.referrers(REPOSITORY, sha256('subject'), page)).toHaveLength(1);
@@ -248,10 +248,10 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       };
       expect(await referrersOf(subject.digest, {})).toEqual([descriptor]);
       await put(store(), subject);
-      await store().deleteManifest(REPOSITORY, subject.digest);
+      await store().deleteManifest(REPOSITORY, subject.digest, change());
       expect(await referrersOf(subject.digest, {})).toEqual([descriptor]);
       expect(await store().referrers('team/other', subject.digest, { after: '', limit: 9 })).toEqual([]);
-      await store().deleteManifest(REPOSITORY, signature.digest);
+      await store().deleteManifest(REPOSITORY, signature.digest, change());
       expect(await referrersOf(subject.digest, {})).toEqual([]);
     });
 

@@ -40,17 +40,17 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
         expect(await bytes(repository)).toBe(100);
         await store().mountBlob(REPOSITORY, repository, sha256('a'), change());
         await put(store(), manifest, { repository, tag: 'x' });
-        await store().deleteTag(repository, 'x');
+        await store().deleteTag(repository, 'x', change());
         expect(await bytes(repository)).toBe(107);
-        await store().deleteManifest(repository, manifest.digest);
+        await store().deleteManifest(repository, manifest.digest, change());
         await put(store(), manifest, { repository });
         expect(await bytes(repository)).toBe(107);
-        await store().deleteManifest(repository, manifest.digest);
-        await store().deleteManifest(repository, manifest.digest);
+        await store().deleteManifest(repository, manifest.digest, change());
+        await store().deleteManifest(repository, manifest.digest, change());
       }
       for (const repository of [REPOSITORY, 'team/other']) {
-        await store().deleteBlob(repository, sha256('a'));
-        await store().deleteBlob(repository, sha256('a'));
+        await store().deleteBlob(repository, sha256('a'), change());
+        await store().deleteBlob(repository, sha256('a'), change());
         expect(await bytes(repository)).toBe(0);
       }
     });
@@ -107,7 +107,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       expect(await store().mountBlob(REPOSITORY, REPOSITORY, sha256('a'), change(NOON, 10))).toBe(true);
       await add('nothing', 0, 10);
       await expect(add('more', 1, 10)).rejects.toBeInstanceOf(QuotaExceeded);
-      await store().deleteManifest(REPOSITORY, manifest.digest);
+      await store().deleteManifest(REPOSITORY, manifest.digest, change());
       expect(await bytes()).toBe(100);
     });
 

@@ -1,6 +1,7 @@
 import type { SearchStore } from '@krmhub/catalog';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import { auditContract, auditedActsContract } from './audit-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
@@ -49,6 +50,8 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     catalogContract(() => harness.store);
     catalogEntriesContract(() => harness.store);
     segmentContract(() => harness.store);
+    auditContract(() => harness.store);
+    auditedActsContract(() => harness.store);
     tokenContract(() => harness.store);
     sessionContract(() => harness.store);
     uploadContract(() => harness.store);

@@ -4,12 +4,12 @@ import type { SettingStore } from '../../apps/registry/src/store/setting-store.j
 import { AT } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
-const LIMITS = { now: AT, maxOfToken: 2, max: 3 };
+const LIMITS = { maxOfToken: 2, max: 3 };
 
 /** The contract of every SessionStore and SettingStore. */
 export function sessionContract(store: () => SessionStore & SettingStore): void {
   const begin = (hash: string, tokenHash: string, { expiresAt = LATER, now = AT } = {}) =>
-    store().beginSession({ hash, tokenHash, expiresAt }, { ...LIMITS, now });
+    store().beginSession({ hash, tokenHash, expiresAt }, LIMITS, { at: now, by: 'admin' });
   const alive = async (...hashes: string[]) => {
     const found = await Promise.all(hashes.map((hash) => store().session(hash)));
     return found.flatMap((one) => (one === undefined ? [] : [one.hash]));

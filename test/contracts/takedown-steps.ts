@@ -34,7 +34,7 @@ export function takedownSteps(harness: () => RegistryStoreHarness) {
     ...NAME,
     expectedRevision,
     takedowns: [takedownOf(change.release)],
-    token: 't1',
+    origin: { credential: 't1' },
     ...(left && { search: left.search }),
   });
 

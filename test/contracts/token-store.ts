@@ -55,8 +55,8 @@ export function tokenContract(store: () => TokenStore): void {
     it('have the reason of their revocation, if it is known', async () => {
       await store().createToken(token, 'f00d');
       const revoked = { ...token, revokedAt: AT, revokedReason: 'reported as leaked' };
-      expect(await store().revokeToken('abc', AT, 'reported as leaked')).toEqual(revoked);
-      expect(await store().revokeToken('abc', LATER, 'another')).toEqual(revoked);
+      expect(await store().revokeToken('abc', AT, { reason: 'reported as leaked' })).toEqual(revoked);
+      expect(await store().revokeToken('abc', LATER, { by: 'admin', reason: 'another' })).toEqual(revoked);
       expect(await store().tokens()).toEqual([revoked]);
     });
   });

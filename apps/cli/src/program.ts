@@ -68,6 +68,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
     token: async () => (await import('./commands/token.js')).registerToken,
     policy: async () => (await import('./commands/policy.js')).registerPolicy,
+    audit: async () => (await import('./commands/audit.js')).registerAudit,
   },
   'Operate a registry:': {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,

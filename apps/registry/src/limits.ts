@@ -21,6 +21,18 @@ export const SERVER_LIMITS = {
   maxSessions: 1_000,
   /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
+  /** Refused requests of one token that have a row of the audit log each, in an hour. Others are counted. */
+  recordedRefusalsPerHour: 30,
+  /** Tokens and networks whose refused requests are counted apart, in an hour. */
+  maxCountedRefusals: 200,
+  /** Interval at which the registry checks whether the hour of such counts is over. */
+  countedRefusalsMilliseconds: 60_000,
+  /** Rows of the audit log in memory during an export. */
+  auditBatch: 500,
+  /** Rows of the audit log that one transaction deletes. */
+  prunedAuditRows: 10_000,
+  /** Interval at which the registry writes the head of the audit log to its own log, and prunes the audit log. */
+  auditHeadMilliseconds: 86_400_000,
   /** Secrets of new tokens of one session that wait for the page that shows them. */
   maxSecretsOfSession: 10,
   /** Time until such a secret is dropped. A browser asks for its page at once. */

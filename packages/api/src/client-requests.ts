@@ -21,6 +21,20 @@ export interface SearchRequest extends FacetFilters {
   cursor?: string;
 }
 
+/** Which rows of the audit log to return. Absent parts match all rows. */
+export interface AuditRequest {
+  /** Name or ID of a token. */
+  actor?: string;
+  /** An action, or its part before the dot. */
+  action?: string;
+  /** Beginning of the object. */
+  object?: string;
+  outcome?: 'done' | 'refused';
+  /** RFC 3339. */
+  since?: string;
+  until?: string;
+}
+
 export interface PublishRequest {
   group: string;
   kind: string;

@@ -1,7 +1,9 @@
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import type { AuditRequest } from './client-requests.js';
 import type { CatalogInputs, CatalogInputsEntry, ExportedFunction } from './export-model.js';
 import { SCHEMAS } from './generated/response-schemas.js';
+import type { AuditRow } from './model.js';
 import { fillPath } from './paths.js';
 import { findMismatch } from './response-schema.js';
 import { Transport, type TransportOptions } from './transport.js';
@@ -32,6 +34,15 @@ export class ExportClient {
   async *functionLines(): AsyncGenerator<Uint8Array, void, undefined> {
     const path = fillPath('functionsExport', {});
     yield* splitLines(this.#transport.stream(path, LINES), `${this.url}${path}`);
+  }
+
+  /** The rows of the audit log that match, newest first. */
+  async *auditRows(request: AuditRequest): AsyncGenerator<AuditRow, void, undefined> {
+    const path = fillPath('audit', {});
+    const query = new URLSearchParams({ ...request });
+    const lines = this.#transport.stream(`${path}?${query}`, LINES);
+    const where = `${this.url}${path}`;
+    for await (const line of splitLines(lines, where)) yield readLine(line, 'AuditRow', where);
   }
 
   /** The inputs of a catalog, and one line per entry of its sources, for `readInputsEntry`. */

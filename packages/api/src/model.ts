@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { ERROR_CODES, EVENT_TYPES } from '@krmhub/schema';
+import { AUDIT_ACTIONS, ERROR_CODES, EVENT_TYPES } from '@krmhub/schema';
 import {
   Diagnostic,
   DigestText,
@@ -143,6 +143,32 @@ export const RevocationPage = z
   .object({ revocations: z.array(Event), next: z.number().int() })
   .openapi('RevocationPage', { description: 'Pass `next` as `after` to get the next page' });
 
+export const AuditRow = z
+  .object({
+    sequence: z.number().int().openapi({ description: 'Counts from 1 without gaps' }),
+    at: Time,
+    actor: z.string().openapi({
+      description: 'Name of the token; `krmhub` for the registry itself, `anonymous` without a known token',
+    }),
+    action: z.enum(AUDIT_ACTIONS),
+    object: z.string().openapi({ example: 'release/example.com/SetLabels@1.0.0' }),
+    outcome: z.enum(['done', 'refused']),
+    credential: z.string().optional().openapi({ description: 'ID of the token' }),
+    address: z.string().optional().openapi({ description: 'Address of the client, or its network' }),
+    requestId: z.string().optional(),
+    detail: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+    hash: DigestText.openapi({
+      description: 'SHA-256 of the hash of the row before and of the content of this one',
+    }),
+  })
+  .openapi('AuditRow');
+
+export const AuditPage = z
+  .object({ rows: z.array(AuditRow), next: z.number().int().optional() })
+  .openapi('AuditPage', {
+    description: 'Newest first. Pass `next` as `before` to get the next page, which can have no rows',
+  });
+
 export const SnapshotSummary = z
   .object({
     serial: z.number().int(),
@@ -224,6 +250,7 @@ export const Token = z
     expiresAt: Time.optional(),
     lastUsedAt: Time.optional(),
     revokedAt: Time.optional(),
+    revokedBy: z.string().optional(),
     revokedReason: z.string().optional().openapi({ example: 'reported as leaked' }),
   })
   .openapi('Token');
@@ -233,9 +260,17 @@ export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList
 const TOKEN_NAME =
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]*$/;
 
+/** Names of actors without a token. */
+const RESERVED_NAMES = ['krmhub', 'anonymous'];
+
 export const CreateTokenRequest = z
   .object({
-    name: z.string().min(1).max(100).regex(TOKEN_NAME, 'contains a control character or an invisible one'),
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .regex(TOKEN_NAME, 'contains a control character or an invisible one')
+      .refine((name) => !RESERVED_NAMES.includes(name.trim().toLowerCase()), 'is reserved for the registry'),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
     groups: z
       .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
@@ -245,7 +280,15 @@ export const CreateTokenRequest = z
       .array(z.string().min(1).max(255).openapi({ pattern: '^[a-z0-9._/*-]+$' }))
       .min(1)
       .default(['*']),
-    expiresInDays: z.number().int().min(1).max(3650).default(90),
+    expiresInDays: z
+      .number()
+      .int()
+      .min(1)
+      .max(parameters.REQUEST_LIMITS.maxTokenDays)
+      .optional()
+      .openapi({
+        description: `At most the limit of the registry. By default ${parameters.REQUEST_LIMITS.defaultTokenDays}, or the limit if it is less`,
+      }),
   })
   .openapi('CreateTokenRequest');
 export const CreatedToken = Token.extend({
@@ -328,6 +371,8 @@ export type TakedownRequest = z.infer<typeof TakedownRequest>;
 export type RevocationPage = z.infer<typeof RevocationPage>;
 export type Problem = z.infer<typeof Problem>;
 export type PublishResult = z.infer<typeof PublishResult>;
+export type AuditRow = z.infer<typeof AuditRow>;
+export type AuditPage = z.infer<typeof AuditPage>;
 export type Event = z.infer<typeof Event>;
 export type EventPage = z.infer<typeof EventPage>;
 export type SnapshotSummary = z.infer<typeof SnapshotSummary>;

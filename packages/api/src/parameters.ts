@@ -37,6 +37,10 @@ export const REQUEST_LIMITS = {
   maxSnapshotLimit: 1_000,
   /** Default page of the snapshot history of a catalog. */
   defaultSnapshotLimit: 100,
+  /** Longest time until a new token expires: ten years. A registry can have a lower limit. */
+  maxTokenDays: 3_650,
+  /** Time until a new token expires, unless the request has another: a quarter. */
+  defaultTokenDays: 90,
 } as const;
 
 const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -192,6 +196,36 @@ export const EventParameters = z.object({
     .default(0)
     .openapi({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999, default: 0 }),
   limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
+});
+
+const Moment = (which: string) =>
+  z.iso
+    .datetime({ offset: true, message: 'is not a time such as 2026-01-31T00:00:00Z' })
+    .transform((text) => new Date(text).toISOString())
+    .optional()
+    .openapi({ type: 'string', format: 'date-time', description: which });
+
+const AuditText = (description: string) =>
+  z.string().min(1, 'is empty').max(500, 'is longer than 500 characters').optional().openapi({ description });
+
+export const AuditParameters = z.object({
+  actor: AuditText('Name of a token, or its ID'),
+  action: AuditText('An action such as `token.create`, or its part before the dot'),
+  object: AuditText('Beginning of the object, for example `release/example.com/`'),
+  outcome: z.enum(['done', 'refused'], 'must be done or refused').optional(),
+  since: Moment('Only rows at or after this time'),
+  until: Moment('Only rows at or before this time'),
+  before: z
+    .string()
+    .regex(/^\d{1,15}$/, 'is not a sequence: use `next` of the previous page')
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999 }),
+  limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
+  format: z.enum(['json', 'jsonl'], 'must be json or jsonl').optional().openapi({
+    description:
+      '`jsonl`, or `Accept: application/x-ndjson`: all rows, one per line, without pages. By default, `json`',
+  }),
 });
 
 export const RevocationParameters = EventParameters.extend({

@@ -15,6 +15,7 @@ export const PATHS = {
   takedown: '/api/v1/functions/{group}/{kind}/releases/{release}/takedown',
   events: '/api/v1/events',
   revocations: '/api/v1/revocations',
+  audit: '/api/v1/audit',
   whoami: '/api/v1/whoami',
   tokens: '/api/v1/tokens',
   token: '/api/v1/tokens/{id}',

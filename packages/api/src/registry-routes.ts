@@ -1,5 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import {
+  AuditPage,
+  AuditRow,
   CreatedToken,
   CreateTokenRequest,
   EventPage,
@@ -43,6 +45,25 @@ export const REGISTRY_ROUTES = {
       200: json('A page of revocations, oldest first', RevocationPage),
       ...notModified,
       ...errorResponses('invalid-request'),
+    },
+  }),
+  audit: createRoute({
+    method: 'get',
+    path: PATHS.audit,
+    operationId: 'listAuditRows',
+    tags: ['operations'],
+    summary: 'List the rows of the audit log. The token needs the scope `audit` or `admin`',
+    ...bearer,
+    request: { query: parameters.AuditParameters },
+    responses: {
+      200: {
+        description: 'A page of rows, or all rows as lines; newest first',
+        content: {
+          'application/json': { schema: AuditPage },
+          'application/x-ndjson': { schema: AuditRow },
+        },
+      },
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'unavailable'),
     },
   }),
   whoami: createRoute({

@@ -15,6 +15,7 @@ const SCOPES = {
   },
   yank: { meaning: 'yank, unyank, and deprecate releases', limit: 'groups' },
   push: { meaning: 'push other artifacts to repositories outside functions/', limit: 'repositories' },
+  audit: { meaning: 'read the audit log', limit: 'none' },
   admin: { meaning: 'administer the registry: tokens, recipes, policies, takedowns', limit: 'none' },
 } as const satisfies Record<string, ScopeDescription>;
 
@@ -27,6 +28,14 @@ export function isTokenScope(text: string): text is TokenScope {
 
 export function describeScope(scope: TokenScope): ScopeDescription {
   return SCOPES[scope];
+}
+
+/**
+ * Reports whether the registry itself created a token: the first one of administrators, or another one while no
+ * administrator token was valid. It has no owner, and does not expire.
+ */
+export function isFirstToken(token: { createdBy: string; expiresAt?: string | undefined }): boolean {
+  return token.createdBy === 'krmhub' && token.expiresAt === undefined;
 }
 
 /** Returns whether a token has a scope that its groups, or its repositories, limit. Ignores unknown scopes. */

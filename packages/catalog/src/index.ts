@@ -47,6 +47,7 @@ export { readSigningPolicies } from './policy/read-signing-policies.js';
 export * from './policy/signature-verdict.js';
 export * from './policy/signing-policy.js';
 export * from './policy/test-reports.js';
+export * from './ports/audit-store.js';
 export * from './ports/blob-store.js';
 export * from './ports/entry-records.js';
 export * from './ports/event-store.js';

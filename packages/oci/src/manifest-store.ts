@@ -1,3 +1,4 @@
+import type { RequestOrigin } from '@krmhub/schema';
 import type { OciDigest } from './digest.js';
 
 /**
@@ -46,11 +47,12 @@ export interface ManifestRecord extends ManifestDescriptor {
   references: readonly OciDigest[];
 }
 
-/** Author and time of a change, and the quota of the repository. */
+/** Author and time of a change, from where it came, and the quota of the repository. */
 export interface Change {
   /** RFC 3339, UTC. */
   at: string;
   by: string;
+  origin?: RequestOrigin;
   /** Bytes of blobs and manifests together. Default: unlimited. */
   quota?: number;
 }
@@ -109,16 +111,16 @@ export interface ManifestStore extends ManifestReader {
     options: Change & { tag?: string; needed: readonly OciDigest[]; maxReferrers?: number },
   ): Promise<void>;
   /** Deletes a manifest and its tags. Returns false if it does not exist. */
-  deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;
+  deleteManifest(repository: string, digest: OciDigest, change: Change): Promise<boolean>;
   /** Deletes a tag but not its manifest. Returns false if it does not exist. */
-  deleteTag(repository: string, tag: string): Promise<boolean>;
+  deleteTag(repository: string, tag: string, change: Change): Promise<boolean>;
   /** Rejects with `gone` if its bytes were taken down. Updates `seenAt` of an existing blob. */
   addBlob(repository: string, blob: NewBlob, change: Change): Promise<void>;
   /** Adds a blob that `from`, or any repository, has. Returns false if none has it. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
   touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
   /** Deletes a blob that no manifest references. */
-  deleteBlob(repository: string, digest: OciDigest): Promise<'deleted' | 'unknown' | 'named'>;
+  deleteBlob(repository: string, digest: OciDigest, change: Change): Promise<'deleted' | 'unknown' | 'named'>;
   /**
    * Examines up to `limit` blobs after `after`, and deletes those that no manifest references and that were not seen
    * since `seenBefore`. Returns the last examined blob; undefined at the end.

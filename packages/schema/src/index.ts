@@ -21,6 +21,7 @@ export * from './diagnostics/error.js';
 export type { Draft, Location } from './dialects/draft.js';
 export * from './dialects/read-dialect.js';
 export * from './digests/digest.js';
+export * from './documents/audit-actions.js';
 export type { Catalog, CatalogKind } from './documents/catalog.js';
 export { CATALOG_KINDS } from './documents/catalog.js';
 export * from './documents/definition.js';

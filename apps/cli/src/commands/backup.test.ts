@@ -95,6 +95,7 @@ describe('fsck', () => {
       {
         whole: false,
         counts: { functions: 1, releases: 1, catalogs: 1, snapshots: 2, events: 4 },
+        audit: { sequence: expect.any(Number), hash: expect.stringMatching(/^sha256:/) },
         findings: [
           expect.objectContaining({ check: 'releases', severity: 'damage', hint: expect.any(String) }),
         ],
@@ -146,7 +147,10 @@ describe('backup and restore', () => {
     ]);
     // The database is the old one, also in what it says about tokens.
     expect(restored.err()).toContain('a token or a signer that was revoked later is valid again');
-    expect((await run(['fsck', '--data', 'restored'])).exitCode).toBe(0);
+    const checked = await run(['fsck', '--data', 'restored', '-o', 'json']);
+    expect(checked.exitCode).toBe(0);
+    const head = JSON.parse(made.out()).audit.sequence;
+    expect(JSON.parse(checked.out()).audit.sequence).toBe(head + 1);
     expect(await readFile(path.join(cwd, 'restored/admin.token'))).toEqual(
       await readFile(path.join(cwd, 'data/admin.token')),
     );
@@ -191,6 +195,11 @@ describe('backup and restore', () => {
 
   it('do not restore a damaged backup or another folder', async () => {
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
+    const manifest = path.join(cwd, 'made/backup.json');
+    const text = await readFile(manifest, 'utf8');
+    await writeFile(manifest, text.replace(/"sequence": \d+/, '"sequence": 99'));
+    expectEnd(await run(['restore', 'made', '--data', 'restored']), 1, 'audit log does not end with row 99');
+    await writeFile(manifest, text);
     const [blob] = await blobs('made');
     await writeFile(blob!, 'other');
     expectEnd(await run(['restore', 'made', '--data', 'restored']), 1, 'SetLabels@1.0.0');

@@ -30,6 +30,9 @@ it('prints only the secret on stdout, and it works until it is revoked', async (
   const revoked = await run(['token', 'revoke', token.id.slice(0, 8)]);
   expect(revoked.err()).toContain(`revoked token ci (${token.id})`);
   expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
+  expect((await run(['token', 'list'])).out()).toMatch(
+    new RegExp(`${token.id}\\t.*\\trevoked \\S+Z by admin\\t`),
+  );
   const again = await run(['token', 'revoke', token.id]);
   expect([again.exitCode, again.err()]).toEqual([
     0,
@@ -58,7 +61,7 @@ it('lists tokens within 80 columns, and completely in a pipe', async () => {
   ]);
   const list = await run(['token', 'list'], { tty: true });
   for (const line of list.out().trimEnd().split('\n')) expect(visibleLength(line)).toBeLessThanOrEqual(80);
-  expect(list.out()).toMatch(/ID +NAME +SCOPES +GROUPS +EXPIRES +LAST USED/);
+  expect(list.out()).toMatch(/ID +NAME +SCOPES +GROUPS +CREATED +EXPIRES +LAST USED/);
   const { tokens } = JSON.parse((await run(['token', 'list', '-o', 'json'])).out());
   const lines = (await run(['token', 'list'])).out().trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t')[0])).toEqual(tokens.map(({ id }: { id: string }) => id));
@@ -70,7 +73,7 @@ it('lists tokens within 80 columns, and completely in a pipe', async () => {
 
 it.each([
   [['token', 'create', 'x'], '--scope'],
-  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, push, admin'],
+  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, push, audit, admin'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '11y'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '0d'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--group', 'A B'], 'glob'],
@@ -126,15 +129,28 @@ it('revokes a leaked token for any client, with the same output for unknown toke
   expect((await report(secret)).err()).toBe(reported.err());
   const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()) as { tokens: Token[] };
   expect(list.tokens.find(({ name }) => name === 'leaky')?.revokedReason).toBe('reported as leaked');
-  expect((await run(['token', 'list'])).out()).toContain('leaky\tpublish\t*\trevoked, reported as leaked');
+  expect((await run(['token', 'list'])).out()).toMatch(
+    /leaky\tpublish\t\*\trevoked 20\S+Z, reported as leaked\tnever\t20\S+Z\tadmin\n/,
+  );
   expectEnd(await report('krmhub_123'), 2, 'not a complete krmhub token');
   expect((await report('')).exitCode).toBe(2);
 });
 
 it('prints the last use of a token', async () => {
   const secret = (await run(['token', 'create', 'used', '--scope', 'publish'])).out().trim();
-  const cell = async () => (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\n/)?.[1];
+  const cell = async () => (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\t\S+\tadmin\n/)?.[1];
   expect(await cell()).toBe('never');
   await run(['whoami'], { token: secret });
   expect(Date.now() - Date.parse((await cell()) ?? '')).toBeLessThan(600_000);
+});
+
+it('tells the owner of the first token to replace it, until that is done', async () => {
+  const first = await run(['whoami', '-o', 'json']);
+  const { id } = JSON.parse(first.out()) as Token;
+  const hint = (await run(['whoami'])).err();
+  expect(hint).toContain('this is the first administrator token');
+  expect(hint).toContain(`krmhub token revoke ${id}`);
+  expect(first.err()).toBe('');
+  const named = (await run(['token', 'create', 'alice', '--scope', 'admin'])).out().trim();
+  expect((await run(['whoami'], { token: named })).err()).not.toContain('first administrator token');
 });

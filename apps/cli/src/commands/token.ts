@@ -7,7 +7,6 @@ import { collectList, withOutput, withRegistry } from './options.js';
 
 // The model itself loads a schema library.
 const MAX_DAYS = 3_650;
-const DEFAULT_DAYS = 90;
 
 export function registerToken(program: Command, io: Io): void {
   const token = program
@@ -43,10 +42,10 @@ function registerCreate(parent: Command, io: Io): void {
       'Repositories that `push` allows, for example team/*. Default: all.',
       collectList,
     )
-    .addOption(
-      new Option('--expires <time>', 'Lifetime, for example 90d, 12w, or 1y.')
-        .argParser(parseLifetime)
-        .default(DEFAULT_DAYS, `${DEFAULT_DAYS}d`),
+    .option(
+      '--expires <time>',
+      'Lifetime, for example 30d, 12w, or 1y. Default: 90d, or the limit of the registry if it is less.',
+      parseLifetime,
     )
     .addHelpText(
       'after',

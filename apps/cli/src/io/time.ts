@@ -35,3 +35,12 @@ export function parseDays(text: string): number | undefined {
   const factor = match[2] === 'w' ? 7 : match[2] === 'y' ? 365 : 1;
   return Number(match[1]) * factor;
 }
+
+/** Parses an age such as `7d` or `12h`, a date, or a time, to RFC 3339 in UTC; undefined for anything else. */
+export function parseMoment(text: string, now: Date): string | undefined {
+  const [, count, unit] = /^([1-9]\d{0,5})([dhm])$/.exec(text) ?? [];
+  const seconds = unit === 'd' ? DAY : unit === 'h' ? HOUR : MINUTE;
+  if (count !== undefined) return new Date(now.getTime() - Number(count) * seconds * 1_000).toISOString();
+  const time = /^\d{4}-\d\d-\d\d(T\S+)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}

@@ -1,4 +1,5 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
+import { isFirstToken } from '@krmhub/api/token-scopes';
 import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -90,8 +91,18 @@ export async function printIdentity(io: Io, options: LoginOptions): Promise<void
   const client = await connect(io, options.registry);
   const token = await client.whoami();
   await printData(io, options.output, { registry: client.url, ...token }, () => printTokens(io, [token]));
-  if (options.output === 'table' && io.stderr.isTTY === true) {
-    await printLine(io, `registry: ${client.url}`);
+  if (options.output !== 'table') return;
+  if (io.stderr.isTTY === true) await printLine(io, `registry: ${client.url}`);
+  if (isFirstToken(token)) {
+    await printLine(
+      io,
+      [
+        'this is the first administrator token, which nobody in particular owns. Replace it by one with your name:',
+        '  krmhub token create NAME --scope admin > NAME.token',
+        '  krmhub login < NAME.token',
+        `  krmhub token revoke ${token.id}`,
+      ].join('\n'),
+    );
   }
 }
 

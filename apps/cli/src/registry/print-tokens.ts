@@ -29,7 +29,8 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     { header: 'NAME', min: 8 },
     { header: 'SCOPES', min: 12 },
     { header: 'GROUPS', min: 8 },
-    { header: 'EXPIRES' },
+    { header: 'CREATED', min: 10 },
+    { header: 'EXPIRES', min: 10 },
     { header: 'LAST USED' },
   ];
   await printTable(io, columns, tokens, {
@@ -38,6 +39,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       token.name,
       scopes(token),
       token.groups.join(','),
+      `${relativeTime(token.createdAt, now)} by ${token.createdBy}`,
       expiry(token, now),
       token.lastUsedAt === undefined ? 'never' : relativeTime(token.lastUsedAt, now),
     ],
@@ -46,8 +48,10 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       token.name,
       scopes(token),
       token.groups.join(','),
-      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revocation(token),
+      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revocation(token, token.revokedAt),
       token.lastUsedAt ?? 'never',
+      token.createdAt,
+      token.createdBy,
     ],
   });
 }
@@ -59,11 +63,12 @@ function scopes({ scopes, repositories }: Token): string {
 }
 
 function expiry(token: Token, now: Date): string {
-  if (token.revokedAt !== undefined) return revocation(token);
+  if (token.revokedAt !== undefined) return revocation(token, relativeTime(token.revokedAt, now));
   if (token.expiresAt === undefined) return 'never';
   return Date.parse(token.expiresAt) <= now.getTime() ? 'expired' : relativeTime(token.expiresAt, now);
 }
 
-function revocation({ revokedReason }: Token): string {
-  return revokedReason === undefined ? 'revoked' : `revoked, ${revokedReason}`;
+function revocation({ revokedBy, revokedReason }: Token, when: string): string {
+  const by = revokedBy === undefined ? '' : ` by ${revokedBy}`;
+  return `revoked ${when}${by}${revokedReason === undefined ? '' : `, ${revokedReason}`}`;
 }

@@ -20,8 +20,8 @@ export interface CreateTokenOptions extends TokenOptions {
   scope: TokenScope[];
   group?: string[];
   repository?: string[];
-  /** Days. */
-  expires: number;
+  /** Days. Absent for the default of the registry. */
+  expires?: number;
 }
 
 /** Fewer characters could be a typo, and a token cannot be restored after it is revoked. */
@@ -33,8 +33,7 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
   const created = await client.createToken({
     name,
     scopes: options.scope,
-    expiresInDays: options.expires,
-    ...defined({ groups: options.group, repositories: options.repository }),
+    ...defined({ expiresInDays: options.expires, groups: options.group, repositories: options.repository }),
   });
   await printData(io, options.output, created, () => write(io.stdout, `${escapeControls(created.token)}\n`));
   await printLine(

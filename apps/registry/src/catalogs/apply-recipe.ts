@@ -10,6 +10,7 @@
 import type { ApplyResult } from '@krmhub/api/model';
 import type { CatalogReader, Recipe, SnapshotStore } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import type { Caller } from '../http/auth/caller.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { WakeableBuilder } from './build/catalog-builder.js';
 
@@ -44,8 +45,7 @@ interface SubmittedRecipe {
   recipe: Pick<Recipe, 'name' | 'sources'>;
 }
 
-interface Application {
-  by: string;
+interface Application extends Caller {
   /** `recipeState` of the recipe that the author read; absent to replace any recipe. */
   expected?: RecipeState;
 }
@@ -114,7 +114,7 @@ export async function applyRecipe(
 export function storeRecipe(
   { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
-  { by, expected }: Application,
+  { by, origin, expected }: Application,
 ): Promise<ApplyResult['outcome']> {
   const sources = upstreamSources({ sources: all });
   const storeOnce = async () => {
@@ -134,7 +134,7 @@ export function storeRecipe(
     const at = clock().toISOString();
     const event = { type: 'catalog.applied' as const, at, by, catalog: name };
     const expectedRecipe = current?.recipe;
-    await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, at, by, event });
+    await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, at, by, event, origin });
     return current === undefined ? 'created' : 'changed';
   };
   return retryOnConflict<ApplyResult['outcome']>(storeOnce, {

@@ -5,6 +5,7 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { Caller } from '../http/auth/caller.js';
 import { deletedError, findCatalog } from '../store/find-record.js';
 import type { BytesLock } from '../workers/processes/processes.js';
 import { DEFAULT_CATALOG } from './apply-recipe.js';
@@ -33,7 +34,7 @@ const DAY_MS = 86_400_000;
 export async function deleteCatalog(
   deps: DeleteCatalogDeps,
   name: string,
-  { reason, by }: { reason: string; by: string },
+  { reason, by, origin }: Caller & { reason: string },
 ): Promise<CatalogTombstone> {
   const { store, newestSnapshots, clock, config } = deps;
   if (name === DEFAULT_CATALOG) {
@@ -53,7 +54,7 @@ export async function deleteCatalog(
   // A snapshot that was built just before must not be announced after the deletion.
   return deps.bytesLock.exclusively(async () => {
     try {
-      await store.deleteCatalog({ name, deletion, event });
+      await store.deleteCatalog({ name, deletion, event, origin });
       newestSnapshots.clear();
       return { name, ...deletion };
     } catch (error) {
@@ -69,7 +70,7 @@ export async function deleteCatalog(
 export async function restoreCatalog(
   { store, newestSnapshots, clock }: DeleteCatalogDeps,
   name: string,
-  { by }: { by: string },
+  { by, origin }: Caller,
 ): Promise<'restored' | 'unchanged'> {
   const known = await store.deletedCatalog(name);
   if (known === undefined) {
@@ -80,7 +81,7 @@ export async function restoreCatalog(
   if (known.purgedAt !== undefined || at >= known.restorableUntil) throw deletedError(known, at);
   const event = { type: 'catalog.restored' as const, at, by, catalog: name };
   try {
-    await store.restoreCatalog({ name, at, event });
+    await store.restoreCatalog({ name, at, event, origin });
   } catch (error) {
     if (!(error instanceof RevisionConflict)) throw error;
     const now = await store.deletedCatalog(name);

@@ -125,6 +125,11 @@ export function siteKey(address: string): string | undefined {
   return isIPv6(address) ? networkPrefix(address, 3) : undefined;
 }
 
+/** Returns the network of an address, in which a client can often choose another one: a /24 of IPv4, a /48 of IPv6. */
+export function clientNetwork(address: string): string {
+  return siteKey(address) ?? (isIPv4(address) ? address.replace(/\d+$/, '0/24') : address);
+}
+
 /** Returns the network with the first groups of an IPv6 address. */
 function networkPrefix(address: string, count: number): string {
   const [head = '', tail] = withoutZone(address).split('::');

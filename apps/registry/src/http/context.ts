@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { AuditAction } from '@krmhub/schema';
 import type { Context, Hono } from 'hono';
 import type { BodyLease } from './body-memory.js';
 
@@ -36,12 +37,22 @@ export interface RequestLimiter {
   recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void;
 }
 
+/** What a request tries to change, for the audit log of refused requests. */
+export interface Attempt {
+  action: AuditAction;
+  object: string;
+}
+
 export interface RequestVariables {
   requestId: string;
   /** Template of the path; `unmatched` if no route matches. */
   route: string;
   /** The client's address. */
   client: string;
+  /** ID and name of the token of the request, also of one that is revoked or has expired. */
+  actor?: { id: string; name: string };
+  /** What the request tries to change; absent if it changes nothing, or if no table has its route. */
+  attempt?: Attempt;
   /** ID of the token of the request, after it was checked. */
   tokenId?: string;
   /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */

@@ -11,6 +11,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
+import { findAttempt } from './auth/attempt.js';
 import type { RateLimitClass, RegistryApp, RegistryContext } from './context.js';
 
 type ParamsOf<Route> = Route extends { request: { params: infer Params extends z.ZodType } }
@@ -60,6 +61,8 @@ export function serveRoute<Route extends RouteConfig>(
     if (problems.length > 0) {
       throw new KrmhubError('invalid-request', problems.join('; '), { hint });
     }
+    const attempt = findAttempt(route, params as Record<string, string>);
+    if (attempt !== undefined) c.set('attempt', attempt);
     return handler(c, { params, query } as EndpointInput<Route>);
   });
 }

@@ -12,8 +12,8 @@ export class LineStreams {
   #running = 0;
 
   /** `text` yields lines, in pieces of any size. */
-  respond(c: RegistryContext, text: () => AsyncIterable<string>): Response {
-    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_REVALIDATE };
+  respond(c: RegistryContext, text: () => AsyncIterable<string>, cacheControl = CACHE_REVALIDATE): Response {
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': cacheControl };
     if (c.req.method === 'HEAD') return new Response(null, { headers });
     if (this.#running >= SERVER_LIMITS.maxExports) {
       throw new KrmhubError('unavailable', 'too many exports are running', {

@@ -226,7 +226,7 @@ export function tokenDetail({
   createdBy,
   ...times
 }: TokenRecord): api.Token {
-  const { expiresAt, lastUsedAt, revokedAt, revokedReason } = times;
+  const { expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason } = times;
   return {
     id,
     name,
@@ -235,7 +235,7 @@ export function tokenDetail({
     repositories,
     createdAt,
     createdBy,
-    ...defined({ expiresAt, lastUsedAt, revokedAt, revokedReason }),
+    ...defined({ expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason }),
   };
 }
 

@@ -1,9 +1,11 @@
 import { EMPTY_CONFIG, type OciDigest, OciError, type RepositoryBlob, readRange } from '@krmhub/oci';
+import { callerOf } from '../http/auth/caller.js';
 import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { openStoredBlob, type PartReader } from '../store/artifacts/stored-blob.js';
+import { newChange } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { isPushedBlob } from './pushed-blob.js';
 import { goneOrNotFound } from './taken-down.js';
@@ -124,8 +126,8 @@ async function seen(
 /** DELETE of a blob. A blob that a manifest names is refused, because the manifest would break. */
 export async function deleteBlob(c: RegistryContext, deps: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
-  await deps.repositoryAccess.authorize(c, repository, 'delete');
-  const outcome = await deps.store.deleteBlob(repository, digest);
+  const caller = callerOf(c, await deps.repositoryAccess.authorize(c, repository, 'delete'));
+  const outcome = await deps.store.deleteBlob(repository, digest, newChange(deps, caller));
   if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'blob not found in this repository');
   if (outcome === 'named') {
     throw new OciError('UNSUPPORTED', 'a manifest refers to this blob', {

@@ -1,6 +1,6 @@
-import type { TokenRecord } from '@krmhub/catalog';
 import { type Change, OciError, QuotaExceeded } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
+import type { Caller } from '../http/auth/caller.js';
 
 export interface ChangeDeps {
   clock: () => Date;
@@ -10,12 +10,12 @@ export interface ChangeDeps {
   };
 }
 
-/** Returns the author and time of a change to a repository, and its quota in bytes. */
-export function newChange({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
+/** Returns the caller and time of a change to a repository, and its quota in bytes. */
+export function newChange({ clock, config }: ChangeDeps, caller: Caller): Change {
   const quota = config.repositoryMebibytes ?? 0;
   return {
     at: clock().toISOString(),
-    by: name,
+    ...caller,
     ...defined({ quota: quota > 0 ? quota * 1_048_576 : undefined }),
   };
 }

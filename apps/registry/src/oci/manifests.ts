@@ -1,13 +1,22 @@
 import type { TokenRecord } from '@krmhub/catalog';
-import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
+import {
+  type Change,
+  isOciDigest,
+  type ManifestDescriptor,
+  MEDIA_TYPES,
+  type OciDigest,
+  OciError,
+} from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from '../store/artifacts/repositories.js';
+import { newChange } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { findSnapshotSignature, isSnapshotSignature } from './snapshot-referrers.js';
 import { goneOrNotFound } from './taken-down.js';
@@ -64,7 +73,8 @@ export async function deleteManifest(
 ): Promise<Response> {
   const token = await deps.repositoryAccess.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
-  const remove = () => removeManifest(deps, named, kind, token);
+  const change = newChange(deps, callerOf(c, token));
+  const remove = () => removeManifest(deps, named, { kind, token, change });
   // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
     const fn = { group: kind.group, kind: kind.kindFolded };
@@ -76,8 +86,11 @@ export async function deleteManifest(
 async function removeManifest(
   { store }: OciDeps,
   { repository, reference }: { repository: string; reference: string },
-  kind: RepositoryKind,
-  token: Pick<TokenRecord, 'name' | 'scopes'>,
+  {
+    kind,
+    token,
+    change,
+  }: { kind: RepositoryKind; token: Pick<TokenRecord, 'name' | 'scopes'>; change: Change },
 ): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
@@ -113,8 +126,8 @@ async function removeManifest(
     }
   }
   const deleted = isDigest
-    ? await store.deleteManifest(repository, reference)
-    : await store.deleteTag(repository, reference);
+    ? await store.deleteManifest(repository, reference, change)
+    : await store.deleteTag(repository, reference, change);
   if (!deleted) throw new OciError('MANIFEST_UNKNOWN', 'manifest not found in this repository');
 }
 

@@ -1,4 +1,3 @@
-import type { TokenRecord } from '@krmhub/catalog';
 import { PUBLISH_LIMITS } from '@krmhub/catalog';
 import {
   type ArtifactType,
@@ -11,6 +10,7 @@ import {
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { Caller } from '../http/auth/caller.js';
 import type { RecheckToken } from '../publish/function-locks.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import type { Submission } from '../publish/submission.js';
@@ -48,17 +48,17 @@ export async function publishArtifact(
   deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
-  { tag, token, recheck }: { tag: string; token: TokenRecord; recheck: RecheckToken },
+  { tag, caller, recheck }: { tag: string; caller: Caller; recheck: RecheckToken },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
-  const change = newChange(deps, token);
+  const change = newChange(deps, caller);
   const putOptions = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
     return await deps.functionLocks.run(name, recheck, async () => {
       const { record: manifest, needed } = pushed;
       // Under the lock, so that no one can delete the bundles before they are evidence.
-      const { own, others } = await referrerBundles(deps, repository, manifest.digest, token.name);
+      const { own, others } = await referrerBundles(deps, repository, manifest.digest, caller.by);
       const isStanding = (await deps.store.manifestDescriptor(repository, name.release)) !== undefined;
       const isTagged = (await deps.store.listManifestTags(repository, manifest.digest)).includes(
         name.release,
@@ -71,7 +71,7 @@ export async function publishArtifact(
       };
       const published = await refuseUnknown(() =>
         publishOrAttach(deps, name, submission, {
-          by: token.name,
+          ...caller,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
           kindFolded: true,

@@ -1,6 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
+import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -25,7 +26,7 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
       throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
     }
     const done = await withinQuota(repository, () =>
-      deps.store.mountBlob(from, repository, mounted, newChange(deps, token)),
+      deps.store.mountBlob(from, repository, mounted, newChange(deps, callerOf(c, token))),
     );
     if (done) return created(c, repository, mounted);
   }
@@ -107,7 +108,7 @@ async function receive(
 ): Promise<void> {
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
-  const { quota } = newChange(deps, token);
+  const { quota } = newChange(deps, callerOf(c, token));
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
   const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
@@ -165,7 +166,11 @@ async function receiveLast(
   const { file, size, writer, bytes } = await deps.uploads.verify(upload, digest);
   if (bytes !== undefined) {
     await withinQuota(repository, () =>
-      deps.store.addBlob(repository, { digest, file, place: 'rows', size, bytes }, newChange(deps, token)),
+      deps.store.addBlob(
+        repository,
+        { digest, file, place: 'rows', size, bytes },
+        newChange(deps, callerOf(c, token)),
+      ),
     );
     return created(c, repository, digest);
   }
@@ -175,7 +180,7 @@ async function receiveLast(
       // Durable before the row that names it.
       await writer.commit();
       isStored = true;
-      const change = newChange(deps, token);
+      const change = newChange(deps, callerOf(c, token));
       await withinQuota(repository, () =>
         deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
       );

@@ -14,6 +14,7 @@ import {
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -36,6 +37,7 @@ export async function putManifest(
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   const token = await deps.repositoryAccess.authorize(c, repository, 'push');
+  const caller = callerOf(c, token);
   const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
   const recheck = recheckToken(c);
   const contentType = c.req.header('content-type');
@@ -59,17 +61,17 @@ export async function putManifest(
       pushed,
       {
         tag: reference,
-        token,
+        caller,
         recheck,
       },
     );
   } else if (
     !(
       kind.of === 'function' &&
-      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, token, recheck }))
+      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, caller, recheck }))
     )
   ) {
-    const change = newChange(deps, token);
+    const change = newChange(deps, caller);
     await refuseUnknown(() =>
       withinQuota(repository, async () => {
         for (const tag of tags.length === 0 ? [undefined] : tags) {

@@ -1,7 +1,8 @@
-import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
+import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readStoredManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { Caller } from '../http/auth/caller.js';
 import type { RecheckToken } from '../publish/function-locks.js';
 import { attachBundle } from '../publish/trust/attach-bundle.js';
 import type { SubmittedBundle } from '../publish/trust/release-bundles.js';
@@ -89,7 +90,7 @@ export async function attachPushed(
   deps: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
-  { tags, token, recheck }: { tags: readonly string[]; token: TokenRecord; recheck: RecheckToken },
+  { tags, caller, recheck }: { tags: readonly string[]; caller: Caller; recheck: RecheckToken },
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
@@ -112,7 +113,7 @@ export async function attachPushed(
     try {
       const { outcome } = await refuseUnknown(() =>
         deps.functionLocks.run(name, recheck, () =>
-          attachBundle(deps, name, given, { by: token.name, pushed: artifact }),
+          attachBundle(deps, name, given, { ...caller, pushed: artifact }),
         ),
       );
       outcomes.add(outcome);

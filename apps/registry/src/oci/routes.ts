@@ -20,6 +20,7 @@
 import { HTTP_STATUS } from '@krmhub/api/problem';
 import {
   errorBody,
+  isOciDigest,
   OCI_API_VERSION,
   OCI_METHODS,
   OciError,
@@ -31,7 +32,7 @@ import {
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
+import type { Attempt, RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { discardBody } from '../http/request-body.js';
 import { TooManyRequests } from '../http/too-many-requests.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -117,6 +118,7 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
     });
   }
   const reads = method === 'GET' || method === 'HEAD';
+  if (!reads && 'repository' in route) c.set('attempt', attemptOn(method, route));
   c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_CLASSES[route.what] : 'write');
   if (!reads || !('repository' in route) || route.what === 'upload') return dispatch(c, deps, route);
   const { repository } = route;
@@ -130,6 +132,18 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
     }
     throw error;
   }
+}
+
+/** Returns what a request to change a repository tries. */
+function attemptOn(method: string, route: Extract<OciRoute, { repository: string }>): Attempt {
+  const name = `repository/${route.repository}`;
+  if (method !== 'DELETE') return { action: 'artifact.push', object: name };
+  if (route.what === 'blob') return { action: 'artifact.delete-blob', object: `${name}@${route.digest}` };
+  if (route.what !== 'manifest') return { action: 'artifact.push', object: name };
+  const { reference } = route;
+  return isOciDigest(reference)
+    ? { action: 'artifact.delete', object: `${name}@${reference}` }
+    : { action: 'artifact.untag', object: `${name}:${reference}` };
 }
 
 async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Promise<Response> {
@@ -168,6 +182,8 @@ async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Pro
 function refusalResponse(c: RegistryContext, failure: unknown): Response {
   const { code, status, message, hint, detail, headers } = asRefusal(failure);
   if (status >= 500) c.set('failure', { code, err: failure });
+  // As the framework does for errors that it handles.
+  else if (failure instanceof Error) c.error = failure;
   const text = hint === undefined ? message : `${message}. ${hint}`;
   const body = errorBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), withErrorCode(failure, detail));
   return c.body(body, status as ContentfulStatusCode, {

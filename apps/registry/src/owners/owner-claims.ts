@@ -12,9 +12,10 @@ import {
   type TokenRecord,
   tokenActor,
 } from '@krmhub/catalog';
-import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import { refuseLacking } from '../http/auth/authorize.js';
+import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
 
@@ -34,6 +35,7 @@ export async function claimGroup(
   deps: OwnerClaimDeps,
   claim: OwnerClaim,
   token: TokenRecord,
+  origin: RequestOrigin,
 ): Promise<OwnerClaimRecord> {
   const { rules } = deps.access;
   refuseClaim(rules, claim, token);
@@ -47,7 +49,7 @@ export async function claimGroup(
   }
   const at = deps.clock().toISOString();
   const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
-  await deps.store.putOwnerClaim(record, claimEvent(record, token.name, at));
+  await deps.store.putOwnerClaim(record, claimEvent(record, token.name, at), origin);
   await deps.access.reload(deps.store);
   return record;
 }
@@ -62,16 +64,21 @@ export async function verifyClaim(
   const now = deps.clock();
   const checked = checkedClaim(claim, await deps.findProof(claim, publicUrl(deps)), now);
   if (checked !== undefined) await deps.store.putOwnerClaim(checked);
-  else await endClaim(deps, claim, { by: 'krmhub', why: 'the proof is missing' });
+  else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
   return checked;
 }
 
 /** Ends the claim to a group. Rejects with `forbidden`, and with `not-found` without a claim. */
-export async function releaseGroup(deps: OwnerClaimDeps, group: string, token: TokenRecord): Promise<void> {
+export async function releaseGroup(
+  deps: OwnerClaimDeps,
+  group: string,
+  token: TokenRecord,
+  origin: RequestOrigin,
+): Promise<void> {
   refuseLacking(deps.access.rules, token, 'own', { group });
   const claim = (await deps.store.ownerClaims()).find((one) => one.group === group);
   if (claim === undefined) throw noClaim(group);
-  await endClaim(deps, claim, { by: token.name, why: 'released' });
+  await endClaim(deps, claim, { by: token.name, origin }, 'released');
 }
 
 /** Returns what proves a claim, as a sentence for whoever controls the domain. */
@@ -85,11 +92,12 @@ export function howToProve({ group, team, proof }: OwnerClaim, registry: string)
 async function endClaim(
   deps: OwnerClaimDeps,
   claim: OwnerClaimRecord,
-  { by, why }: { by: string; why: string },
+  { by, origin }: Caller,
+  why: string,
 ): Promise<void> {
   const at = deps.clock().toISOString();
   const { type, reason } = claimEvent(claim, by, at);
-  await deps.store.deleteOwnerClaim(claim.group, { type, at, by, reason: `${reason}: ${why}` });
+  await deps.store.deleteOwnerClaim(claim.group, { type, at, by, reason: `${reason}: ${why}` }, origin);
   await deps.access.reload(deps.store);
 }
 

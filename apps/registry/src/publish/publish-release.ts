@@ -21,6 +21,7 @@ import type { PublishResult } from '@krmhub/api/model';
 import type { PolicyReader, ReleaseRecord } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import type { Caller } from '../http/auth/caller.js';
 import { releaseSummary } from '../http/presentation.js';
 import type { Metrics } from '../metrics.js';
 import type { Artifact } from '../store/artifacts/artifact-store.js';
@@ -36,8 +37,7 @@ export interface PublishDeps extends PlanDeps, JudgeDeps, StoreDeps {
   metrics: Metrics;
 }
 
-export interface PublishOptions {
-  by: string;
+export interface PublishOptions extends Caller {
   dryRun: boolean;
   allowBreaking: boolean;
   /** The kind is in lower case, as in repositories. */
@@ -69,7 +69,7 @@ async function publishOnce(
   submission: Submission,
   options: PublishOptions,
 ): Promise<PublishResult> {
-  const { by, dryRun, artifact } = options;
+  const { by, origin, dryRun, artifact } = options;
   const { plan, current, takedowns } = await planRelease(deps, name, submission, options);
   deps.metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
   switch (plan.outcome) {
@@ -83,7 +83,7 @@ async function publishOnce(
       const planned = { change: plan.change, current, takedowns, artifact, by };
       const judged = await judgeSubmission(deps, submission, planned);
       if (!dryRun) {
-        await storeRelease(deps, { ...judged, files: plan.files });
+        await storeRelease(deps, { ...judged, change: { ...judged.change, origin }, files: plan.files });
         deps.snapshotBuilder.wake();
       }
       const { release } = judged.change;

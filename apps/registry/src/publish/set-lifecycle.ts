@@ -14,6 +14,7 @@ import {
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import type { Caller } from '../http/auth/caller.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -34,12 +35,10 @@ export interface LifecycleDeps {
   clock: () => Date;
 }
 
-export interface LifecycleRequest {
+export interface LifecycleRequest extends Caller {
   reason: string;
   /** What to use instead; only to deprecate. */
   replacement?: Replacement;
-  /** Name of the token. */
-  by: string;
   recheck: RecheckToken;
 }
 
@@ -61,7 +60,7 @@ function commitLifecycle(
   { store, clock, snapshotBuilder: builder }: LifecycleDeps,
   action: LifecycleAction,
   name: FunctionName & { release: string },
-  { reason, replacement: wanted, by }: LifecycleRequest,
+  { reason, replacement: wanted, by, origin }: LifecycleRequest,
 ): Promise<ReleaseRecord> {
   const commitOnce = async () => {
     const { fn, release } = await findRelease(store, name);
@@ -78,7 +77,7 @@ function commitLifecycle(
       by,
     });
     if (plan.outcome === 'unchanged') return plan.release;
-    await store.commitFunction(plan.change);
+    await store.commitFunction({ ...plan.change, origin });
     builder.wake();
     return plan.change.release;
   };

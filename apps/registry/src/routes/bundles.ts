@@ -3,6 +3,7 @@ import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize, recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -51,10 +52,10 @@ export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   });
 
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
-    const { name: by } = await authorize(c, deps, 'publish', params.group);
+    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group));
     const bytes = await readBundleBody(c);
     const { release } = await deps.functionLocks.run(params, recheckToken(c), () =>
-      attachBundle(deps, params, { bytes }, { by }),
+      attachBundle(deps, params, { bytes }, caller),
     );
     return c.json(bundleList(trust.policies, release));
   });

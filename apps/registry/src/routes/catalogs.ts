@@ -1,7 +1,7 @@
 import { type ApplyResult, type CatalogList, ReasonRequest, type RestoreResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { CatalogReader, EventStore, SourceReader } from '@krmhub/catalog';
+import type { AuditStore, CatalogReader, EventStore, SourceReader } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -20,6 +20,7 @@ import { deleteCatalog, restoreCatalog } from '../catalogs/delete-catalog.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
+import { callerOf, REGISTRY } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { PublicAddress } from '../http/public-address.js';
@@ -32,7 +33,7 @@ import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 type CatalogDeps = Authority &
   ApplyRecipeDeps &
   DeleteCatalogDeps & {
-    store: CatalogReader & SourceReader & EventStore;
+    store: CatalogReader & SourceReader & EventStore & AuditStore;
     refresher: CatalogRefresher;
     snapshotBuilder: Pick<CatalogBuilder, 'buildNow' | 'wake' | 'waitFor' | 'pause' | 'resume'>;
     config: PublicAddress;
@@ -55,14 +56,14 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   );
 
   serveRoute(app, ROUTES.applyCatalog, async (c, { params: { name } }) => {
-    const { name: by } = await authorize(c, deps, 'admin');
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
     refuseBuiltIn(name);
     const bytes = await readYamlBody(c, RECIPE_LIMITS.maxBytes, {
       what: 'A recipe',
       hint: 'Send it as application/yaml.',
     });
     const { diagnostics, ...given } = await checkRecipe(deps.planner, bytes, name);
-    const outcome = await applyRecipe(deps, given, { by });
+    const outcome = await applyRecipe(deps, given, caller);
     const result: ApplyResult = {
       outcome,
       catalog: catalogDetail(await findCatalog(store, name)),
@@ -73,9 +74,9 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   });
 
   serveRoute(app, ROUTES.deleteCatalog, async (c, { params: { name } }) => {
-    const { name: by } = await authorize(c, deps, 'admin');
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
     const { reason } = await readJsonBody(c, ReasonRequest);
-    const tombstone = await deleteCatalog(deps, name, { reason, by });
+    const tombstone = await deleteCatalog(deps, name, { reason, ...caller });
     // Search excludes its entries after this pass.
     builder.wake();
     await builder.waitFor({ event: await store.lastEvent() });
@@ -83,8 +84,8 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   });
 
   serveRoute(app, ROUTES.restoreCatalog, async (c, { params: { name } }) => {
-    const { name: by } = await authorize(c, deps, 'admin');
-    const outcome = await restoreCatalog(deps, name, { by });
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
+    const outcome = await restoreCatalog(deps, name, caller);
     deps.refresher.wake();
     builder.wake();
     await builder.waitFor({ event: await store.lastEvent() });
@@ -93,8 +94,10 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   });
 
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {
-    await authorize(c, deps, 'admin');
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
     await findCatalog(store, name);
+    const act = { ...caller, at: deps.clock().toISOString(), action: 'catalog.build' as const };
+    await store.recordAct({ ...act, object: `catalog/${name}`, outcome: 'done' });
     try {
       await waitUntilSynced(deps, name);
       await builder.buildNow({ name });
@@ -120,5 +123,5 @@ async function waitUntilSynced({ store, refresher }: CatalogDeps, name: string):
 /** Creates the catalog `default`, or updates its recipe if another version of the program wrote it. */
 export async function ensureDefaultCatalog(deps: StoreRecipeDeps): Promise<void> {
   const recipe = storedRecipe({ name: DEFAULT_CATALOG, recipe: DEFAULT_RECIPE_TEXT });
-  await storeRecipe(deps, { text: DEFAULT_RECIPE_TEXT, recipe }, { by: 'krmhub' });
+  await storeRecipe(deps, { text: DEFAULT_RECIPE_TEXT, recipe }, REGISTRY);
 }

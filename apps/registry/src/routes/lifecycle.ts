@@ -5,6 +5,7 @@ import { formatReplacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize, recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
@@ -32,25 +33,25 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
 
   for (const action of ['yank', 'unyank', 'undeprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
-      const { name: by } = await authorize(c, deps, 'yank', params.group);
+      const caller = callerOf(c, await authorize(c, deps, 'yank', params.group));
       const fallback = FALLBACKS[action];
       const { reason } = await readJsonBody(
         c,
         ReasonRequest,
         fallback === undefined ? undefined : { reason: fallback },
       );
-      const request = { reason, by, recheck: recheckToken(c) };
+      const request = { reason, ...caller, recheck: recheckToken(c) };
       return respond(c, await setLifecycle(deps, action, params, request));
     });
   }
 
   serveRoute(app, ROUTES.deprecate, async (c, { params }) => {
-    const { name: by } = await authorize(c, deps, 'yank', params.group);
+    const caller = callerOf(c, await authorize(c, deps, 'yank', params.group));
     const { reason, replacement } = await readJsonBody(c, DeprecateRequest);
     const request = {
       reason: reason ?? `use ${formatReplacement(replacement!)}`,
       ...defined({ replacement }),
-      by,
+      ...caller,
       recheck: recheckToken(c),
     };
     return respond(c, await setLifecycle(deps, 'deprecate', params, request));

@@ -1,15 +1,19 @@
 import { ClaimRequest, type Owner, type OwnerList, type VerifiedOwner } from '@krmhub/api/owner-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { AccessRules, Owner as GroupOwner, OwnerClaimRecord } from '@krmhub/catalog';
+import type { AccessRules, AuditStore, Owner as GroupOwner, OwnerClaimRecord } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { type Authority, authenticate, authorize } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { claimGroup, type OwnerClaimDeps, releaseGroup, verifyClaim } from '../owners/owner-claims.js';
 
 /** Routes of owners. Who owns a group is public, whether or not its functions are. */
-export function ownerRoutes(app: RegistryApp, deps: OwnerClaimDeps & Authority): void {
+export function ownerRoutes(
+  app: RegistryApp,
+  deps: OwnerClaimDeps & Authority & { store: Pick<AuditStore, 'recordAct'> },
+): void {
   serveRoute(app, ROUTES.owners, async (c) => {
     const result: OwnerList = { owners: listOwners(deps.access.rules, await deps.store.ownerClaims()) };
     return c.json(result);
@@ -18,12 +22,15 @@ export function ownerRoutes(app: RegistryApp, deps: OwnerClaimDeps & Authority):
   serveRoute(app, ROUTES.claimGroup, async (c, { params: { group } }) => {
     const token = await authenticate(c, deps);
     const wanted = await readJsonBody(c, ClaimRequest);
-    const claim = await claimGroup(deps, { group, ...wanted }, token);
+    const { origin } = callerOf(c, token);
+    const claim = await claimGroup(deps, { group, ...wanted }, token, origin);
     return c.json(ownerDetail(deps.access.rules, claim));
   });
 
   serveRoute(app, ROUTES.verifyOwner, async (c, { params: { group } }) => {
-    await authorize(c, deps, 'publish', group);
+    const caller = callerOf(c, await authorize(c, deps, 'publish', group));
+    const act = { ...caller, at: deps.clock().toISOString(), action: 'owner.verify' as const };
+    await deps.store.recordAct({ ...act, object: `group/${group}`, outcome: 'done' });
     const claim = await verifyClaim(deps, group);
     const result: VerifiedOwner = {
       outcome: claim === undefined ? 'ended' : claim.missingSince === undefined ? 'verified' : 'missing',
@@ -33,7 +40,8 @@ export function ownerRoutes(app: RegistryApp, deps: OwnerClaimDeps & Authority):
   });
 
   serveRoute(app, ROUTES.releaseGroup, async (c, { params: { group } }) => {
-    await releaseGroup(deps, group, await authenticate(c, deps));
+    const token = await authenticate(c, deps);
+    await releaseGroup(deps, group, token, callerOf(c, token).origin);
     return c.body(null, 204);
   });
 }

@@ -5,6 +5,7 @@ import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize, recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
@@ -26,11 +27,11 @@ export function policyRoutes(app: RegistryApp, deps: PolicyDeps): void {
   });
 
   serveRoute(app, ROUTES.applyPolicies, async (c, { query }) => {
-    const { name: by } = await authorize(c, deps, 'admin');
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
     const { text, policies, diagnostics } = await readPolicyBody(c);
     // One change at a time, and no publish sees policies that are half replaced.
     const result = await deps.functionLocks.run('policies', recheckToken(c), () =>
-      applyPolicies(deps, { text, policies }, { by, ...query }),
+      applyPolicies(deps, { text, policies }, { ...caller, ...query }),
     );
     return c.json({ ...result, diagnostics });
   });

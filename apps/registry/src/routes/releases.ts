@@ -25,6 +25,7 @@ import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize, recheckToken } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -68,10 +69,10 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
-    const { name: by } = await authorize(c, deps, 'publish', params.group);
+    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group));
     const submission = await readSubmission(c);
     const result = await deps.functionLocks.run(params, recheckToken(c), () =>
-      publishOrAttach(deps, params, submission, { by, ...query }),
+      publishOrAttach(deps, params, submission, { ...caller, ...query }),
     );
     if (query.wait && !query.dryRun) {
       const { release } = result;

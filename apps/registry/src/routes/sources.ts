@@ -8,6 +8,7 @@ import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
+import { callerOf } from '../http/auth/caller.js';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -36,8 +37,8 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
   });
 
   serveRoute(app, ROUTES.refreshSource, async (c, { params }) => {
-    await authorize(c, deps, 'admin');
-    return c.json(sourceDetail(await syncSource(deps, params)));
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
+    return c.json(sourceDetail(await syncSource(deps, params, caller)));
   });
 
   serveRoute(app, ROUTES.sourceCopy, async (c, { params }) => {

@@ -4,6 +4,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../http/auth/authorize.js';
 import { authenticate, authorize } from '../http/auth/authorize.js';
+import { callerOf, requestOrigin } from '../http/auth/caller.js';
 import type { TokenDeps } from '../http/auth/issue-token.js';
 import { issueToken, revokeToken } from '../http/auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../http/auth/tokens.js';
@@ -32,9 +33,9 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.createToken, async (c) => {
-    const { name: by } = await authorize(c, deps, 'admin');
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
     const wanted = await readJsonBody(c, CreateTokenRequest);
-    const { token, secret } = await issueToken(deps, wanted, by);
+    const { token, secret } = await issueToken(deps, wanted, caller);
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
     const Location = publicAddress(deps.config, fillPath('token', { id: token.id }));
     return c.json(result, 201, { ...NO_STORE, Location });
@@ -50,7 +51,8 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
     const token = await store.tokenByHash(hashSecret(secret));
     // The same response for known and unknown tokens: otherwise it would tell the finder which token works.
     if (token !== undefined && token.revokedAt === undefined) {
-      await store.revokeToken(token.id, clock().toISOString(), 'reported as leaked');
+      const origin = requestOrigin(c);
+      await store.revokeToken(token.id, clock().toISOString(), { reason: 'reported as leaked', origin });
       log.warn(
         { requestId: c.get('requestId'), client: c.get('client'), tokenId: token.id, name: token.name },
         'token revoked: it was reported as leaked',
@@ -60,7 +62,7 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {
-    await authorize(c, deps, 'admin');
-    return c.json(tokenDetail(await revokeToken(deps, id)), 200, NO_STORE);
+    const caller = callerOf(c, await authorize(c, deps, 'admin'));
+    return c.json(tokenDetail(await revokeToken(deps, id, caller)), 200, NO_STORE);
   });
 }

@@ -21,6 +21,7 @@ import {
 } from '../http/response-headers.js';
 import { RepositoryAccess } from '../oci/access.js';
 import { ociRoutes } from '../oci/routes.js';
+import { auditRoute } from '../routes/audit.js';
 import { bundleRoutes } from '../routes/bundles.js';
 import { catalogInputsRoute } from '../routes/catalog-inputs.js';
 import { catalogRoutes } from '../routes/catalogs.js';
@@ -61,6 +62,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     c.set('client', clientAddress(c.env?.incoming));
     c.set('limits', limits);
     await next().finally(() => releaseBody(c));
+    await registry.refusals.record(c);
     addHeaders(c, always);
     record(c, registry, (performance.now() - started) / 1000);
   });
@@ -100,6 +102,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   lifecycleRoutes(app, registry);
   takedownRoutes(app, registry);
   eventRoutes(app, registry);
+  auditRoute(app, registry);
   tokenRoutes(app, registry);
   catalogRoutes(app, registry);
   catalogInputsRoute(app, registry);
@@ -140,6 +143,7 @@ function record(c: RegistryContext, { requestLog, metrics }: OpenRegistry, secon
   metrics.request(KNOWN_METHODS.has(method) ? method : 'other', route, status, seconds);
   const level = status >= 500 ? 'error' : QUIET_ROUTES.has(route) ? 'debug' : 'info';
   const failure = c.get('failure');
+  const actor = c.get('actor');
   requestLog.write(level, {
     requestId: c.get('requestId'),
     client: c.get('client'),
@@ -148,7 +152,7 @@ function record(c: RegistryContext, { requestLog, metrics }: OpenRegistry, secon
     path: c.req.path,
     status,
     seconds,
-    ...defined({ failure }),
+    ...defined({ actor, failure }),
   });
 }
 

@@ -28,6 +28,8 @@ const DEFAULTS = {
   untaggedDays: 0,
   snapshotValidDays: 30,
   catalogRestoreDays: 30,
+  auditDays: 400,
+  maxTokenDays: 3_650,
   shutdownDelaySeconds: 0,
   blobCacheBytes: 1_073_741_824,
   blobRedirect: false,

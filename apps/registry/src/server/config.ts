@@ -53,6 +53,10 @@ export interface Config {
   snapshotValidDays: number;
   /** How long a deleted catalog can be restored. */
   catalogRestoreDays: number;
+  /** How long rows of the audit log are stored; 0 for no limit. */
+  auditDays: number;
+  /** Longest time until a new token expires. */
+  maxTokenDays: number;
   /** How long a registry that stops serves requests, while it is not ready. */
   shutdownDelaySeconds: number;
   /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
@@ -122,6 +126,7 @@ export function readConfig(
       | 'failedLoginsPerMinute'
       | 'repositoryMebibytes'
       | 'untaggedDays'
+      | 'auditDays'
       | 'blobCacheMebibytes',
   ): number => {
     const { value, from } = text(name);
@@ -217,14 +222,18 @@ export function readConfig(
   );
   const sourceFolder = given('sourceFolder');
   const sourceCredentials = given('sourceCredentials');
-  const validDays = text('snapshotValidDays');
-  if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
-    problems.push(`${validDays.from}: "${validDays.value}" is not a number of days from 1 to 3650`);
-  }
-  const restoreDays = text('catalogRestoreDays');
-  if (!/^\d{1,4}$/.test(restoreDays.value) || !isBetween(Number(restoreDays.value), 0, 3_650)) {
-    problems.push(`${restoreDays.from}: "${restoreDays.value}" is not a number of days from 0 to 3650`);
-  }
+  const days = (name: 'snapshotValidDays' | 'catalogRestoreDays' | 'maxTokenDays', least: number): number => {
+    const { value, from } = text(name);
+    if (!/^\d{1,4}$/.test(value) || !isBetween(Number(value), least, 3_650)) {
+      problems.push(`${from}: "${value}" is not a number of days from ${least} to 3650`);
+    }
+    return Number(value);
+  };
+  const periods = {
+    snapshotValidDays: days('snapshotValidDays', 1),
+    catalogRestoreDays: days('catalogRestoreDays', 0),
+    maxTokenDays: days('maxTokenDays', 1),
+  };
   const shutdownDelay = text('shutdownDelaySeconds');
   if (!/^\d{1,3}$/.test(shutdownDelay.value) || !isBetween(Number(shutdownDelay.value), 0, 300)) {
     problems.push(`${shutdownDelay.from}: "${shutdownDelay.value}" is not a number of seconds from 0 to 300`);
@@ -235,6 +244,7 @@ export function readConfig(
     failedLoginsPerMinute: count('failedLoginsPerMinute'),
     repositoryMebibytes: count('repositoryMebibytes'),
     untaggedDays: count('untaggedDays'),
+    auditDays: count('auditDays'),
     blobCacheBytes: count('blobCacheMebibytes') * 1_048_576,
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
@@ -254,8 +264,7 @@ export function readConfig(
     internalAddresses,
     sourceAddresses,
     securityContacts,
-    snapshotValidDays: Number(validDays.value),
-    catalogRestoreDays: Number(restoreDays.value),
+    ...periods,
     shutdownDelaySeconds: Number(shutdownDelay.value),
     ...limits,
     blobRedirect: redirect.value === 'true',

@@ -13,6 +13,7 @@ import { NewestSnapshots } from '../catalogs/serve/newest-snapshots.js';
 import { ensureRegistryKey, RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import { SignatureRenewal } from '../catalogs/sign/renewal.js';
 import { configuredRoot } from '../catalogs/sign/trusted-root.js';
+import { Refusals } from '../http/auth/refusals.js';
 import { RequestLog } from '../http/auth/request-log.js';
 import { pickPublicUrl } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -52,9 +53,10 @@ import { RwLock } from '../workers/locks/rw-lock.js';
 import { Turns } from '../workers/locks/turns.js';
 import { Following } from '../workers/processes/following.js';
 import { LEADER_HERE } from '../workers/processes/leader.js';
-import type { Processes } from '../workers/processes/processes.js';
 import { startFollowing } from './apply-events.js';
+import { AuditKeeper } from './audit-keeper.js';
 import type { Config } from './config.js';
+import { deletedWhileCurrent } from './deleted-while-current.js';
 import { deriverThread } from './deriver-thread.js';
 import { createMetrics } from './metrics.js';
 import { readinessChecks } from './readiness.js';
@@ -144,7 +146,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       signed: await store.hasSignatures(),
       ...defined({ shared: 'url' in database ? store : undefined }),
     });
-    const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
+    const keys = await RegistryKeys.open({ folder: paths.keys, clock, log, audit: store });
     await ensureDefaultCatalog({ store, clock });
     const { openPart, pieces } = await openBlobStores(
       paths,
@@ -263,6 +265,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       log,
     });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
+    const refusals = new Refusals({ store, clock, log });
     const catalogPurge = new CatalogPurge({
       store,
       documents,
@@ -275,6 +278,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const renewal = new SignatureRenewal({ store, signing, metrics, log });
     stopping.add(
       () => uploads.close(),
+      () => refusals.stop(),
       () => processes.stop(),
     );
     let missingCatalogs: (() => readonly string[] | undefined) | undefined;
@@ -327,6 +331,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       artifacts,
       uploads,
       collector,
+      auditKeeper: new AuditKeeper({ store, clock, log, config }),
+      refusals,
       catalogPurge,
       missingWords,
       documents,
@@ -383,15 +389,4 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await stopping.stop();
     throw error;
   }
-}
-
-/** Returns the blobs with deletes that check first whether the other processes count on this one. */
-function deletedWhileCurrent(blobs: BlobStore, processes: Processes): BlobStore {
-  return {
-    ...blobs,
-    async delete(digest) {
-      processes.ensureCurrent();
-      await blobs.delete(digest);
-    },
-  };
 }

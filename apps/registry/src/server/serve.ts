@@ -74,8 +74,8 @@ export async function startRegistry(
     port,
     stopWaiting,
   } = await whenStoresAnswer(config, { ...given, signal }, () => openRegistry(config, given));
-  const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, missingWords } = registry;
-  const { renewal, ownerChecks, clock, log } = registry;
+  const { store, paths, snapshotBuilder, refresher, clock, log } = registry;
+  const { collector, catalogPurge, missingWords, renewal, ownerChecks, auditKeeper } = registry;
   let server: Server | undefined;
   try {
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -112,12 +112,14 @@ export async function startRegistry(
     });
     const url = formatUrl(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
+    registry.refusals.start();
     const { metrics, readiness, processes, searchLag } = registry;
     const { dataFolder } = config;
     addProcessMetrics(metrics.register, { version, readiness, processes, searchLag, dataFolder });
     await registry.processes.onLead({
       async start() {
         collector.start();
+        auditKeeper.start();
         catalogPurge.start();
         missingWords.start();
         renewal.start();
@@ -126,7 +128,7 @@ export async function startRegistry(
         if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
       },
       async stop() {
-        const jobs = [collector, catalogPurge, missingWords, renewal, ownerChecks];
+        const jobs = [collector, auditKeeper, catalogPurge, missingWords, renewal, ownerChecks];
         await Promise.all(jobs.map((job) => job.stop()));
         // They would grow old here.
         registry.metrics.retainCatalogs([]);

@@ -138,6 +138,19 @@ export const SETTINGS = {
     default: String(DEFAULT_RESTORE_DAYS),
     why: 'How long an administrator can restore a deleted catalog. Then the registry deletes its data. A later change of this setting applies only to later deletions. The name stays reserved.',
   },
+  auditDays: {
+    name: 'KRMHUB_AUDIT_DAYS',
+    flag: '--audit-days',
+    unit: 'days, 0 for no limit',
+    default: '400',
+    why: 'How long the registry stores the rows of the audit log. Once a day, it deletes older rows. See [Read the audit log](audit.md).',
+  },
+  maxTokenDays: {
+    name: 'KRMHUB_MAX_TOKEN_DAYS',
+    unit: 'days, 1 to 3650',
+    default: '3650',
+    why: 'Longest time until a new token expires. The registry rejects a request for a longer time. It does not apply to the first administrator token, which the registry creates. Existing tokens stay valid.',
+  },
   shutdownDelaySeconds: {
     name: 'KRMHUB_SHUTDOWN_DELAY_SECONDS',
     unit: 'seconds, 0 to 300',

@@ -176,6 +176,8 @@ const GUARDS: Guards = {
   appliedAccess: 'unseen',
   // To whom a group belongs is public, whether or not what is in it is.
   ownerClaims: 'public',
+  auditRows: 'unseen',
+  auditHead: 'unseen',
   ...unseen([
     ...[
       'applyAccess',
@@ -232,6 +234,7 @@ const GUARDS: Guards = {
     ],
     ...['touchBlob', 'deleteBlob', 'deleteUnreferencedBlobs', 'deleteUntaggedManifests'],
     ...['releasesWithoutArtifact', 'putArtifact', 'releasesWithoutWords', 'putReleaseWords'],
+    ...['recordAct', 'pruneAudit', 'recordKeys'],
   ] as const),
 };
 

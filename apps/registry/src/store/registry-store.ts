@@ -10,6 +10,7 @@
 
 import type {
   AccessStore,
+  AuditStore,
   EventStore,
   FunctionStore,
   OwnerClaimStore,
@@ -35,6 +36,7 @@ export interface RegistryStore
     Omit<SnapshotStore, keyof ArtifactStore>,
     SearchStore,
     EventStore,
+    AuditStore,
     PolicyStore,
     AccessStore,
     OwnerClaimStore,

@@ -1,3 +1,5 @@
+import type { Act } from '@krmhub/catalog';
+
 /** A session on the pages of operators. */
 export interface SessionRecord {
   /** SHA-256 of its ID, in hexadecimal: nothing that is stored signs anybody in. */
@@ -18,14 +20,11 @@ export interface SealedSecret {
 /** Sessions on the pages of operators, and secrets that wait for them. */
 export interface SessionStore {
   /** Ends expired sessions, then the oldest ones above the limits, which count the new session. */
-  beginSession(
-    session: SessionRecord,
-    limits: { now: string; maxOfToken: number; max: number },
-  ): Promise<void>;
+  beginSession(session: SessionRecord, limits: { maxOfToken: number; max: number }, act: Act): Promise<void>;
   /** Returns also an expired session. */
   session(hash: string): Promise<SessionRecord | undefined>;
-  /** Deletes the secrets of the session as well. */
-  endSession(hash: string): Promise<void>;
+  /** Deletes the secrets of the session as well. Without an act, the audit log has no row. */
+  endSession(hash: string, act?: Act): Promise<void>;
   /** Adds a secret to a session, if it has not ended. Deletes expired secrets, then its oldest above the limit. */
   putSecret(
     place: { session: string; token: string },

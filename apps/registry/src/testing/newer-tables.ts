@@ -4,4 +4,5 @@ export const DROP_NEWER_TABLES = [
   'DROP TABLE access; ALTER TABLE token DROP COLUMN team',
   'DROP TABLE release_words; DROP TABLE function_text_whole',
   'DROP TABLE owner_claim',
+  'DROP TABLE audit; ALTER TABLE token DROP COLUMN revoked_by',
 ].join('; ');

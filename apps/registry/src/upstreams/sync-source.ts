@@ -1,4 +1,4 @@
-import type { CatalogReader, EventStore, SourceReader, SourceRecord } from '@krmhub/catalog';
+import type { Act, AuditStore, CatalogReader, EventStore, SourceReader, SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -6,9 +6,10 @@ import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
-  store: CatalogReader & SourceReader & EventStore;
+  store: CatalogReader & SourceReader & EventStore & Pick<AuditStore, 'recordAct'>;
   refresher: CatalogRefresher;
   snapshotBuilder: AwaitableBuilder;
+  clock: () => Date;
 }
 
 /**
@@ -16,10 +17,13 @@ export interface SyncSourceDeps {
  * succeeded. Rejects with `not-found`, and with `unavailable` if it takes too long.
  */
 export async function syncSource(
-  { store, refresher, snapshotBuilder }: SyncSourceDeps,
+  { store, refresher, snapshotBuilder, clock }: SyncSourceDeps,
   name: { name: string; source: string },
+  caller: Omit<Act, 'at'>,
 ): Promise<SourceRecord> {
   const { catalog, source } = await findSource(store, name);
+  const act = { ...caller, at: clock().toISOString(), action: 'source.sync' as const };
+  await store.recordAct({ ...act, object: `source/${catalog}/${source}`, outcome: 'done' });
   await withinTime(refresher.refreshNow({ catalog, source }), { catalog, source });
   // Callers usually read the catalog next.
   await snapshotBuilder.waitFor({

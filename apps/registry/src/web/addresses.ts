@@ -180,6 +180,7 @@ export const RECIPES = '/operate/recipes';
 export const READY_RECIPES = 'ready-recipes';
 export const RELEASES = '/operate/releases';
 export const EVENTS = '/operate/events';
+export const AUDIT = '/operate/audit';
 export const OPERATE_POLICIES = '/operate/policies';
 
 export function signInPath(from: string, { hasEnded = false } = {}): string {
@@ -238,6 +239,16 @@ export function operateReleasePath(name: { group: string; kind: string; release:
 
 export function takedownPath(name: { group: string; kind: string; release: string }): string {
   return `${operateReleasePath(name)}/takedown`;
+}
+
+/** Returns the path of the audit log, of the rows that match. */
+export function operateAuditPath({
+  before,
+  ...filter
+}: Partial<Record<'actor' | 'action' | 'object' | 'outcome', string | undefined>> & {
+  before?: number | undefined;
+} = {}): string {
+  return `${AUDIT}${formatQuery({ ...filter, before: before?.toString() })}`;
 }
 
 export function operateEventsPath({

@@ -25,7 +25,7 @@ function plan(target: ReleaseRecord, releases: ReleaseRecord[]) {
   const current = releases.length === 0 ? undefined : functionRecord(releases, 7);
   const name = displayedReleaseAfterTakedown(current, target.digest);
   const shown = releases.find(({ release }) => release === name);
-  return planTakedown({ current, takedown: createTakedown(target), token: 't1', displayed: shown });
+  return planTakedown({ current, takedown: createTakedown(target), displayed: shown });
 }
 
 describe('a takedown', () => {
@@ -34,7 +34,6 @@ describe('a takedown', () => {
       ...NAME,
       expectedRevision: 7,
       takedowns: [createTakedown(NEW)],
-      token: 't1',
       search: expect.objectContaining({ release: '1.0.0', description: 'about 1.0.0', yanked: false }),
     });
     expect(plan(OLD, [OLD, NEW]).search).toMatchObject({ release: '2.0.0' });
@@ -94,7 +93,6 @@ describe('a takedown', () => {
       ...NAME,
       expectedRevision: 0,
       takedowns: [createTakedown(NEW)],
-      token: 't1',
     });
     expect(plan(NEW, [OLD])).toMatchObject({
       takedowns: [createTakedown(NEW)],

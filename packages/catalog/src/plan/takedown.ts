@@ -17,8 +17,6 @@ export interface TakedownInput {
   definition?: ReleaseRecord['definition'] | undefined;
   /** Whether the registry refuses what its runtimes name by digest. */
   refusesRuntimes?: boolean | undefined;
-  /** ID of the token of the request. */
-  token?: string;
   /** The record of the release that `displayedReleaseAfterTakedown` returns. */
   displayed: ReleaseRecord | undefined;
 }
@@ -42,7 +40,6 @@ export function planTakedown({
   takedown,
   definition,
   refusesRuntimes = false,
-  token,
   displayed,
 }: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
@@ -87,7 +84,6 @@ export function planTakedown({
     })),
     ...defined({
       scripts: scripts.length === 0 ? undefined : scripts,
-      token,
       search: displayed === undefined ? undefined : searchDocument(name, left, displayed),
     }),
   };

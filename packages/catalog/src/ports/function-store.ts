@@ -9,6 +9,7 @@
  */
 
 import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
+import type { Act } from './audit-store.js';
 import type {
   Event,
   FunctionChange,
@@ -75,7 +76,7 @@ export interface FunctionStore extends FunctionReader, NameFinder {
    */
   completeTakedown(takedown: Takedown): Promise<void>;
   /** Removes the refused digests from the tombstones of releases, all at once. */
-  allowRuntimes(releases: readonly (FunctionName & { release: string })[]): Promise<void>;
+  allowRuntimes(releases: readonly (FunctionName & { release: string })[], act: Act): Promise<void>;
   /** Returns what must still be deleted outside the store; undefined if every takedown is complete. */
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases the data of takedowns from the files of the store, and marks the takedowns as complete. */

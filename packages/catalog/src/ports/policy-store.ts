@@ -1,4 +1,5 @@
 import type { OwnerClaimRecord } from '../access/owner-claims.js';
+import type { Act } from './audit-store.js';
 import type { AppliedDocument, Event, NewEvent } from './records.js';
 
 /** Reads the signing policies of the registry. */
@@ -17,7 +18,11 @@ export interface AccessStore {
   appliedAccess(after: number, through: number): Promise<boolean>;
   /** As `applyPolicies`. */
   applyAccess(
-    change: Omit<AppliedDocument, 'revision'> & { expectedRevision: number; event: NewEvent },
+    change: Omit<AppliedDocument, 'revision'> & {
+      expectedRevision: number;
+      event: NewEvent;
+      origin?: Act['origin'];
+    },
   ): Promise<Event>;
 }
 
@@ -26,9 +31,9 @@ export interface OwnerClaimStore {
   /** Returns all claims, by group in code unit order. */
   ownerClaims(): Promise<OwnerClaimRecord[]>;
   /** Adds or replaces the claim to a group. Without an event, nothing that rules depend on has changed. */
-  putOwnerClaim(claim: OwnerClaimRecord, event?: NewEvent): Promise<void>;
+  putOwnerClaim(claim: OwnerClaimRecord, event?: NewEvent, origin?: Act['origin']): Promise<void>;
   /** Returns false if there is no claim to the group. */
-  deleteOwnerClaim(group: string, event: NewEvent): Promise<boolean>;
+  deleteOwnerClaim(group: string, event: NewEvent, origin?: Act['origin']): Promise<boolean>;
 }
 
 /** Stores the signing policies of the registry. */
@@ -38,6 +43,10 @@ export interface PolicyStore extends PolicyReader {
    * none).
    */
   applyPolicies(
-    policies: Omit<AppliedDocument, 'revision'> & { expectedRevision: number; event: NewEvent },
+    policies: Omit<AppliedDocument, 'revision'> & {
+      expectedRevision: number;
+      event: NewEvent;
+      origin?: Act['origin'];
+    },
   ): Promise<Event>;
 }

@@ -7,6 +7,7 @@ import type {
   Refused,
   Replacement,
   ReportedSource,
+  RequestOrigin,
   Shadowed,
   Signer,
   SnapshotRendition,
@@ -223,6 +224,7 @@ export interface FunctionChange extends FunctionName {
   words?: ReleaseWords;
   search: SearchDocument;
   event: NewEvent;
+  origin?: RequestOrigin | undefined;
 }
 
 /** A planned takedown, which a store commits in one transaction. */
@@ -233,8 +235,7 @@ export interface FunctionTakedown extends FunctionName {
   takedowns: Takedown[];
   /** What their definition names as scripts, as candidates. Absent for nothing. */
   scripts?: readonly RuntimePin[];
-  /** ID of the token of the request. */
-  token?: string;
+  origin?: RequestOrigin | undefined;
   /** The search document afterwards. Absent if no release remains. */
   search?: SearchDocument;
 }
@@ -389,5 +390,7 @@ export interface TokenRecord {
   expiresAt?: Time;
   lastUsedAt?: Time;
   revokedAt?: Time;
+  /** Absent if a client reported the token as leaked. */
+  revokedBy?: string;
   revokedReason?: string;
 }

@@ -1,4 +1,5 @@
 import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
+import type { Act } from './audit-store.js';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
   CatalogDeletion,
@@ -120,12 +121,14 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
    * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
    * with a RevisionConflict if it does not exist or is deleted.
    */
-  deleteCatalog(input: { name: string; deletion: CatalogDeletion; event: NewEvent }): Promise<Event>;
+  deleteCatalog(
+    input: { name: string; deletion: CatalogDeletion; event: NewEvent } & Pick<Act, 'origin'>,
+  ): Promise<Event>;
   /**
    * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
    * RevisionConflict if it is not deleted, or if it is purged.
    */
-  restoreCatalog(input: { name: string; at: Time; event: NewEvent }): Promise<Event>;
+  restoreCatalog(input: { name: string; at: Time; event: NewEvent } & Pick<Act, 'origin'>): Promise<Event>;
   /**
    * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search
    * excludes them; or their purge is unfinished.
@@ -158,6 +161,7 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
     at: Time;
     by: string;
     event: NewEvent;
+    origin?: Act['origin'];
   }): Promise<Event>;
   /**
    * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or

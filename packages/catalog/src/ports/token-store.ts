@@ -1,9 +1,17 @@
+import type { RequestOrigin } from '@krmhub/schema';
 import type { Time, TokenRecord } from './records.js';
+
+/** Who revoked a token, and why. Without `by`, a client reported it as leaked. */
+export interface Revocation {
+  by?: string;
+  reason?: string;
+  origin?: RequestOrigin;
+}
 
 /** Stores access tokens by the hash of their secret. */
 export interface TokenStore {
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */
-  createToken(token: TokenRecord, hash: string): Promise<void>;
+  createToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Promise<void>;
   /**
    * As `createToken`, unless a token is known for which `isEnough` returns true. Returns whether it is stored: of
    * processes that start at the same time, one stores its token.
@@ -16,6 +24,7 @@ export interface TokenStore {
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
   /** Returns the current token; undefined for an unknown ID. */
-  revokeToken(id: string, at: Time, reason?: string): Promise<TokenRecord | undefined>;
-  touchToken(id: string, at: Time): Promise<void>;
+  revokeToken(id: string, at: Time, revocation?: Revocation): Promise<TokenRecord | undefined>;
+  /** Records that a token was used; in the audit log, the first use of a day. */
+  touchToken(id: string, at: Time, origin?: RequestOrigin): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
-import type { CatalogReader } from '@krmhub/catalog';
+import type { AuditStore, CatalogReader } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -12,6 +12,7 @@ export class RegistryKeys {
   readonly #folder: string;
   readonly #clock: () => Date;
   readonly #log: Log;
+  readonly #audit: KeyDeps['audit'];
   #keys: readonly RegistryKey[];
   /** Milliseconds since the epoch. */
   #readAt: number;
@@ -20,6 +21,7 @@ export class RegistryKeys {
     this.#folder = deps.folder;
     this.#clock = deps.clock;
     this.#log = deps.log;
+    this.#audit = deps.audit;
     this.#keys = keys;
     this.#readAt = deps.clock().getTime();
   }
@@ -28,7 +30,9 @@ export class RegistryKeys {
   static async open(deps: KeyDeps): Promise<RegistryKeys> {
     const keys = await readKeyFiles(deps.folder);
     if (keys.length === 0) throw missing(deps.folder);
-    return new RegistryKeys(deps, keys);
+    const opened = new RegistryKeys(deps, keys);
+    await opened.#record(keys);
+    return opened;
   }
 
   /** Returns all keys, newest first. The first ones may sign only from a later time. */
@@ -39,12 +43,20 @@ export class RegistryKeys {
       try {
         const keys = await readKeyFiles(this.#folder);
         if (keys.length === 0) throw missing(this.#folder);
+        const known = new Set(fingerprints(this.#keys));
+        if (fingerprints(keys).some((one) => !known.has(one))) await this.#record(keys);
         this.#keys = keys;
       } catch (error) {
         this.#log.error({ err: error }, 'cannot read the registry keys; using the previous keys');
       }
     }
     return this.#keys;
+  }
+
+  /** No program of the registry needs to run when a key file is added. */
+  async #record(keys: readonly RegistryKey[]): Promise<void> {
+    const added = keys.map(({ publicKey, validFrom }) => ({ fingerprint: publicKey.fingerprint, validFrom }));
+    await this.#audit?.recordKeys(added.reverse(), this.#clock().toISOString());
   }
 
   /** Returns the key that signs now. */
@@ -57,6 +69,8 @@ export interface KeyDeps {
   folder: string;
   clock: () => Date;
   log: Log;
+  /** Records new keys; absent for a thread beside another one that does. */
+  audit?: Pick<AuditStore, 'recordKeys'>;
 }
 
 /**
@@ -101,8 +115,8 @@ export type SharedKeys = SettingStore & CatalogReader;
 
 /** Reports whether one of the keys is of the registry: one that signed, or the first one, which this records. */
 async function isKnown(keys: readonly RegistryKey[], shared: SharedKeys): Promise<boolean> {
-  const own = keys.map(({ publicKey }) => publicKey.fingerprint);
-  const isOwn = (key: string) => (own as string[]).includes(key);
+  const own: readonly string[] = fingerprints(keys);
+  const isOwn = (key: string) => own.includes(key);
   const signed = await shared.signatureKeys();
   if (signed.some(isOwn)) return true;
   // Others signed: these keys cannot be the first ones.
@@ -128,6 +142,10 @@ export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
       ...defined({ validUntil: next?.validFrom }),
     };
   });
+}
+
+function fingerprints(keys: readonly RegistryKey[]) {
+  return keys.map(({ publicKey }) => publicKey.fingerprint);
 }
 
 function foreign(folder: string): KrmhubError {

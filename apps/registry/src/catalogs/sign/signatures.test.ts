@@ -239,7 +239,10 @@ describe('a signature', () => {
   it('is restored if its manifest was deleted, as older versions allowed', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [referrer] = await referrers(2);
-    expect(await registry.parts.store.deleteManifest('catalogs/default', referrer!.digest)).toBe(true);
+    const change = { at: new Date().toISOString(), by: 'tester' };
+    expect(await registry.parts.store.deleteManifest('catalogs/default', referrer!.digest, change)).toBe(
+      true,
+    );
     expect(await referrers(2)).toEqual([]);
     expect(await registry.renewal.renew()).toBe(0);
     expect((await referrers(2)).map(({ digest }) => digest)).toEqual([referrer!.digest]);

@@ -250,7 +250,7 @@ describe('ensureAdminToken', () => {
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await stored()).toMatchObject({
-      scopes: ['read', 'publish', 'yank', 'push', 'admin'],
+      scopes: ['read', 'publish', 'yank', 'push', 'audit', 'admin'],
       repositories: ['*'],
       groups: ['*'],
     });
@@ -324,7 +324,7 @@ describe('ensureAdminToken', () => {
     const second = await stored();
     expect(second).toMatchObject({
       name: 'admin',
-      scopes: ['read', 'publish', 'yank', 'push', 'admin'],
+      scopes: ['read', 'publish', 'yank', 'push', 'audit', 'admin'],
       repositories: ['*'],
       groups: ['*'],
     });

@@ -23,6 +23,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { RegistryContext } from '../context.js';
+import { callerOf } from './caller.js';
 import { readCredentials } from './credentials.js';
 import type { KnownAccess } from './request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
@@ -92,6 +93,7 @@ export async function authenticateHash(
   const find = async () => {
     const token = await store.tokenByHash(hash);
     if (token === undefined) throw refuse('unknown token');
+    c.set('actor', { id: token.id, name: token.name });
     const problem = tokenProblem(token, clock().toISOString());
     if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
     return token;
@@ -104,7 +106,7 @@ export async function authenticateHash(
     await find();
   });
   limits.countWrite(c, token);
-  await recordUse(token, now, store, log);
+  await recordUse(c, token, now, { store, log });
   return token;
 }
 
@@ -116,15 +118,15 @@ export function recheckToken(c: RegistryContext): () => Promise<void> {
 }
 
 async function recordUse(
+  c: RegistryContext,
   token: TokenRecord,
   now: Date,
-  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>,
-  log: Log,
+  { store, log }: Pick<TokenAuthority, 'store' | 'log'>,
 ): Promise<void> {
   const last = token.lastUsedAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(token.lastUsedAt);
   if (now.getTime() - last < SERVER_LIMITS.tokenUseMilliseconds) return;
   try {
-    await store.touchToken(token.id, now.toISOString());
+    await store.touchToken(token.id, now.toISOString(), callerOf(c, token).origin);
   } catch (error) {
     // The request matters more than the record of its token.
     log.warn({ err: error, tokenId: token.id }, 'cannot record the last use of a token');

@@ -1,22 +1,34 @@
 import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
-import { isLimitedBy } from '@krmhub/api/token-scopes';
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { describeScope, isLimitedBy } from '@krmhub/api/token-scopes';
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { Caller } from './caller.js';
 import { createToken } from './tokens.js';
 
 export interface TokenDeps {
   store: TokenStore;
   clock: () => Date;
+  config: {
+    /** Longest time until a new token expires; absent for the limit of the API. */
+    maxTokenDays?: number;
+  };
+}
+
+/** Returns the days until a new token expires: at most, and unless the request has others. */
+export function tokenDays({ config }: Pick<TokenDeps, 'config'>): { max: number; usual: number } {
+  const { maxTokenDays: max = REQUEST_LIMITS.maxTokenDays } = config;
+  return { max, usual: Math.min(REQUEST_LIMITS.defaultTokenDays, max) };
 }
 
 const GROUP_GLOB = /^[a-z0-9.*-]+$/;
 const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
-/** A limit that is wrong or has no effect, with the field that has it. */
+/** A value that is wrong or has no effect, with the field that has it. */
 export class InvalidTokenRequest extends KrmhubError {
   constructor(
-    readonly field: 'groups' | 'repositories',
+    readonly field: 'groups' | 'repositories' | 'expiresInDays',
     message: string,
     hint: string,
   ) {
@@ -30,33 +42,47 @@ type TokenRequest = z.output<typeof CreateTokenRequest>;
  * Creates a requested token and returns it with its secret. Rejects with `invalid-request` for limits without effect.
  */
 export async function issueToken(
-  { store, clock }: TokenDeps,
+  { store, clock, config }: TokenDeps,
   wanted: TokenRequest,
-  by: string,
+  caller: Caller,
 ): Promise<{ token: TokenRecord; secret: string }> {
   refuseWrong('groups', wanted.groups, GROUP_GLOB, 'Use groups such as example.com');
   refuseWrong('repositories', wanted.repositories, REPOSITORY_GLOB, 'Use repositories such as team/catalog');
   // An administrator can create any token, so a limit to groups would have no effect.
-  if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
+  const unlimited = wanted.scopes.find((scope) => describeScope(scope).limit === 'none');
+  if (unlimited !== undefined && !wanted.groups.includes('*')) {
     throw new InvalidTokenRequest(
       'groups',
-      'the scope admin covers the whole registry',
-      'Remove the groups or the scope admin.',
+      `the scope ${unlimited} covers the whole registry`,
+      `Remove the groups or the scope ${unlimited}.`,
     );
   }
   refuseIdleLimits(wanted);
-  return createToken(store, wanted, { now: clock(), by });
+  const { max, usual } = tokenDays({ config });
+  const { expiresInDays = usual } = wanted;
+  if (expiresInDays > max) {
+    throw new InvalidTokenRequest(
+      'expiresInDays',
+      `a token of this registry expires after at most ${max} days, not ${expiresInDays}`,
+      'Request fewer days, or ask the operator to raise KRMHUB_MAX_TOKEN_DAYS.',
+    );
+  }
+  return createToken(store, { ...wanted, expiresInDays }, { now: clock(), ...caller });
 }
 
 /** Revokes a token; does nothing if it was already revoked. Rejects with `not-found`. */
-export async function revokeToken({ store, clock }: TokenDeps, id: string): Promise<TokenRecord> {
-  const token = await store.revokeToken(id, clock().toISOString());
+export async function revokeToken(
+  { store, clock }: TokenDeps,
+  id: string,
+  caller: Caller,
+): Promise<TokenRecord> {
+  const token = await store.revokeToken(id, clock().toISOString(), caller);
   if (token === undefined) throw new KrmhubError('not-found', `token ${id} not found`);
   return token;
 }
 
 function refuseWrong(
-  field: InvalidTokenRequest['field'],
+  field: 'groups' | 'repositories',
   globs: readonly string[],
   pattern: RegExp,
   example: string,

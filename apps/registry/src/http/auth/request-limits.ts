@@ -60,6 +60,7 @@ export const RATE_LIMIT_CLASSES = {
   registryKeys: 'free',
   events: 'read',
   revocations: 'read',
+  audit: 'read',
   whoami: 'read',
   listTokens: 'read',
   createToken: 'write',

@@ -7,6 +7,8 @@ export interface LoggedRequest {
   requestId: string;
   /** The client's address. */
   client: string;
+  /** Name and ID of the token of the request, if the registry checked it. */
+  actor?: { name: string; id: string };
   method: string;
   /** Template of the path. */
   route: string;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
 import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
+import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 
@@ -54,11 +55,11 @@ export interface NewToken {
 export async function createToken(
   store: TokenStore,
   wanted: NewToken,
-  context: { now: Date; by: string },
+  context: { now: Date; by: string; origin?: RequestOrigin },
 ): Promise<{ token: TokenRecord; secret: string }> {
   const secret = newSecret();
   const token = newToken(wanted, context);
-  await store.createToken(token, hashSecret(secret));
+  await store.createToken(token, hashSecret(secret), context.origin);
   return { token, secret };
 }
 

@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { makeFolder } from '@krmhub/sources/make-folder';
 import { keyFileNames } from '../../catalogs/sign/key-files.js';
@@ -85,7 +86,10 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     await copyBlobs(source, to[part], named[part], progress);
   }
   await copyRecords({ ...from, keys: input.keysFolder ?? from.keys }, to);
-  const { healthy, counts, findings } = await checkRegistry(folder, { startedAt: input.now, progress });
+  const { healthy, counts, audit, findings } = await checkRegistry(folder, {
+    startedAt: input.now,
+    progress,
+  });
   if (!healthy) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');
     throw new KrmhubError(
@@ -98,7 +102,8 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     );
   }
   const database = await fileDigest(to.database);
-  const manifest: Manifest = { format: 1, madeAt: input.now.toISOString(), database, counts };
+  const madeAt = input.now.toISOString();
+  const manifest: Manifest = { format: 1, madeAt, database, counts, ...defined({ audit }) };
   await writeFile(manifestFile(folder), `${JSON.stringify(manifest, undefined, 2)}\n`, 0o600);
   return manifest;
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { AuditHead } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { CheckResult } from '../check/check.js';
 import { readFileBytes } from './files.js';
@@ -11,6 +12,8 @@ export interface Manifest {
   /** Digest of registry.db. */
   database: Digest;
   counts: CheckResult['counts'];
+  /** The newest row of the audit log; absent without rows, and in backups of older versions. */
+  audit?: AuditHead;
 }
 
 export function manifestFile(folder: string): string {

@@ -12,6 +12,7 @@ import { type DataPaths, dataPaths, prepareDataFolder } from '../../store/data-f
 import { recordPostgres } from '../../store/database-place.js';
 import { withClient } from '../../store/postgres/client.js';
 import { migratePostgres } from '../../store/postgres/migrate.js';
+import { appendAudit } from '../../store/records/audit/append-audit.js';
 import { openConnection } from '../../store/sqlite/connection.js';
 import { checkRegistry } from '../check/check.js';
 import { copyRecords } from './backup.js';
@@ -148,10 +149,28 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     }
   }
   await copyRecords(from, to);
-  const { healthy, findings } = await checkRegistry(folder, { startedAt: now, progress });
-  if (healthy) return to;
+  const { healthy, audit, findings } = await checkRegistry(folder, { startedAt: now, progress });
+  if (healthy) {
+    const { audit: expected } = manifest;
+    if (expected !== undefined && (audit?.sequence !== expected.sequence || audit.hash !== expected.hash)) {
+      throw damaged(backup, `the audit log does not end with row ${expected.sequence}, ${expected.hash}`);
+    }
+    await recordRestore(to.database, manifest, now);
+    return to;
+  }
   const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);
   throw damaged(backup, ...first.map(({ subject, message }) => `${subject}: ${message}`));
+}
+
+/** Adds a row to the audit log. One file is left. */
+async function recordRestore(file: string, { madeAt }: Manifest, now: Date): Promise<void> {
+  const connection = openConnection(file);
+  const act = { at: now.toISOString(), by: 'krmhub', action: 'registry.restore' as const };
+  await connection.sql.write(() =>
+    appendAudit({ ...act, object: 'registry', outcome: 'done', detail: { backup: madeAt } }),
+  );
+  connection.client.pragma('journal_mode = DELETE');
+  connection.close();
 }
 
 function damaged(backup: string, ...problems: string[]): KrmhubError {

@@ -132,6 +132,19 @@ it('passes an intact registry while it serves and publishes', async () => {
 describe('finds damage', () => {
   const cases: [what: string, spoil: () => void | Promise<void>, found: RegExp][] = [
     [
+      'a changed row of the audit log',
+      () =>
+        sql(
+          `UPDATE audit SET actor = 'nobody' WHERE sequence = 3; UPDATE audit SET actor = 'x' WHERE sequence = 5`,
+        ),
+      /^audit: audit row 3: it, or the hash of the row before it, was changed$/,
+    ],
+    [
+      'a missing row of the audit log',
+      () => sql('DELETE FROM audit WHERE sequence = 4'),
+      /^audit: audit row 5: the row before it is missing$/,
+    ],
+    [
       'a missing definition',
       () => sql('DELETE FROM release_file WHERE id = 1'),
       /^releases: \S+@1\.\d\.0: its definition sha256:\w+ is missing$/,

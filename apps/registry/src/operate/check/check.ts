@@ -7,7 +7,9 @@
  * @module
  */
 
+import type { AuditHead } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { type BlobSettings, openBlobReaders } from '../../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../../store/blobs/reader.js';
 import { dataPaths } from '../../store/data-folder.js';
@@ -16,6 +18,7 @@ import { findLostDatabase, findLostRows, LOST_HINT } from '../../store/lost-data
 import { rowsFirst } from '../../store/release-files.js';
 import { isDamaged, translateSqliteError } from '../../store/sqlite/errors.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
+import { checkAudit } from './audit.js';
 import { openCheckedState } from './checked-state.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
@@ -40,6 +43,7 @@ const CHECKS: Record<string, Check> = {
   takedowns: checkTakedowns,
   'takedown-record': checkTakedownRecord,
   events: checkEvents,
+  audit: checkAudit,
   entries: checkEntries,
   snapshots: checkSnapshots,
   segments: checkSegments,
@@ -60,6 +64,8 @@ export interface CheckResult {
   /** Whether there is no damage. */
   healthy: boolean;
   counts: { functions: number; releases: number; catalogs: number; snapshots: number; events: number };
+  /** The newest row of the audit log; absent without rows. */
+  audit?: AuditHead;
   findings: Finding[];
 }
 
@@ -106,7 +112,7 @@ export async function checkRegistry(dataFolder: string, options: CheckOptions): 
       for await (const finding of finished(check, input)) findings.push({ check: name, ...finding });
     }
     const healthy = findings.every(({ severity }) => severity !== 'damage');
-    return { healthy, counts, findings };
+    return { healthy, counts, ...defined({ audit: readAuditHead(input) }), findings };
   } finally {
     await state.close();
   }
@@ -127,6 +133,17 @@ async function* finished(
     const error = translateSqliteError(failure);
     if (error instanceof KrmhubError && error.code !== 'internal' && !isDamaged(error)) throw error;
     yield damage('registry.db', `the check ended early: ${(error as Error).message}`, FROM_BACKUP);
+  }
+}
+
+function readAuditHead({ client }: CheckInput): AuditHead | undefined {
+  try {
+    return client
+      .prepare<[], AuditHead>('SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1')
+      .get();
+  } catch {
+    // The checks report a table that cannot be read.
+    return undefined;
   }
 }
 

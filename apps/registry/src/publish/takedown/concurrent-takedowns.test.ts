@@ -21,7 +21,7 @@ it.each([false, true])(
         reason: 'bad',
         dryRun,
         by,
-        token: by,
+        origin: { credential: by },
         recheck: async () => undefined,
       });
     const results = await Promise.all(['a', 'b', 'c'].map(takeDown));

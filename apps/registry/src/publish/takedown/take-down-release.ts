@@ -2,6 +2,7 @@ import type { TakedownResult } from '@krmhub/api/model';
 import type { CatalogReader, EventStore } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { AwaitableBuilder, WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { Caller } from '../../http/auth/caller.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
@@ -17,16 +18,13 @@ export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   clock: () => Date;
 }
 
-export interface TakedownRequest {
+export interface TakedownRequest extends Caller {
   /** Public reason. */
   reason: string;
   /** Whether clients refuse the images, executables, and scripts of the definition, also in other releases. */
   runtimes?: 'refuse' | 'allow' | undefined;
   /** Only report what would be deleted. */
   dryRun: boolean;
-  /** Name and ID of the token. */
-  by: string;
-  token: string;
   recheck: RecheckToken;
 }
 
@@ -78,9 +76,9 @@ type Applied = Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>;
 
 /** Allows what a takedown refuses, if the request asks for it. */
 async function repeat(
-  { store, takedownRecord, log }: TakeDownReleaseDeps,
+  { store, takedownRecord, clock, log }: TakeDownReleaseDeps,
   tombstone: Takedown,
-  { runtimes, dryRun, by, token, reason }: TakedownRequest,
+  { runtimes, dryRun, by, origin, reason }: TakedownRequest,
 ): Promise<Applied> {
   // Releases with the same bytes were taken down together, and refuse the same.
   const { group, kind, release, digest } = tombstone;
@@ -97,9 +95,12 @@ async function repeat(
   }
   if (runtimes !== 'allow' || refused.length === 0) return { outcome: 'unchanged', refused, ...nothing };
   if (!dryRun) {
-    await store.allowRuntimes(same);
+    await store.allowRuntimes(same, { at: clock().toISOString(), by, origin });
     await takedownRecord.allowRuntimes(same);
-    log.warn({ takedowns: same, by, tokenId: token, reason }, 'digests of a takedown are allowed again');
+    log.warn(
+      { takedowns: same, by, tokenId: origin.credential, reason },
+      'digests of a takedown are allowed again',
+    );
   }
   return { outcome: 'allowed', refused: [], ...nothing, takedowns: same.map(withoutDigests) };
 }
@@ -107,7 +108,7 @@ async function repeat(
 async function apply(
   deps: TakeDownReleaseDeps,
   name: FunctionName & { release: string },
-  { reason, runtimes, dryRun, by, token }: TakedownRequest,
+  { reason, runtimes, dryRun, by, origin }: TakedownRequest,
 ): Promise<Applied> {
   const { release } = await findRelease(deps.store, name);
   const takedown = {
@@ -122,7 +123,7 @@ async function apply(
   const { takedowns, reach } = await takeDown(deps, takedown, {
     dryRun,
     refusesRuntimes: runtimes === 'refuse',
-    token,
+    origin,
   });
   if (!dryRun) deps.snapshotBuilder.wake();
   const { event: _, ...effects } = reach;

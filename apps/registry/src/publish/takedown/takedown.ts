@@ -24,8 +24,7 @@ import {
   type TakedownResult,
 } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
-import { KrmhubError, type Takedown } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
+import { KrmhubError, type RequestOrigin, type Takedown } from '@krmhub/schema';
 import type { ProfileDocuments } from '../../catalogs/profiles/profile-documents.js';
 import type { CatalogDocuments } from '../../catalogs/segments/catalog-documents.js';
 import type { NewestSnapshots } from '../../catalogs/serve/newest-snapshots.js';
@@ -52,8 +51,8 @@ export interface TakedownOptions {
   dryRun?: boolean;
   /** Whether the registry refuses what the runtimes of the release name by digest. */
   refusesRuntimes?: boolean;
-  /** ID of the token of the request. */
-  token?: string;
+  /** From where it was requested. */
+  origin?: RequestOrigin;
 }
 
 export interface TakenDown {
@@ -77,7 +76,7 @@ export async function takeDown(
   return deps.bytesLock.exclusively(async () => {
     const committed = await commit(deps, takedown, options);
     // Not `token`, which the log redacts.
-    log.warn({ takedowns: committed.takedowns, tokenId: options.token }, 'release taken down');
+    log.warn({ takedowns: committed.takedowns, tokenId: options.origin?.credential }, 'release taken down');
     await attempt(deps, () => deleteFiles(deps));
     return committed;
   });
@@ -154,7 +153,7 @@ export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> 
 function commit(
   { store, newestSnapshots: newest }: TakedownDeps,
   takedown: Takedown,
-  { dryRun = false, refusesRuntimes, token }: TakedownOptions,
+  { dryRun = false, refusesRuntimes, origin }: TakedownOptions,
 ): Promise<TakenDown> {
   const commitOnce = async () => {
     const current = await store.function(takedown.group, takedown.kind);
@@ -166,9 +165,8 @@ function commit(
       definition: release?.digest === takedown.digest ? release.definition : undefined,
       displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
       refusesRuntimes,
-      ...defined({ token }),
     });
-    const reach = await store.commitTakedown(plan, { dryRun });
+    const reach = await store.commitTakedown({ ...plan, origin }, { dryRun });
     if (!dryRun) newest.clear();
     return { takedowns: plan.takedowns.map(withoutDigests), reach };
   };

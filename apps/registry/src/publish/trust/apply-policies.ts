@@ -14,6 +14,7 @@ import type { ManifestReader } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { Caller } from '../../http/auth/caller.js';
 import { releaseVerdict } from '../../http/presentation.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { StoredBlobDeps } from '../../store/artifacts/stored-blob.js';
@@ -52,10 +53,11 @@ export async function applyPolicies(
   { text, policies }: { text: string; policies: SigningPolicy[] },
   {
     by,
+    origin,
     dryRun,
     remove,
     replaces,
-  }: { by: string; dryRun: boolean; remove: boolean; replaces?: string | undefined },
+  }: Caller & { dryRun: boolean; remove: boolean; replaces?: string | undefined },
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
   const { store, trust, clock } = deps;
   const stored = await store.policies();
@@ -79,6 +81,7 @@ export async function applyPolicies(
         appliedAt: at,
         appliedBy: by,
         expectedRevision: stored?.revision ?? 0,
+        origin,
         event: {
           type: 'policy.applied',
           at,

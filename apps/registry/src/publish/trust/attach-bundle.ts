@@ -6,6 +6,7 @@ import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { SignedRelease } from '@krmhub/signing';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { Caller } from '../../http/auth/caller.js';
 import type { Artifact, ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindStore } from '../../store/find-record.js';
@@ -45,13 +46,14 @@ export async function attachBundle(
   deps: AttachDeps,
   name: FunctionName & { release: string },
   given: SubmittedBundle,
-  { by, pushed, dryRun = false }: { by: string; pushed?: Artifact; dryRun?: boolean },
+  { by, origin, pushed, dryRun = false }: Caller & { pushed?: Artifact; dryRun?: boolean },
 ): Promise<AttachedBundle> {
   const attachOnce = async (): Promise<AttachedBundle> => {
     const { fn, release } = await findRelease(deps.store, name);
     const planned = await plan(deps, fn, release, given, by);
     if (planned.change === undefined) return { outcome: 'unchanged', release };
-    const { change, artifact = pushed } = planned;
+    const { artifact = pushed } = planned;
+    const change = { ...planned.change, origin };
     await refuseFull(deps, artifact);
     if (dryRun) return { outcome: 'changed', release: change.release };
     await deps.bytesLock.read(async () => {

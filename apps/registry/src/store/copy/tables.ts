@@ -1,5 +1,6 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
+import { audit } from '../records/schema/audit.js';
 import { ownerClaims } from '../records/schema/owner-claims.js';
 import { releaseFiles } from '../records/schema/release-files.js';
 import { releaseNotes } from '../records/schema/release-notes.js';
@@ -33,6 +34,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   releasePins,
   releaseFiles,
   schema.events,
+  audit,
   schema.policies,
   schema.access,
   ownerClaims,

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { manifestStore } from '../records/artifacts/artifacts.js';
 import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
+import { auditRows } from '../records/audit/audit.js';
 import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
 import { ownerClaimRows } from '../records/functions/owner-claims.js';
@@ -64,6 +65,7 @@ export function openPostgresStore(
     ...functionRows(sql, followedIndex),
     servedEntries: servedEntries(sql),
     ...eventRows(sql),
+    ...auditRows(sql),
     ...catalogRows(sql, followedIndex),
     ...sourceRows(sql),
     ...profileRows(sql),

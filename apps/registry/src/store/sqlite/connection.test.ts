@@ -11,6 +11,7 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DROP_NEWER_TABLES } from '../../testing/newer-tables.js';
 import * as artifacts from '../records/schema/artifacts.js';
+import * as audit from '../records/schema/audit.js';
 import * as ownerClaims from '../records/schema/owner-claims.js';
 import * as releaseFiles from '../records/schema/release-files.js';
 import * as releaseNotes from '../records/schema/release-notes.js';
@@ -49,6 +50,7 @@ describe('migrations', () => {
   it('create the tables of the schema', () => {
     const connection = openConnection(':memory:');
     const tables = Object.values({
+      ...audit,
       ...catalogs,
       ...releaseFiles,
       ...ownerClaims,

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { imageNames, imageRepositories, type RuntimeFacts, runtimeFacts, runtimePins } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
@@ -122,6 +122,7 @@ function prepareClient(client: BetterSqlite3.Database): void {
   // NORMAL alone would lose acknowledged commits in a power cut: see log-sync.ts.
   client.pragma('synchronous = FULL');
   client.pragma('foreign_keys = ON');
+  client.function('text_digest', { deterministic: true }, (text) => sha256(String(text)));
   client.pragma('temp_store = MEMORY');
   client.pragma(`cache_size = -${CACHE_KIBIBYTES}`);
 }

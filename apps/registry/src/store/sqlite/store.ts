@@ -12,6 +12,7 @@ import type { Log } from '../../log.js';
 import { manifestStore } from '../records/artifacts/artifacts.js';
 import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
+import { auditRows } from '../records/audit/audit.js';
 import { eventRows } from '../records/events/events.js';
 import { functionRows } from '../records/functions/functions.js';
 import { ownerClaimRows } from '../records/functions/owner-claims.js';
@@ -67,6 +68,7 @@ export function createStore(connection: Connection): RegistryStore {
     servedEntries: servedEntries(sql),
     synchronizeSearch: synchronizeSearch(sql),
     ...eventRows(sql),
+    ...auditRows(sql),
     ...catalogRows(sql, search),
     ...sourceRows(sql),
     ...profileRows(sql),

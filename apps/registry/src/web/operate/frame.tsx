@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import {
+  AUDIT,
   EVENTS,
   OPERATE,
   OPERATE_POLICIES,
@@ -23,6 +24,7 @@ const PAGES = [
   ['Policies', OPERATE_POLICIES],
   ['Tokens', TOKENS],
   ['Events', EVENTS],
+  ['Audit', AUDIT],
 ] as const;
 
 /** The bar above each page: links to the other pages, and the signed-in user. */

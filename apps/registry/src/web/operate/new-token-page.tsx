@@ -22,9 +22,11 @@ const LABELS: Readonly<Record<TokenField, string>> = {
 
 export function NewTokenPage({
   typed,
+  maxDays,
   problems,
 }: {
   typed: TokenInput;
+  maxDays: number;
   problems: FieldProblems<TokenField>;
 }) {
   const { at } = useSite();
@@ -78,7 +80,7 @@ export function NewTokenPage({
           value={typed.expiresInDays}
           type="number"
           min={1}
-          max={3_650}
+          max={maxDays}
           required
         />
         <div class="buttons">

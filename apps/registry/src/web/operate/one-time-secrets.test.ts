@@ -7,6 +7,7 @@ import { OneTimeSecrets } from './one-time-secrets.js';
 import { Sessions } from './sessions.js';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
+const ACT = { at: new Date(NOW).toISOString(), by: 'admin' };
 const { maxSecretsOfSession, secretMilliseconds } = SERVER_LIMITS;
 const token = (id: string) => ({ id, secret: `secret of ${id}` }) as unknown as CreatedToken;
 
@@ -20,7 +21,7 @@ describe('the secret of a new token', () => {
     secrets = new OneTimeSecrets(store);
   });
   afterAll(() => store.close());
-  const session = () => new Sessions(store).begin({}, 'token', NOW);
+  const session = () => new Sessions(store).begin({}, 'token', ACT);
 
   it('is taken once, and only by its session', async () => {
     const own = await session();

@@ -1,5 +1,6 @@
 import type { RegistryApp } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
+import { AUDIT_PAGE_ROUTES, type AuditPageDeps, auditPageRoutes } from './audit-routes.js';
 import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
 import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
 import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
@@ -18,6 +19,7 @@ export const OPERATE_ROUTES = {
   ...RECIPE_ROUTES,
   ...RELEASE_PAGE_ROUTES,
   ...EVENT_PAGE_ROUTES,
+  ...AUDIT_PAGE_ROUTES,
   ...POLICY_PAGE_ROUTES,
 } as const;
 
@@ -28,6 +30,7 @@ export type OperateDeps = OperatorPagesDeps &
   RecipeDeps &
   ReleasePageDeps &
   EventPageDeps &
+  AuditPageDeps &
   PolicyPageDeps;
 
 /** Serves the pages of operators, who sign in with a token of the registry. */
@@ -45,5 +48,6 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   recipeRoutes(deps, pages);
   releasePageRoutes(deps, pages);
   eventPageRoutes(deps, pages);
+  auditPageRoutes(deps, pages);
   policyPageRoutes(deps, pages);
 }

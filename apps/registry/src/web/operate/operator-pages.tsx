@@ -14,9 +14,11 @@
 
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/token-scopes';
+import type { Act, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../../http/auth/authorize.js';
 import { authenticateHash, authenticateSecret, refuseLacking } from '../../http/auth/authorize.js';
+import { callerOf } from '../../http/auth/caller.js';
 import { hashSecret } from '../../http/auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
@@ -141,18 +143,22 @@ export class OperatorPages {
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
     await this.#end(c);
-    const now = this.#now();
-    this.#cookie.set(c, await this.#sessions.begin(token, hashSecret(secret), now), now);
+    const act = this.#act(c, token);
+    this.#cookie.set(c, await this.#sessions.begin(token, hashSecret(secret), act), Date.parse(act.at));
   }
 
-  async signOut(c: RegistryContext): Promise<void> {
-    await this.#end(c);
+  async signOut(c: RegistryContext, { token }: Operator): Promise<void> {
+    await this.#end(c, this.#act(c, token));
     this.#cookie.clear(c);
   }
 
-  async #end(c: RegistryContext): Promise<void> {
+  async #end(c: RegistryContext, act?: Act): Promise<void> {
     const id = this.#cookie.read(c);
-    if (id !== undefined) await this.#sessions.end(id);
+    if (id !== undefined) await this.#sessions.end(id, act);
+  }
+
+  #act(c: RegistryContext, token: TokenRecord): Act {
+    return { at: new Date(this.#now()).toISOString(), ...callerOf(c, token) };
   }
 
   #toSignIn(c: RegistryContext): Response {

@@ -1,5 +1,6 @@
 import type { Readiness, Source } from '@krmhub/api/model';
 import {
+  AUDIT,
   EVENTS,
   OPERATE_POLICIES,
   RECIPES,
@@ -12,6 +13,7 @@ import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import { FirstTokenBanner } from './first-token-banner.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 
 export interface Overview {
@@ -49,6 +51,7 @@ export function OverviewPage({
           </p>
         </Banner>
       )}
+      <FirstTokenBanner />
       <section aria-labelledby="health">
         <h2 id="health">Health</h2>
         <ul class="operate-list">
@@ -119,6 +122,10 @@ export function OverviewPage({
             <a href={at(EVENTS)}>Events</a>
           </dt>
           <dd>What happened, when, and by which token.</dd>
+          <dt>
+            <a href={at(AUDIT)}>Audit</a>
+          </dt>
+          <dd>Who changed what and from where, also what the registry refused.</dd>
           <dt>
             <a href={at(TOKENS)}>Tokens</a>
           </dt>

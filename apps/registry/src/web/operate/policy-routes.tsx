@@ -3,6 +3,7 @@ import { compareTrust, POLICY_LIMITS, readSigningPolicies, type SigningPolicy } 
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckToken } from '../../http/auth/authorize.js';
+import { callerOf } from '../../http/auth/caller.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { ApplyPoliciesDeps } from '../../publish/trust/apply-policies.js';
 import { applyPolicies } from '../../publish/trust/apply-policies.js';
@@ -97,7 +98,7 @@ export function policyPageRoutes(deps: PolicyPageDeps, pages: OperatorPages): vo
         );
       }
       const before = trust.policies;
-      const options = { by: token.name, dryRun: form.do === 'check', remove: remove !== undefined };
+      const options = { ...callerOf(c, token), dryRun: form.do === 'check', remove: remove !== undefined };
       try {
         const result = await deps.functionLocks.run('policies', recheckToken(c), () =>
           apply(form, policies, options),

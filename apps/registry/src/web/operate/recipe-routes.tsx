@@ -17,6 +17,7 @@ import {
 } from '../../catalogs/apply-recipe.js';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { catalogDetail } from '../../catalogs/catalog-detail.js';
+import { callerOf } from '../../http/auth/caller.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';
 import type { Site } from '../site.js';
@@ -146,7 +147,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
           const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';
           return recipe(name, { diagnostics, form, outcome: { is: 'checked', would } });
         }
-        await applyRecipe(deps, given, { by: operator.token.name, expected: form.expected });
+        await applyRecipe(deps, given, { ...callerOf(c, operator.token), expected: form.expected });
         return c.redirect(site.at(`${recipePath(name)}?applied=true`), 303);
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;

@@ -5,6 +5,7 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckToken, refuseLacking } from '../../http/auth/authorize.js';
+import { type Caller, callerOf } from '../../http/auth/caller.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
@@ -81,9 +82,8 @@ export type ReleasePageDeps = LifecycleDeps &
 
 type ReleaseName = z.output<typeof params>;
 
-const describeCaller = (c: RegistryContext, { name, id }: TokenRecord) => ({
-  by: name,
-  token: id,
+const describeCaller = (c: RegistryContext, token: TokenRecord) => ({
+  ...callerOf(c, token),
   recheck: recheckToken(c),
 });
 
@@ -149,8 +149,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
       try {
         await setLifecycle(deps, form.do, name, {
           ...wanted,
-          by: token.name,
-          recheck: recheckToken(c),
+          ...describeCaller(c, token),
         });
       } catch (error) {
         if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
@@ -167,7 +166,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   const takedownPage = async (
     name: ReleaseName,
     given: Omit<TakedownPageData, 'name' | 'preview'>,
-    caller: Pick<TakedownRequest, 'by' | 'token' | 'recheck'>,
+    caller: Pick<TakedownRequest, keyof Caller | 'recheck'>,
   ): Promise<PrivatePage> => {
     const preview = await takeDownRelease(deps, name, { reason: 'preview', dryRun: true, ...caller });
     return {

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { TokenRecord } from '@krmhub/catalog';
+import type { Act, TokenRecord } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { SessionStore } from '../../store/session-store.js';
 
@@ -28,7 +28,8 @@ export class Sessions {
   }
 
   /** Starts a session. Its ID cannot be shown again. */
-  async begin(token: Pick<TokenRecord, 'expiresAt'>, tokenHash: string, now: number): Promise<Session> {
+  async begin(token: Pick<TokenRecord, 'expiresAt'>, tokenHash: string, act: Act): Promise<Session> {
+    const now = Date.parse(act.at);
     const id = randomBytes(32).toString('base64url');
     const expires = Math.min(
       now + SERVER_LIMITS.sessionMilliseconds,
@@ -36,7 +37,7 @@ export class Sessions {
     );
     const { maxSessions: max, maxSessionsOfToken: maxOfToken } = SERVER_LIMITS;
     const record = { hash: sessionHash(id), tokenHash, expiresAt: new Date(expires).toISOString() };
-    await this.#store.beginSession(record, { now: new Date(now).toISOString(), maxOfToken, max });
+    await this.#store.beginSession(record, { maxOfToken, max }, act);
     return createSession(id, tokenHash, expires);
   }
 
@@ -47,8 +48,9 @@ export class Sessions {
     return createSession(id, record.tokenHash, Date.parse(record.expiresAt));
   }
 
-  async end(id: string): Promise<void> {
-    await this.#store.endSession(sessionHash(id));
+  /** Without an act, the session ends because its token is not valid, or another session replaces it. */
+  async end(id: string, act?: Act): Promise<void> {
+    await this.#store.endSession(sessionHash(id), act);
   }
 }
 

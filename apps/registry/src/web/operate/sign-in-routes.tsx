@@ -63,8 +63,8 @@ export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: 
     return c.redirect(site.at(from), 303);
   });
 
-  pages.action(SIGN_IN_ROUTES.signOut, { form: z.object({}) }, async (c) => {
-    await pages.signOut(c);
+  pages.action(SIGN_IN_ROUTES.signOut, { form: z.object({}) }, async (c, _, operator) => {
+    await pages.signOut(c, operator);
     return c.redirect(site.at(SIGN_IN), 303);
   });
 }

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
 import type { SourceReader } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { callerOf } from '../../http/auth/caller.js';
 import { sourceDetail } from '../../http/presentation.js';
 import { findCatalog } from '../../store/find-record.js';
 import type { SyncSourceDeps } from '../../upstreams/sync-source.js';
@@ -60,9 +61,9 @@ export function sourcePageRoutes(deps: SourcePageDeps, pages: OperatorPages): vo
   pages.action(
     SOURCE_PAGE_ROUTES.askSource,
     { needs: CHANGES, form: z.object({}) },
-    async (c, { params: { name, source } }) => {
+    async (c, { params: { name, source } }, { token }) => {
       try {
-        await syncSource(deps, { name, source });
+        await syncSource(deps, { name, source }, callerOf(c, token));
       } catch (error) {
         // The sync continues, and the page shows its state.
         if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;

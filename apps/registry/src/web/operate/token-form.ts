@@ -15,14 +15,10 @@ export interface TokenInput {
 }
 export type TokenField = keyof TokenInput;
 
-/** The narrowest token: no scope, no group, no repository. */
-export const EMPTY_TOKEN: TokenInput = {
-  name: '',
-  scopes: [],
-  groups: '',
-  repositories: '',
-  expiresInDays: '90',
-};
+/** Returns the narrowest token: no scope, no group, no repository. */
+export function emptyToken(days: number): TokenInput {
+  return { name: '', scopes: [], groups: '', repositories: '', expiresInDays: String(days) };
+}
 
 export const TokenForm = z.object({
   name: z.string('is missing'),

@@ -3,8 +3,9 @@ import { TokenId } from '@krmhub/api/parameters';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { callerOf } from '../../http/auth/caller.js';
 import type { TokenDeps } from '../../http/auth/issue-token.js';
-import { issueToken, revokeToken } from '../../http/auth/issue-token.js';
+import { issueToken, revokeToken, tokenDays } from '../../http/auth/issue-token.js';
 import { tokenProblem } from '../../http/auth/tokens.js';
 import { tokenDetail } from '../../http/presentation.js';
 import type { SessionStore } from '../../store/session-store.js';
@@ -20,7 +21,7 @@ import { paged } from './paged.js';
 import type { PrivatePage } from './private-response.js';
 import { RevokeTokenPage } from './revoke-token-page.js';
 import {
-  EMPTY_TOKEN,
+  emptyToken,
   refusedField,
   type TokenField,
   TokenForm,
@@ -78,6 +79,13 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
   const { store, clock, site } = deps;
   const needs = CHANGES;
   const secrets = new OneTimeSecrets(store);
+  const days = tokenDays(deps);
+
+  const newToken = (typed: TokenInput, problems: FieldProblems<TokenField>): PrivatePage => ({
+    head: { title: 'Create a token', path: NEW_TOKEN },
+    body: <NewTokenPage typed={typed} maxDays={days.max} problems={problems} />,
+    ...defined({ status: Object.keys(problems).length === 0 ? undefined : 400 }),
+  });
 
   const shown = (token: TokenRecord): TokenWithState => ({
     ...tokenDetail(token),
@@ -97,14 +105,14 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     return { head: { title: 'Tokens', path: TOKENS }, body: <TokensPage shown={tokens} /> };
   });
 
-  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(EMPTY_TOKEN, {}));
+  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(emptyToken(days.usual), {}));
 
   pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (c, { form }, operator) => {
     const typed = { ...form, scopes: form.scopes ?? [] };
     const result = wantedToken(typed);
     if ('problems' in result) return newToken(typed, result.problems);
     try {
-      const { token, secret } = await issueToken(deps, result.wanted, operator.token.name);
+      const { token, secret } = await issueToken(deps, result.wanted, callerOf(c, operator.token));
       await secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
       return c.redirect(site.at(createdTokenPath(token)), 303);
     } catch (error) {
@@ -138,20 +146,16 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     };
   });
 
-  pages.action(TOKEN_PAGE_ROUTES.revokeTokenNow, { needs, form: z.object({}) }, async (c, { params }) => {
-    const token = await revokeToken(deps, params.id);
-    return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);
-  });
+  pages.action(
+    TOKEN_PAGE_ROUTES.revokeTokenNow,
+    { needs, form: z.object({}) },
+    async (c, { params }, operator) => {
+      const token = await revokeToken(deps, params.id, callerOf(c, operator.token));
+      return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);
+    },
+  );
 }
 
 function isGood({ state }: TokenWithState): boolean {
   return state === 'good';
-}
-
-function newToken(typed: TokenInput, problems: FieldProblems<TokenField>): PrivatePage {
-  return {
-    head: { title: 'Create a token', path: NEW_TOKEN },
-    body: <NewTokenPage typed={typed} problems={problems} />,
-    ...defined({ status: Object.keys(problems).length === 0 ? undefined : 400 }),
-  };
 }

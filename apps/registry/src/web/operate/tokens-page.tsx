@@ -7,6 +7,7 @@ import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
+import { FirstTokenBanner } from './first-token-banner.js';
 import { useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
@@ -33,6 +34,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
           Create a token
         </a>
       </div>
+      <FirstTokenBanner />
       {revoked?.revokedAt === undefined ? null : (
         <Banner tone="good" title="The token is revoked">
           <p>
@@ -104,7 +106,7 @@ export function TokenRights({ token: { scopes, groups, repositories } }: { token
 
 export function TokenTimes({ token }: { token: Token }) {
   const { at } = useSite();
-  const { id, createdAt, createdBy, lastUsedAt, expiresAt, revokedAt, revokedReason } = token;
+  const { id, createdAt, createdBy, lastUsedAt, expiresAt, revokedAt, revokedBy, revokedReason } = token;
   return (
     <ul class="found-facts">
       <li>
@@ -131,6 +133,12 @@ export function TokenTimes({ token }: { token: Token }) {
       {revokedAt === undefined ? null : (
         <li>
           revoked <Time at={revokedAt} />
+          {revokedBy === undefined ? null : (
+            <>
+              {' '}
+              by <Text value={revokedBy} max={100} />
+            </>
+          )}
           {revokedReason === undefined ? null : (
             <>
               : <Text value={revokedReason} max={200} />

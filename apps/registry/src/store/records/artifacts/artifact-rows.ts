@@ -1,3 +1,4 @@
+import type { NewAuditRow } from '@krmhub/catalog';
 import {
   type Change,
   EMPTY_DIGEST,
@@ -7,10 +8,11 @@ import {
   QuotaExceeded,
   UnknownReferences,
 } from '@krmhub/oci';
-import { KrmhubError } from '@krmhub/schema';
+import { type AuditAction, KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import { inserter } from '../../sql/insert.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { manifests, pushers, repositoryBlobs, tags } from '../schema/artifacts.js';
 
 /** Changes of repositories and of the total size of each, as work of a transaction. */
@@ -115,7 +117,19 @@ export function* putManifest(
   else yield* refuseMoreReferrers(name, manifest, maxReferrers);
   const id = stored?.id ?? (yield* insertManifest(name, manifest, change));
   if (manifest.subject !== undefined) yield* addPusher.run({ manifest: id, by });
-  if (tag !== undefined) yield* putTag.run({ repository: name, tag, manifest: id, at, by });
+  if (tag === undefined) return;
+  yield* putTag.run({ repository: name, tag, manifest: id, at, by });
+  const { digest } = manifest;
+  yield* appendAudit({ ...artifactAct(change, 'artifact.push', `${name}:${tag}`), detail: { digest } });
+}
+
+/** Returns the row of the audit log for an act on a repository. */
+export function artifactAct(
+  { at, by, origin }: Change,
+  action: Extract<AuditAction, `artifact.${string}`>,
+  name: string,
+): NewAuditRow {
+  return { at, by, origin, action, object: `repository/${name}`, outcome: 'done' };
 }
 
 function* refuseMoreReferrers(

@@ -18,8 +18,9 @@ import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { lost } from '../../artifacts/stored-blob.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
-import { addBlob, putManifest, removeBlob, removeManifestByDigest } from './artifact-rows.js';
+import { addBlob, artifactAct, putManifest, removeBlob, removeManifestByDigest } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 
 /** Columns for HEAD and GET. Annotations are not included: they can have megabytes and are part of the bytes. */
@@ -156,10 +157,17 @@ export function manifestStore(sql: Sql): ManifestStore {
         return row && toDescriptor(row);
       }),
     putManifest: (name, manifest, options) => write(() => putManifest(name, manifest, options)),
-    deleteManifest: (name, one) => write(() => removeManifestByDigest(name, one)),
-    deleteTag: (name, tag) =>
+    deleteManifest: (name, one, change) =>
       write(function* () {
-        return (yield* removeTag.run({ repository: name, tag })) > 0;
+        const isRemoved = yield* removeManifestByDigest(name, one);
+        if (isRemoved) yield* appendAudit(artifactAct(change, 'artifact.delete', `${name}@${one}`));
+        return isRemoved;
+      }),
+    deleteTag: (name, tag, change) =>
+      write(function* () {
+        const isRemoved = (yield* removeTag.run({ repository: name, tag })) > 0;
+        if (isRemoved) yield* appendAudit(artifactAct(change, 'artifact.untag', `${name}:${tag}`));
+        return isRemoved;
       }),
     listManifestTags: (name, one) =>
       readOne(function* () {
@@ -221,12 +229,13 @@ export function manifestStore(sql: Sql): ManifestStore {
       write(function* () {
         yield* touch.run({ repository: name, digest: one, at });
       }),
-    deleteBlob: (name, one) =>
+    deleteBlob: (name, one, change) =>
       write(function* (): Work<'unknown' | 'named' | 'deleted'> {
         const place = { repository: name, digest: one };
         if ((yield* selectBlob.first(place)) === undefined) return 'unknown';
         if ((yield* isNamed.first(place)) !== undefined) return 'named';
         yield* removeBlob(name, one);
+        yield* appendAudit(artifactAct(change, 'artifact.delete-blob', `${name}@${one}`));
         return 'deleted';
       }),
     isReferenced: (name, one) =>

@@ -1,4 +1,4 @@
-import { type AppliedDocument, type NewEvent, RevisionConflict } from '@krmhub/catalog';
+import { type AccessStore, type AppliedDocument, RevisionConflict } from '@krmhub/catalog';
 import { change, query, type Work } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
 import type { access, policies } from '../schema/schema.js';
@@ -22,11 +22,7 @@ export function appliedDocument(table: typeof policies | typeof access, what: st
       return (yield* currentRevision.first())?.revision ?? 0;
     },
     /** Throws a RevisionConflict if the document has another revision than the expected one. */
-    *apply({
-      expectedRevision,
-      event,
-      ...applied
-    }: Omit<AppliedDocument, 'revision'> & { expectedRevision: number; event: NewEvent }) {
+    *apply({ expectedRevision, event, origin, ...applied }: Parameters<AccessStore['applyAccess']>[0]) {
       if ((yield* this.revision()) !== expectedRevision) throw new RevisionConflict(`${what} changed`);
       const record = { ...applied, revision: expectedRevision + 1 };
       yield* change((db) =>
@@ -35,7 +31,7 @@ export function appliedDocument(table: typeof policies | typeof access, what: st
           .values({ id: ID, ...record })
           .onConflictDoUpdate({ target: table.id, set: record }),
       ).run();
-      return yield* appendEvent(event);
+      return yield* appendEvent(event, origin);
     },
   };
 }

@@ -13,7 +13,7 @@ import { inserter } from '../../sql/insert.js';
 import type { WriteSql } from '../../sql/sql.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { artifactChanges } from '../artifacts/artifact-changes.js';
-import { eventChange } from '../events/append-event.js';
+import { eventChanges } from '../events/append-event.js';
 import { releaseNotes } from '../schema/release-notes.js';
 import { releaseWords } from '../schema/release-words.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
@@ -61,7 +61,7 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
     // A README can have the bytes of the definition.
     const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));
     return write(function* () {
-      const { group, kind, release, event } = change;
+      const { group, kind, release, event, origin } = change;
       const state = (yield* selectState.first({
         group,
         kindFolded: kind.toLowerCase(),
@@ -75,7 +75,7 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
         ...[...rows.values()].map(addFile),
         ...(yield* artifactChanges(artifacts.map((one) => ({ ...one, at: event.at, by: event.by })))),
       ];
-      const sequence = (yield* together([...changes, eventChange(event)])) as { id: number };
+      const sequence = (yield* together([...changes, ...eventChanges(event, origin)])) as { id: number };
       yield* search.put(fn.id, change.search, fn.isNew);
       return { ...event, sequence: sequence.id };
     });

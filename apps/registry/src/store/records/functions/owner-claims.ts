@@ -1,4 +1,4 @@
-import type { NewEvent, OwnerClaimRecord, OwnerClaimStore } from '@krmhub/catalog';
+import type { OwnerClaimRecord, OwnerClaimStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { asc } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -25,15 +25,16 @@ export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
           ...defined({ missingSince: missingSince ?? undefined, problem: problem ?? undefined }),
         }));
       }),
-    putOwnerClaim: (claim, event?: NewEvent) =>
+    putOwnerClaim: (claim, event, origin) =>
       write(function* () {
         yield* put(claim);
-        if (event !== undefined) yield* appendEvent(event);
+        const object = `group/${claim.group}`;
+        if (event !== undefined) yield* appendEvent(event, origin, { action: 'owner.claim', object });
       }),
-    deleteOwnerClaim: (group, event) =>
+    deleteOwnerClaim: (group, event, origin) =>
       write(function* () {
         if ((yield* remove.run({ group })) === 0) return false;
-        yield* appendEvent(event);
+        yield* appendEvent(event, origin, { action: 'owner.release', object: `group/${group}` });
         return true;
       }),
   };

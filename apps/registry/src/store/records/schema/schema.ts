@@ -385,6 +385,7 @@ export const tokens = sqliteTable(
     /** UTC. */
     revokedAt: text('revoked_at'),
     revokedReason: text('revoked_reason'),
+    revokedBy: text('revoked_by'),
     /** JSON list of globs over repositories of artifacts. */
     repositories: text('repositories', { mode: 'json' }).$type<string[]>().notNull().default([]),
     /** The team whose rights bound those of the token. */

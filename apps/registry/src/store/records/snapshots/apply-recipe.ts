@@ -27,13 +27,13 @@ const ofSource = and(
 const removeSource = change((db) => db.delete(catalogSources).where(ofSource));
 
 export function applyRecipe({ write }: WriteSql): SnapshotStore['applyRecipe'] {
-  return ({ name, recipe, expectedRecipe, sources = [], at, by, event }) =>
+  return ({ name, recipe, expectedRecipe, sources = [], at, by, event, origin }) =>
     write(function* () {
       const current = yield* currentRecipe.first({ catalog: name });
       if (current?.recipe !== expectedRecipe || (current !== undefined && current.deleted !== null)) {
         throw new RevisionConflict(`the recipe of catalog ${name} has changed`);
       }
-      const appended = yield* appendEvent(event);
+      const appended = yield* appendEvent(event, origin);
       const columns = {
         recipe,
         appliedAt: at,

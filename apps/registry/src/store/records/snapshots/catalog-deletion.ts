@@ -47,9 +47,9 @@ export function catalogDeletions({ read, write }: Sql): CatalogDeletions {
         const row = yield* one.first({ name });
         return row && tombstone(row);
       }),
-    deleteCatalog: ({ name, deletion, event }) =>
+    deleteCatalog: ({ name, deletion, event, origin }) =>
       write(function* () {
-        const appended = yield* appendEvent(event);
+        const appended = yield* appendEvent(event, origin);
         const changed = yield* change((db) =>
           db
             .update(catalogs)
@@ -59,12 +59,12 @@ export function catalogDeletions({ read, write }: Sql): CatalogDeletions {
         if (changed === 0) throw new RevisionConflict(`catalog ${name} does not exist`);
         return appended;
       }),
-    restoreCatalog: ({ name, at, event }) =>
+    restoreCatalog: ({ name, at, event, origin }) =>
       write(function* () {
         const deleted = yield* one.first({ name });
         if (deleted === undefined || tombstone(deleted).purgedAt !== undefined)
           throw new RevisionConflict(`catalog ${name} is not deleted, or is purged`);
-        const appended = yield* appendEvent(event);
+        const appended = yield* appendEvent(event, origin);
         yield* change((db) =>
           db
             .update(catalogs)

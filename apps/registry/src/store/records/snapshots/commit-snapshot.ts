@@ -6,7 +6,7 @@ import type { WriteSql } from '../../sql/sql.js';
 import { change, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { LARGE_WRITE } from '../../sql/write-queue.js';
 import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
-import { eventChange } from '../events/append-event.js';
+import { eventChanges } from '../events/append-event.js';
 import { type catalogFunctions, snapshots } from '../schema/schema.js';
 import { addEntry } from './entry-row.js';
 import { segmentChanges } from './segments.js';
@@ -63,7 +63,7 @@ export function commitSnapshot({ write }: WriteSql, search: SearchIndex): Regist
       const artifacts: AddedArtifact[] = [];
       if (event !== undefined) {
         if (artifact !== undefined) artifacts.push({ ...artifact, at: event.at, by: event.by });
-        changes.push(eventChange(event));
+        changes.push(...eventChanges(event));
       }
       if (signature !== undefined) {
         artifacts.push(...signatureArtifacts(signature, signatureArtifact));

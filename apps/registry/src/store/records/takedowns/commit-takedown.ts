@@ -98,7 +98,7 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
       kindFolded: kind.toLowerCase(),
       readme: readmes.get(takedown.release) ?? null,
       revision,
-      token: change.token ?? null,
+      token: change.origin?.credential ?? null,
       finished: false,
       scripts: removed.length === 0 ? null : removed,
     });
@@ -117,7 +117,7 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
   for (const digest of digests) blobs.push({ digest, keptBy: yield* naming.all({ digest }) });
   const repositories = yield* withdrawArtifacts(change, withdrawn, blobs, touched);
   let event = 0;
-  for (const one of events) event = Math.max(event, (yield* appendEvent(one)).sequence);
+  for (const one of events) event = Math.max(event, (yield* appendEvent(one, change.origin)).sequence);
   // Builds that were planned before may contain it, so they must be planned again.
   yield* planAgain.run({ event });
   return { event, withdrawn, blobs, scripts, refused: [...refused].sort(), repositories };

@@ -13,6 +13,7 @@ import { and, asc, eq, like, lte, sql } from 'drizzle-orm';
 import type { SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
 import { allowDigests, functionTakedowns, takedown, withRuntimeDigests } from './takedown-rows.js';
@@ -85,10 +86,12 @@ export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach
         const signers = mergeSigners(stored.signers ?? [], added);
         yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);
       }),
-    allowRuntimes: (released) =>
+    allowRuntimes: (released, act) =>
       write(function* () {
         for (const { group, kind, release } of released) {
           yield* allowDigests({ group, kindFolded: kind.toLowerCase(), release });
+          const object = `release/${group}/${kind}@${release}`;
+          yield* appendAudit({ ...act, action: 'release.allow-runtimes', object, outcome: 'done' });
         }
       }),
     unfinishedTakedowns: () =>

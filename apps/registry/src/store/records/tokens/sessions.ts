@@ -2,6 +2,7 @@ import type { SealedSecret, SessionRecord, SessionStore } from '../../session-st
 import { inserter } from '../../sql/insert.js';
 import type { Sql } from '../../sql/sql.js';
 import { text } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { oneTimeSecrets, operatorSessions } from '../schema/sessions.js';
 
 const deleteExpired = text('DELETE FROM operator_session WHERE expires_at <= :now');
@@ -32,12 +33,13 @@ const takeSecret = text<SealedSecret>(
 
 export function sessionRows({ read, write }: Sql): SessionStore {
   return {
-    beginSession: (session, { now, maxOfToken, max }) =>
+    beginSession: (session, { maxOfToken, max }, act) =>
       write(function* () {
-        yield* deleteExpired.run({ now });
+        yield* deleteExpired.run({ now: act.at });
         yield* deleteOldestOfToken.run({ tokenHash: session.tokenHash, others: maxOfToken - 1 });
         yield* deleteOldest.run({ others: max - 1 });
         yield* insertSession(session);
+        yield* appendAudit({ ...act, action: 'operator.sign-in', object: 'operate', outcome: 'done' });
       }),
     session: (hash) =>
       read(function* () {
@@ -46,9 +48,10 @@ export function sessionRows({ read, write }: Sql): SessionStore {
         const { id: _, ...session } = row;
         return session;
       }),
-    endSession: (hash) =>
+    endSession: (hash, act) =>
       write(function* () {
-        yield* deleteSession.run({ hash });
+        if ((yield* deleteSession.run({ hash })) === 0 || act === undefined) return;
+        yield* appendAudit({ ...act, action: 'operator.sign-out', object: 'operate', outcome: 'done' });
       }),
     putSecret: ({ session, token }, secret, { now, max }) =>
       write(function* () {

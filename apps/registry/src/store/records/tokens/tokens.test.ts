@@ -33,7 +33,7 @@ it('are read once until one changes', async () => {
   expect(await store.tokenByHash('hash')).toBe(found);
   await store.touchToken('one', LATER);
   expect(await store.tokenByHash('hash')).toEqual({ ...token, lastUsedAt: LATER });
-  await store.revokeToken('one', LATER, 'leaked');
+  await store.revokeToken('one', LATER, { reason: 'leaked' });
   expect(await store.tokenByHash('hash')).toMatchObject({ revokedAt: LATER, revokedReason: 'leaked' });
 });
 

@@ -4,11 +4,13 @@
  * @module
  */
 
-import type { TokenRecord, TokenStore } from '@krmhub/catalog';
+import { ANONYMOUS, type TokenRecord, type TokenStore } from '@krmhub/catalog';
+import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { tokens } from '../schema/schema.js';
 
 const byHash = query((db) =>
@@ -28,7 +30,11 @@ const all = query((db) => db.select().from(tokens).orderBy(asc(tokens.createdAt)
 const revoke = change((db) =>
   db
     .update(tokens)
-    .set({ revokedAt: sql`${sql.placeholder('at')}`, revokedReason: sql`${sql.placeholder('reason')}` })
+    .set({
+      revokedAt: sql`${sql.placeholder('at')}`,
+      revokedBy: sql`${sql.placeholder('by')}`,
+      revokedReason: sql`${sql.placeholder('reason')}`,
+    })
     .where(and(eq(tokens.id, sql.placeholder('id')), isNull(tokens.revokedAt))),
 );
 const touch = change((db) =>
@@ -43,8 +49,19 @@ const touch = change((db) =>
     ),
 );
 
-const insert = (token: TokenRecord, hash: string) =>
-  change((db) => db.insert(tokens).values({ ...token, hash }));
+function* insert(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
+  yield* change((db) => db.insert(tokens).values({ ...token, hash })).run();
+  const { createdAt: at, createdBy: by, expiresAt } = token;
+  const list = (values: readonly string[]) => values.join(' ');
+  const limits = { groups: list(token.groups), repositories: list(token.repositories) };
+  const detail = { name: token.name, scopes: list(token.scopes), ...limits, ...defined({ expiresAt }) };
+  yield* appendAudit({ at, by, origin, action: 'token.create', ...about(token), detail });
+}
+
+const about = ({ id }: Pick<TokenRecord, 'id'>) => ({ object: `token/${id}`, outcome: 'done' as const });
+
+/** Returns the day (UTC) of a time. */
+const day = (at: string) => at.slice(0, 10);
 
 const MAX_RECENT_TOKENS = 1_000;
 
@@ -67,14 +84,11 @@ export function tokenRows(database: Sql): TokenStore {
       return work();
     });
   return {
-    createToken: (token, hash) =>
-      write(function* () {
-        yield* insert(token, hash).run();
-      }),
+    createToken: (token, hash, origin) => write(() => insert(token, hash, origin)),
     createFirstToken: (token, hash, isEnough) =>
       write(function* () {
         if ((yield* all.all()).map(tokenRecord).some(isEnough)) return false;
-        yield* insert(token, hash).run();
+        yield* insert(token, hash);
         return true;
       }),
     tokenByHash: async (hash) =>
@@ -90,21 +104,29 @@ export function tokenRows(database: Sql): TokenStore {
       readOne(function* () {
         return (yield* all.all()).map(tokenRecord);
       }),
-    revokeToken: (id, at, reason) =>
+    revokeToken: (id, at, { by, reason, origin } = {}) =>
       write(function* () {
-        yield* revoke.run({ id, at, reason: reason ?? null });
+        const isRevoked = (yield* revoke.run({ id, at, by: by ?? null, reason: reason ?? null })) > 0;
         const row = yield* byId.first({ id });
+        if (row !== undefined && isRevoked) {
+          const detail = { name: row.name, ...defined({ reason }) };
+          const act = { at, by: by ?? ANONYMOUS.name, origin };
+          yield* appendAudit({ ...act, action: 'token.revoke', ...about(row), detail });
+        }
         return row && tokenRecord(row);
       }),
-    touchToken: (id, at) =>
+    touchToken: (id, at, origin) =>
       write(function* () {
-        yield* touch.run({ id, at });
+        const row = yield* byId.first({ id });
+        if (row === undefined || (yield* touch.run({ id, at })) === 0) return;
+        if (row.lastUsedAt !== null && day(row.lastUsedAt) === day(at)) return;
+        yield* appendAudit({ at, by: row.name, origin, action: 'token.use', ...about(row) });
       }),
   };
 }
 
 function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
-  const { hash: _, team, expiresAt, lastUsedAt, revokedAt, revokedReason, ...rest } = row;
+  const { hash: _, team, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason, ...rest } = row;
   return {
     ...rest,
     ...defined({
@@ -112,6 +134,7 @@ function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
       expiresAt: expiresAt ?? undefined,
       lastUsedAt: lastUsedAt ?? undefined,
       revokedAt: revokedAt ?? undefined,
+      revokedBy: revokedBy ?? undefined,
       revokedReason: revokedReason ?? undefined,
     }),
   };

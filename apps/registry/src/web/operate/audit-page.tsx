@@ -1,0 +1,111 @@
+import type { AuditFilter, AuditRow } from '@krmhub/catalog';
+import { AUDIT_ACTIONS, describeAction } from '@krmhub/schema';
+import { operateAuditPath } from '../addresses.js';
+import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+
+export interface AuditLogPageData {
+  rows: readonly AuditRow[];
+  filter: Pick<AuditFilter, 'actor' | 'action' | 'object' | 'outcome'>;
+  /** Sequence before which the next page begins; absent at the end. */
+  next: number | undefined;
+  isFirst: boolean;
+}
+
+const FIELDS = [
+  ['actor', 'Actor', 'Name or ID of a token; empty for all.'],
+  ['action', 'Action', 'For example token.create, or token for all of tokens.'],
+  ['object', 'Object', 'Its beginning, for example release/example.com/.'],
+] as const;
+
+export function AuditLogPage({ shown: { rows, filter, next, isFirst } }: { shown: AuditLogPageData }) {
+  const { at } = useSite();
+  return (
+    <>
+      <h1>Audit log</h1>
+      <form class="form" action={at(operateAuditPath())}>
+        {FIELDS.map(([name, label, hint]) => (
+          <p class="entry">
+            <label for={name}>{label}</label>
+            <span class="quiet" id={`${name}-hint`}>
+              {hint}
+            </span>
+            <input
+              id={name}
+              name={name}
+              value={filter[name] ?? ''}
+              maxlength={500}
+              aria-describedby={`${name}-hint`}
+              list={name === 'action' ? 'actions' : undefined}
+            />
+          </p>
+        ))}
+        <datalist id="actions">
+          {AUDIT_ACTIONS.map((action) => (
+            <option value={action} />
+          ))}
+        </datalist>
+        <p class="entry">
+          <label for="outcome">Outcome</label>
+          <select id="outcome" name="outcome">
+            {['', 'done', 'refused'].map((outcome) => (
+              <option value={outcome} selected={outcome === (filter.outcome ?? '')}>
+                {outcome === '' ? 'all' : outcome}
+              </option>
+            ))}
+          </select>
+        </p>
+        <div class="buttons">
+          <button type="submit">Show</button>
+        </div>
+      </form>
+      {rows.length === 0 ? <p>No rows{next === undefined ? '' : ' here'}.</p> : null}
+      <ul class="operate-list">
+        {rows.map((row) => (
+          <AuditItem row={row} />
+        ))}
+      </ul>
+      <Pages
+        first={isFirst ? undefined : operateAuditPath(filter)}
+        next={next === undefined ? undefined : operateAuditPath({ ...filter, before: next })}
+      />
+    </>
+  );
+}
+
+function AuditItem({ row }: { row: AuditRow }) {
+  const { at } = useSite();
+  const { sequence, actor, credential, action, object, outcome, address, requestId, detail } = row;
+  return (
+    <li id={`row-${sequence}`}>
+      <p>
+        <Time at={row.at} /> <b title={describeAction(action)}>{action}</b> <Text value={object} max={500} />{' '}
+        by{' '}
+        <a href={at(operateAuditPath({ actor: credential ?? actor }))}>
+          <Text value={actor} max={100} />
+        </a>{' '}
+        {outcome === 'refused' ? <Label tone="warning">refused</Label> : null}
+      </p>
+      <ul class="found-facts">
+        {address === undefined ? null : (
+          <li>
+            from <Text value={address} max={100} />
+          </li>
+        )}
+        {requestId === undefined ? null : (
+          <li>
+            request <Text value={requestId} max={100} />
+          </li>
+        )}
+        {Object.entries(detail ?? {}).map(([name, value]) => (
+          <li>
+            {name} <Text value={String(value)} max={500} />
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}

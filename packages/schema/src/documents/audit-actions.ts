@@ -1,0 +1,51 @@
+/** What the audit log records, each with what it means. The API, the command line, and the documents have these names. */
+const ACTIONS = {
+  'release.publish': 'published a release',
+  'release.attach': 'attached a signature or an attestation to a release',
+  'release.yank': 'yanked a release',
+  'release.unyank': 'unyanked a release',
+  'release.deprecate': 'deprecated a release',
+  'release.undeprecate': 'undeprecated a release',
+  'release.take-down': 'took a release down',
+  'release.allow-runtimes': 'allowed the digests of a release that was taken down',
+  'catalog.apply': 'applied a recipe',
+  'catalog.build': 'requested a build of a catalog',
+  'catalog.delete': 'deleted a catalog',
+  'catalog.restore': 'restored a catalog',
+  'source.sync': 'requested a sync of a source',
+  'policy.apply': 'applied the signing policies',
+  'access.apply': 'applied the Access document',
+  'owner.claim': 'claimed a group for a team',
+  'owner.verify': 'requested a check of the proof of an owner',
+  'owner.release': 'ended the claim of a team to a group',
+  'artifact.push': 'moved a tag of a repository to a manifest',
+  'artifact.untag': 'deleted a tag of a repository',
+  'artifact.delete': 'deleted a manifest of a repository with its tags',
+  'artifact.delete-blob': 'deleted a blob of a repository',
+  'token.create': 'created a token',
+  'token.revoke': 'revoked a token',
+  'token.use': 'used a token for the first time on a day (UTC)',
+  'operator.sign-in': 'signed in to the operator pages',
+  'operator.sign-out': 'signed out of the operator pages',
+  'key.add': 'added a registry key to the folder of keys',
+  'registry.restore': 'restored the registry from a backup',
+  'audit.prune': 'deleted old rows of the audit log',
+  'request.refuse': 'sent requests that the registry refused',
+} as const satisfies Record<string, string>;
+
+export type AuditAction = keyof typeof ACTIONS;
+export const AUDIT_ACTIONS = Object.keys(ACTIONS) as readonly AuditAction[];
+
+/** Returns what the actor did, as the end of a sentence. */
+export function describeAction(action: AuditAction): string {
+  return ACTIONS[action];
+}
+
+/** From where a change was requested. Parts that are not known are absent; the registry itself has none. */
+export interface RequestOrigin {
+  /** ID of the token. */
+  credential?: string;
+  /** Address of the client. */
+  address?: string;
+  requestId?: string;
+}
