@@ -159,6 +159,18 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'finds a definition by fields in another case, as the JSON library of Go does: %j',
     ],
   },
+  'An attacker publishes to a group that looks like another one': {
+    'packages/catalog/src/plan/look-alike.test.ts': [
+      '%s looks like %s',
+      'are refused after %s in the domain, both ways',
+    ],
+    'apps/registry/src/publish/review-name.test.ts': [
+      'is refused by HTTP, in a dry run, and by push, with the name that it looks like and the way out',
+    ],
+    'apps/registry/src/upstreams/refresher.test.ts': [
+      'a source with a group that looks like one of the registry has a warning in the report and in the inputs',
+    ],
+  },
   'A key is stolen': {
     'apps/registry/src/publish/trust/bundles.test.ts': [
       'trusts no signature of a revoked key, whenever it was made',

@@ -151,6 +151,18 @@ export function functionContract(store: () => RegistryStore): void {
       expect(await store().countFunctions()).toBe(3);
     });
 
+    it('have groups, and kinds in them, each once and in code unit order', async () => {
+      expect([await store().groups(), await store().kinds('example.com')]).toEqual([[], []]);
+      for (const kind of ['b', 'C', 'a']) await store().commitFunction(changeOf({ kind }));
+      await store().commitFunction(changeOf({ kind: 'a', release: '2.0.0' }, 1));
+      for (const group of ['z.co', 'a-b.co', 'a.co']) {
+        await store().commitFunction(changeOf({ kind: 'A', group }));
+      }
+      expect(await store().groups()).toEqual(['a-b.co', 'a.co', 'example.com', 'z.co']);
+      expect(await store().kinds('example.com')).toEqual(['C', 'a', 'b']);
+      expect(await store().kinds('a.c')).toEqual([]);
+    });
+
     it('let exactly one of 50 concurrent writers succeed, twenty times', async () => {
       for (let round = 0; round < 20; round += 1) {
         const racers = Array.from({ length: 50 }, (_, at) =>

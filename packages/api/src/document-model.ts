@@ -13,6 +13,7 @@ import {
   REFUSAL_CODES,
   type Snapshot as SnapshotDocument,
   type SnapshotReport as SnapshotReportDocument,
+  SOURCE_WARNING_CODES,
 } from '@krmhub/schema';
 import { DigestText, exactOptional } from './base-model.js';
 
@@ -135,6 +136,12 @@ const completedEntry = z.object({
   fields: z.array(z.string()),
 } satisfies Fields<NonNullable<ReportedSource['completed']>[number]>);
 
+const sourceWarning = z.object({
+  code: z.enum(SOURCE_WARNING_CODES),
+  group: z.string(),
+  message: z.string(),
+} satisfies Fields<NonNullable<ReportedSource['warnings']>[number]>);
+
 const reportedSource = z.object({
   source: z.string(),
   url: z.string(),
@@ -146,6 +153,7 @@ const reportedSource = z.object({
   invalidEntries: z.number().int(),
   completed: exactOptional(z.array(completedEntry)),
   completedEntries: exactOptional(z.number().int()),
+  warnings: exactOptional(z.array(sourceWarning)),
 } satisfies Fields<ReportedSource>);
 
 type ReportedSource = NonNullable<SnapshotReportDocument['sources']>[number];

@@ -107,6 +107,10 @@ export const CatalogInputs = z
         signatures: z.array(
           z.object({ signer: ExportedSigner, signedAt: Time.optional(), receivedAt: Time }),
         ),
+        warnings: z
+          .array(z.object({ code: z.string(), group: z.string(), message: z.string() }))
+          .optional()
+          .openapi({ description: 'Groups that look like groups of the registry' }),
       }),
     ),
   })

@@ -32,6 +32,7 @@ export * from './plan/definition-facts.js';
 export * from './plan/displayed-release.js';
 export { imageNames, imageRepositories, imageRepository } from './plan/image-repositories.js';
 export * from './plan/lifecycle.js';
+export * from './plan/look-alike.js';
 export { lacksSigner, mergeSigners } from './plan/pinned-signers.js';
 export * from './plan/publish.js';
 export * from './plan/publish-codes.js';

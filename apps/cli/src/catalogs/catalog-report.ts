@@ -19,6 +19,7 @@ export interface ReportCounts {
   invalid: number;
   /** Entries that defaults of the recipe completed. */
   completed: number;
+  warnings: number;
 }
 
 export function reportCounts({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): ReportCounts {
@@ -31,6 +32,7 @@ export function reportCounts({ sources = [], refused = [], shadowed, yanked }: S
     yanked: yanked.length,
     invalid: sources.reduce((sum, { invalidEntries }) => sum + invalidEntries, 0),
     completed: sources.reduce((sum, { completedEntries = 0 }) => sum + completedEntries, 0),
+    warnings: sources.reduce((sum, { warnings = [] }) => sum + warnings.length, 0),
   };
 }
 
@@ -55,8 +57,11 @@ export function countsLine(counts: ReportCounts): string {
     ...(counts.yanked === 0 ? [] : [`${counts.yanked} yanked`]),
     ...(counts.invalid === 0 ? [] : [`${counts.invalid} invalid`]),
   ];
-  const completed = counts.completed === 0 ? [] : [`${counts.completed} completed by defaults`];
-  return [...(parts.length === 0 ? ['no entries excluded'] : parts), ...completed].join(', ');
+  const notes = [
+    ...(counts.completed === 0 ? [] : [`${counts.completed} completed by defaults`]),
+    ...(counts.warnings === 0 ? [] : [plural(counts.warnings, 'warning')]),
+  ];
+  return [...(parts.length === 0 ? ['no entries excluded'] : parts), ...notes].join(', ');
 }
 
 export function isComplete({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
@@ -185,6 +190,12 @@ function reportSections(report: SnapshotReport, width: number): Section[] {
       heading: 'Entries completed by defaults',
       lines: sources.flatMap((one) => completedLines(one, width)),
     },
+    {
+      heading: 'Warnings',
+      lines: sources.flatMap(({ source, warnings = [] }) =>
+        warnings.flatMap(({ message }) => indent(`${source}: ${message}`, width, INDENT)),
+      ),
+    },
   ];
 }
 
@@ -282,6 +293,9 @@ function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotRepo
         String(entry),
         fields.join(','),
       ]),
+    ),
+    ...sources.flatMap(({ source, warnings = [] }) =>
+      warnings.map(({ code, group, message }) => ['warning', group, source, code, message]),
     ),
   ];
 }

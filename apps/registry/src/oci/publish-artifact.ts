@@ -48,7 +48,12 @@ export async function publishArtifact(
   deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
-  { tag, caller, recheck }: { tag: string; caller: Caller; recheck: RecheckToken },
+  {
+    tag,
+    caller,
+    isAdministrator,
+    recheck,
+  }: { tag: string; caller: Caller; isAdministrator: boolean; recheck: RecheckToken },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, caller);
@@ -72,6 +77,7 @@ export async function publishArtifact(
       const published = await refuseUnknown(() =>
         publishOrAttach(deps, name, submission, {
           ...caller,
+          isAdministrator,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
           kindFolded: true,

@@ -62,6 +62,7 @@ export async function putManifest(
       {
         tag: reference,
         caller,
+        isAdministrator: token.scopes.includes('admin'),
         recheck,
       },
     );

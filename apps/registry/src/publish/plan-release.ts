@@ -10,12 +10,23 @@ import {
 } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
 import type { Planner } from './planner.js';
+import { type ReviewDeps, reviewName } from './review-name.js';
 import type { Submission } from './submission.js';
 
-export interface PlanDeps {
-  store: FunctionReader;
+export interface PlanDeps extends ReviewDeps {
+  store: FunctionReader & ReviewDeps['store'];
   planner: Planner;
   clock: () => Date;
+}
+
+export interface PlanOptions {
+  /** Name of the token. */
+  by: string;
+  /** Whether it administers the registry, so that it may publish to every new group. */
+  isAdministrator: boolean;
+  allowBreaking: boolean;
+  /** The kind is in lower case, as in repositories. */
+  kindFolded?: boolean;
 }
 
 export interface PlannedRelease {
@@ -25,14 +36,21 @@ export interface PlannedRelease {
   takedowns: readonly Takedown[];
 }
 
-/** Plans the publishing of a release from what the store has now. */
+/**
+ * Plans the publishing of a release from what the store has now. Rejects with `forbidden` if a new group requires an
+ * administrator.
+ */
 export async function planRelease(
-  { store, planner, clock }: PlanDeps,
+  deps: PlanDeps,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
-  { by, allowBreaking, kindFolded }: { by: string; allowBreaking: boolean; kindFolded?: boolean },
+  { by, isAdministrator, allowBreaking, kindFolded }: PlanOptions,
 ): Promise<PlannedRelease> {
+  const { store, planner, clock } = deps;
   const current = await store.function(group, kind);
+  const { mediaType } = submission;
+  const warnings =
+    current === undefined ? await reviewName(deps, { group, kind }, { isAdministrator, mediaType }) : [];
   const takedowns = await store.takedowns(group, kind);
   const named = releaseReader(store, current);
   const predecessor = findPredecessor(current, release);
@@ -51,6 +69,7 @@ export async function planRelease(
     now: clock().toISOString(),
     by,
   });
+  if (plan.outcome === 'created') plan.diagnostics.push(...warnings);
   return { plan, current, takedowns };
 }
 

@@ -26,7 +26,7 @@ import { releaseSummary } from '../http/presentation.js';
 import type { Metrics } from '../metrics.js';
 import type { Artifact } from '../store/artifacts/artifact-store.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
-import { type PlanDeps, planRelease } from './plan-release.js';
+import { type PlanDeps, type PlanOptions, planRelease } from './plan-release.js';
 import { type StoreDeps, storeRelease } from './store-release.js';
 import type { Submission } from './submission.js';
 import { type JudgeDeps, judgeSubmission } from './trust/judge-submission.js';
@@ -37,11 +37,8 @@ export interface PublishDeps extends PlanDeps, JudgeDeps, StoreDeps {
   metrics: Metrics;
 }
 
-export interface PublishOptions extends Caller {
+export interface PublishOptions extends Caller, PlanOptions {
   dryRun: boolean;
-  allowBreaking: boolean;
-  /** The kind is in lower case, as in repositories. */
-  kindFolded?: boolean;
   /** The artifact for the tag of the release; by default one is made. */
   artifact?: Artifact;
 }

@@ -69,10 +69,11 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group));
+    const token = await authorize(c, deps, 'publish', params.group);
     const submission = await readSubmission(c);
+    const options = { ...callerOf(c, token), isAdministrator: token.scopes.includes('admin'), ...query };
     const result = await deps.functionLocks.run(params, recheckToken(c), () =>
-      publishOrAttach(deps, params, submission, { ...caller, ...query }),
+      publishOrAttach(deps, params, submission, options),
     );
     if (query.wait && !query.dryRun) {
       const { release } = result;

@@ -46,6 +46,12 @@ const GUARDS: Guards = {
     return found.filter(sight().function);
   },
   allFunctions: (call, sight) => () => filtered(call(), sight().function),
+  groups: 'unseen',
+  kinds: (call, sight) => async (group) => {
+    const found = await call(group);
+    const see = sight();
+    return found.filter((kind) => see.function({ group, kind }));
+  },
   countFunctions: 'unseen',
   release: ofFunction(undefined),
   releaseFiles: ofFunction(undefined),

@@ -27,7 +27,7 @@ export async function storedAccess(store: StoredAccess): Promise<AccessRules> {
   return rules;
 }
 
-type StoredAccess = Pick<AccessStore, 'access'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+export type StoredAccess = Pick<AccessStore, 'access'> & Pick<OwnerClaimStore, 'ownerClaims'>;
 
 function readStoredAccess(text: string | undefined): AccessDocument | undefined {
   if (text === undefined) return undefined;

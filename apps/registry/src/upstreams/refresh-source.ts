@@ -3,8 +3,10 @@ import {
   type CatalogReader,
   type Event,
   evaluateCopy,
+  type FunctionReader,
   folderReading,
   followsRegistryPolicies,
+  lookAlikeWarnings,
   type PolicyReader,
   type PollOutcome,
   pickReading,
@@ -28,20 +30,26 @@ import {
   type UpstreamCatalog,
   type UpstreamEntryName,
 } from '@krmhub/catalog';
-import { KrmhubError, sha256 } from '@krmhub/schema';
+import { KrmhubError, type SourceWarning, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
+import { type StoredAccess, storedAccess } from '../store/stored-access.js';
 import { storedPolicies } from '../store/stored-policies.js';
 import type { RwLock } from '../workers/locks/rw-lock.js';
 import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
-  store: SourceStore & CatalogReader & SnapshotStore & PolicyReader;
+  store: SourceStore &
+    CatalogReader &
+    SnapshotStore &
+    PolicyReader &
+    StoredAccess &
+    Pick<FunctionReader, 'groups'>;
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */
@@ -104,6 +112,7 @@ async function refreshOnce(
     policies,
     known,
     outcome,
+    warnings: await findWarnings(store, outcome),
     now: clock().toISOString(),
     jitter: deps.random(),
   });
@@ -117,6 +126,16 @@ async function refreshOnce(
     isFirstSync: record.checkedAt === undefined,
     outcome: outcome.outcome === 'failed' ? outcome.problem : outcome.outcome,
   };
+}
+
+/** Returns warnings about a fetched catalog. They name public groups that the registry has now. */
+async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): Promise<SourceWarning[]> {
+  if (outcome.outcome !== 'fetched') return [];
+  const { entries, unchanged = [] } = outcome;
+  const groups = [...entries, ...unchanged].map(({ group }) => group);
+  const rules = await storedAccess(store);
+  const known = (await store.groups()).filter((group) => rules.visibilityOf(group) === 'public');
+  return lookAlikeWarnings(groups, known);
 }
 
 /**

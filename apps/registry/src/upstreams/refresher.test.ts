@@ -104,6 +104,35 @@ const events = async () =>
   );
 const report = async () => call<SnapshotReport>('GET', fillPath('catalogReport', { name: 'ours' }));
 
+it('a source with a group that looks like one of the registry has a warning in the report and in the inputs', async () => {
+  await registry.publish({ group: 'up.examp1e.com', kind: 'Own', release: '1.0.0' });
+  put({ One: 'first' });
+  await apply();
+  await cut();
+  const warning = {
+    code: 'look-alike-group',
+    group: 'up.example.com',
+    message: expect.stringContaining('looks like the group up.examp1e.com of this registry: '),
+  };
+  expect((await report()).sources![0]).toMatchObject({ state: 'current', warnings: [warning] });
+  expect(await kinds()).toEqual(['One']);
+  const inputs = await registry.request(fillPath('catalogInputs', { name: 'ours' }), {
+    headers: { Authorization: await registry.bearer() },
+  });
+  const [head = ''] = (await inputs.text()).split('\n');
+  expect(JSON.parse(head).sources[0].warnings).toEqual([warning]);
+  const page = await (await registry.request('/catalogs/ours/report')).text();
+  expect(page).toContain('Look-alike groups');
+  // A sync without a change keeps it, and one with a change compares again.
+  await refresh();
+  await cut();
+  expect((await report()).sources![0]!.warnings).toHaveLength(1);
+  upstream.files.set(FILE, catalogText({ One: 'first' }).replaceAll('up.example.com', 'other.org'));
+  await refresh();
+  await cut();
+  expect((await report()).sources![0]).not.toHaveProperty('warnings');
+});
+
 describe('a source with defaults', () => {
   const lacking = () =>
     upstream.files.set(FILE, catalogText({ One: 'first' }).replace(/^ *(?:publisher|license): .*\n/gm, ''));

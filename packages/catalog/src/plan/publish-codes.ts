@@ -64,6 +64,10 @@ export const PUBLISH_CODES = {
     'The permissions of the function or the meaning of files may differ from the previous release.',
     'Check that you want the change, and announce it to users.',
   ),
+  'publish/similar-kind': warning(
+    'A new kind differs from another kind of its group in one character.',
+    'Check the spelling. To publish a release of the other function, use its kind.',
+  ),
 } as const satisfies Record<`publish/${string}`, CodeEntry>;
 
 export type PublishCode = keyof typeof PUBLISH_CODES;

@@ -83,10 +83,15 @@ export type PublishPlan =
   | { outcome: 'conflict'; error: KrmhubError }
   | { outcome: 'invalid'; diagnostics: Diagnostic[] };
 
+/** Returns the name of a submitted definition in diagnostics. */
+export function definitionFile(mediaType: DefinitionMediaType): string {
+  return mediaType === 'application/json' ? 'definition.json' : 'definition.yaml';
+}
+
 /** Plans the publishing of a release. `current` and the records of its releases have the same revision. */
 export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme, notes } = input;
-  const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
+  const file = input.file ?? definitionFile(input.mediaType);
   const release = canonicalRelease(input.release);
   const digest = sha256(bytes);
   const refusal = release && tombstoneConflict(input.takedowns, { release, digest });

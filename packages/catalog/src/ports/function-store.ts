@@ -28,6 +28,10 @@ export interface FunctionReader {
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
   /** Returns every function, by group and kind in code unit order. */
   allFunctions(): AsyncIterable<FunctionRecord>;
+  /** Returns the groups that have functions, in code unit order. Linear in the number of functions. */
+  groups(): Promise<string[]>;
+  /** Returns the kinds of a group, in code unit order; none for an unknown group. */
+  kinds(group: string): Promise<string[]>;
   /** Returns the number of functions. */
   countFunctions(): Promise<number>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;

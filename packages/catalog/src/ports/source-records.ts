@@ -1,4 +1,4 @@
-import type { CompletedEntry, Digest, FunctionName, SourceProblem } from '@krmhub/schema';
+import type { CompletedEntry, Digest, FunctionName, SourceProblem, SourceWarning } from '@krmhub/schema';
 import type { NewEvent, ReleaseSignature, Time } from './records.js';
 
 /** The facts of an API version for policies, without its definition. */
@@ -66,6 +66,8 @@ export interface SourceCopy {
   /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+  /** The first warnings about its groups, at the time when it was fetched. Absent if there are none. */
+  warnings?: SourceWarning[];
   /** How it was read (`readingDigest`). Absent for a plain catalog. */
   reading?: Digest;
   /** The valid signatures of the catalog. */

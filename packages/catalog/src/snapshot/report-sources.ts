@@ -47,6 +47,7 @@ export function reportSource({ source, url, failure, copy }: SourceRecord): Repo
       completed: copy.completed,
       completedEntries:
         copy.completed === undefined ? undefined : (copy.completedEntries ?? copy.completed.length),
+      warnings: copy.warnings,
     }),
   };
 }

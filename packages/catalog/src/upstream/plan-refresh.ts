@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type CompletedEntry, canonicalJson, type Digest } from '@krmhub/schema';
+import { type CompletedEntry, canonicalJson, type Digest, type SourceWarning } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
@@ -70,6 +70,8 @@ export interface RefreshInput {
   /** The current entries of the source. */
   known: readonly UpstreamEntryName[];
   outcome: PollOutcome;
+  /** Warnings about the groups of a fetched catalog. */
+  warnings?: readonly SourceWarning[];
   now: Time;
   /** A random number from 0 to 1. */
   jitter: number;
@@ -159,7 +161,7 @@ function failedRecord(
 }
 
 function nextCopy(
-  { record, upstream, now }: RefreshInput,
+  { record, upstream, warnings = [], now }: RefreshInput,
   outcome: Exclude<PollOutcome, { outcome: 'failed' }>,
 ): SourceCopy {
   const { validators, accepted } = outcome;
@@ -180,6 +182,7 @@ function nextCopy(
       ...defined({
         completed,
         completedEntries: completed === undefined ? undefined : (completedEntries ?? 0),
+        warnings: warnings.length === 0 ? undefined : [...warnings],
         reading,
       }),
       ...signed,
@@ -214,8 +217,14 @@ function hasOtherVerdicts(
 }
 
 /** The report fields of a copy, without its digest and serial, which can change alone. */
-function reportedFields({ invalid, invalidEntries, completed = [], completedEntries = 0 }: SourceCopy) {
-  return { invalid, invalidEntries, completed, completedEntries };
+function reportedFields({
+  invalid,
+  invalidEntries,
+  completed = [],
+  completedEntries = 0,
+  warnings = [],
+}: SourceCopy) {
+  return { invalid, invalidEntries, completed, completedEntries, warnings };
 }
 
 function withJitter(seconds: number, jitter: number): number {

@@ -96,6 +96,18 @@ export interface CompletedEntry {
   fields: string[];
 }
 
+/** What an administrator should look at in an upstream source, although nothing is omitted. */
+export const SOURCE_WARNING_CODES = [
+  /** One of its groups looks like a group of the registry, and could be taken for it. */
+  'look-alike-group',
+] as const;
+
+export interface SourceWarning {
+  code: (typeof SOURCE_WARNING_CODES)[number];
+  group: string;
+  message: string;
+}
+
 /** The state of an upstream source when the snapshot was built. */
 export interface ReportedSource {
   source: string;
@@ -117,6 +129,8 @@ export interface ReportedSource {
   /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+  /** The first warnings. Absent if there are none. */
+  warnings?: SourceWarning[];
 }
 
 /** `report.json`: the omitted entries of a snapshot, with reasons. */

@@ -28,6 +28,8 @@ export interface BuildSummary {
   invalid: number;
   /** Entries that defaults of the recipe completed. */
   completed: number;
+  /** Groups of sources that look like groups of the registry, if the registry exported the inputs. */
+  warnings: number;
   /** Sources whose last sync failed. */
   failing: number;
 }
@@ -65,6 +67,7 @@ export function summarize(recipe: Recipe, built: BuiltCatalog): BuildSummary {
     yanked: functions.flatMap((fn) => fn.yanked).length,
     invalid: [...invalid.values()].reduce((sum, one) => sum + one, 0),
     completed: (built.sources ?? []).reduce((sum, { completedEntries = 0 }) => sum + completedEntries, 0),
+    warnings: (built.sources ?? []).reduce((sum, { warnings = [] }) => sum + warnings.length, 0),
     failing: (built.sources ?? []).filter(({ state }) => state !== 'current').length,
   };
 }
@@ -92,7 +95,7 @@ export async function printSummary(io: Io, { sources }: BuildSummary): Promise<v
 
 /** Prints, for example, `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed` on stderr. */
 export async function reportSummary(io: Io, summary: BuildSummary): Promise<ReportCounts> {
-  const { catalog, functions, shadowed, yanked, invalid, completed, failing } = summary;
+  const { catalog, functions, shadowed, yanked, invalid, completed, warnings, failing } = summary;
   const counts: ReportCounts = {
     sources: summary.sources.filter(({ url }) => url !== undefined).length,
     failing,
@@ -102,6 +105,7 @@ export async function reportSummary(io: Io, summary: BuildSummary): Promise<Repo
     yanked,
     invalid,
     completed,
+    warnings,
   };
   await printLine(io, `${catalog}: ${plural(functions, 'function')}; ${countsLine(counts)}`);
   return counts;

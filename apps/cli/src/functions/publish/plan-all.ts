@@ -83,7 +83,7 @@ async function plan(
   });
   const changes =
     before === undefined || result.outcome === 'unchanged'
-      ? result.diagnostics.filter(({ code }) => isChange(code)).map(toDiagnostic)
+      ? result.diagnostics.filter(({ code }) => isOfRegistry(code)).map(toDiagnostic)
       : checkCompatibility({ ...submission, before, allowBreaking });
   if (before !== undefined && hasErrors(changes)) {
     throw new KrmhubError(
@@ -98,9 +98,9 @@ async function plan(
   return { submission, result, changes: changes.map((change) => withFile(change, submission)) };
 }
 
-/** Reports whether a diagnostic concerns the previous release. */
-function isChange(code: string): boolean {
-  return code === 'publish/breaking' || code === 'publish/review';
+/** Reports whether only the registry can know a problem: lint has printed the others. */
+function isOfRegistry(code: string): boolean {
+  return code.startsWith('publish/');
 }
 
 /** Drops undefined fields of a response. */

@@ -157,7 +157,7 @@ async function pushLocalScripts(
   await pushScripts(io, client, scripts, progress);
 }
 
-/** Prints changes from the previous release; lint has printed the other warnings. */
+/** Prints changes from the previous release, and warnings about the name; lint has printed the other warnings. */
 async function printChangeWarnings(
   io: Io,
   plans: readonly Planned[],

@@ -1,5 +1,5 @@
 import type { SearchTerm } from '@krmhub/api/search-syntax';
-import { editDistance } from '@krmhub/schema/suggest';
+import { differsInOne, editDistance } from '@krmhub/schema/suggest';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import type { Seen, textHits } from './hits.js';
@@ -65,7 +65,7 @@ export function spelling(
     const near: Word[][] = [[], [], []];
     for (const { term, doc } of compared) {
       if (Math.abs(term.length - word.length) > most) continue;
-      const distance = isSwap(term, word) ? 1 : editDistance(term, word);
+      const distance = differsInOne(term, word) ? 1 : editDistance(term, word);
       if (distance > most || (!term.startsWith(first) && distance > 1)) continue;
       near[distance]!.push({ term, doc });
     }
@@ -94,12 +94,4 @@ export function spelling(
     );
     return changed ? corrected : undefined;
   };
-}
-
-/** Reports whether two words differ only in the order of two neighboring letters. */
-function isSwap(a: string, b: string): boolean {
-  if (a.length !== b.length) return false;
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at += 1;
-  return a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
 }

@@ -86,6 +86,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
       ))}
       {of === undefined ? <InvalidEntries view={view} /> : null}
       {of === undefined ? <CompletedEntries view={view} /> : null}
+      {of === undefined ? <LookAlikeGroups view={view} /> : null}
       <h2>For scripts</h2>
       <CopySnippet
         label="Report with krmhub"
@@ -305,6 +306,36 @@ function InvalidEntries({ view }: { view: CatalogView }) {
       Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the
       publisher of the catalog. <code>krmhub lint</code> lists the errors of a file.
     </SourceEntries>
+  );
+}
+
+/** Groups of sources that readers could take for groups of this registry. */
+function LookAlikeGroups({ view }: { view: CatalogView }) {
+  const warnings = view.sources.flatMap(({ name, record }) =>
+    (record?.copy?.warnings ?? []).map(({ message }) => ({ name, message })),
+  );
+  if (warnings.length === 0) return null;
+  return (
+    <section aria-labelledby="look-alike">
+      <h2 id="look-alike">
+        Look-alike groups <span class="quiet">{warnings.length}</span>
+      </h2>
+      <p>
+        Groups of sources that readers could take for groups of this registry. Their entries are included.{' '}
+        <strong>What to do:</strong> if one imitates another group, add it to <code>policy.deny</code> of the
+        recipe.
+      </p>
+      <ol class="places">
+        {warnings.map(({ name, message }) => (
+          <li>
+            <span class="place-name">{name}</span>
+            <p>
+              <Text value={message} max={MAX_MESSAGE} />
+            </p>
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }
 

@@ -24,6 +24,8 @@ export type FunctionRows = Pick<
   | 'function'
   | 'functions'
   | 'allFunctions'
+  | 'groups'
+  | 'kinds'
   | 'countFunctions'
   | 'release'
   | 'definitionsJson'
@@ -110,6 +112,16 @@ const pageAfter = query((db) =>
     .orderBy(functions.group, functions.kind)
     .limit(PAGE),
 );
+const selectGroups = query((db) =>
+  db.selectDistinct({ group: functions.group }).from(functions).orderBy(functions.group),
+);
+const selectKinds = query((db) =>
+  db
+    .select({ kind: functions.kind })
+    .from(functions)
+    .where(eq(functions.group, sql.placeholder('group')))
+    .orderBy(functions.kind),
+);
 const counted = query((db) => db.select({ functions: count() }).from(functions));
 
 export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
@@ -150,6 +162,16 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
         await setImmediate();
       }
     },
+
+    groups: () =>
+      readOne(function* () {
+        return (yield* selectGroups.all()).map(({ group }) => group);
+      }),
+
+    kinds: (group) =>
+      readOne(function* () {
+        return (yield* selectKinds.all({ group })).map(({ kind }) => kind);
+      }),
 
     countFunctions: () =>
       readOne(function* () {

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { definitionArtifact, readError, testClient } from '../testing/oci.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+let registry: TestRegistry;
+let publisher: string;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  await registry.publish({ group: 'example.com', kind: 'SetLabels', release: '1.0.0' });
+  publisher = `Bearer ${(await registry.token({ name: 'ci', scopes: ['publish'] })).secret}`;
+});
+afterEach(() => registry.close());
+const client = testClient(
+  () => registry,
+  () => publisher,
+);
+
+const put = (definition: TestDefinition, { query = '', authorization = publisher } = {}) =>
+  registry.send<{
+    code?: string;
+    detail?: string;
+    hint?: string;
+    diagnostics?: { code: string; message: string }[];
+  }>('PUT', `${releasePath(definition)}${query}`, definitionText(definition), authorization);
+
+describe('the first release of a group that looks like another one', () => {
+  const alike = { group: 'examp1e.com', kind: 'SetLabels', release: '1.0.0' };
+
+  it('is refused by HTTP, in a dry run, and by push, with the name that it looks like and the way out', async () => {
+    for (const query of ['', '?dryRun=true']) {
+      const { status, body } = await put(alike, { query });
+      expect([status, body]).toEqual([
+        403,
+        expect.objectContaining({
+          code: 'forbidden',
+          detail: 'the group "examp1e.com" looks like the group "example.com": both look the same',
+          hint: expect.stringContaining('ask an administrator to publish its first release'),
+        }),
+      ]);
+    }
+    const repository = 'functions/examp1e.com/setlabels';
+    const text = definitionText(alike);
+    await client.blob(repository, '{}');
+    await client.blob(repository, text);
+    const pushed = await client.put(repository, '1.0.0', definitionArtifact(text));
+    expect(await readError(pushed)).toMatchObject({
+      status: 403,
+      code: 'DENIED',
+      message: expect.stringContaining('looks like the group "example.com"'),
+    });
+    expect(await registry.parts.store.groups()).toEqual(['example.com']);
+  });
+
+  it('is refused without the name of a group that the publisher cannot read', async () => {
+    const { store, access } = registry.parts;
+    await registry.publish({ group: 'hidden-team.dev', kind: 'A', release: '1.0.0' });
+    const at = '2030-01-01T00:00:00.000Z';
+    await store.applyAccess({
+      text: `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {openGroups: ["*"], groups: [{pattern: hidden-team.dev, visibility: private}]}`,
+      appliedAt: at,
+      appliedBy: 'admin',
+      expectedRevision: 1,
+      event: { type: 'access.applied', at, by: 'admin' },
+    });
+    await access.reload(store);
+    const { secret } = await registry.token({
+      name: 'others',
+      scopes: ['publish'],
+      groups: ['hidden-teem.dev'],
+    });
+    const definition = { group: 'hidden-teem.dev', kind: 'A', release: '1.0.0' };
+    const { status, body } = await put(definition, { authorization: `Bearer ${secret}` });
+    expect([status, body.detail]).toEqual([403, 'the group "hidden-teem.dev" looks like another group']);
+  });
+
+  it('is refused if it looks like a group that an owner proved, without functions', async () => {
+    await registry.parts.store.putOwnerClaim({
+      group: 'proved.org',
+      team: 'platform',
+      proof: 'dns',
+      claimedAt: '2030-01-01T00:00:00.000Z',
+      claimedBy: 'ci',
+      checkedAt: '2030-01-01T00:00:00.000Z',
+    });
+    const { status, body } = await put({ group: 'prooved.org', kind: 'A', release: '1.0.0' });
+    expect([status, body.detail]).toEqual([
+      403,
+      expect.stringContaining('looks like the group "proved.org"'),
+    ]);
+  });
+
+  it('is published by an administrator, and the next ones by every token for the group', async () => {
+    expect((await put(alike, { authorization: await registry.bearer() })).status).toBe(201);
+    expect((await put({ ...alike, release: '2.0.0' })).status).toBe(201);
+    expect((await put({ ...alike, kind: 'Other' })).status).toBe(201);
+  });
+
+  it('is refused with the look-alike after any number of other groups', async () => {
+    await registry.publish({ group: 'zz.last-one.dev', kind: 'A', release: '1.0.0' });
+    const others = Array.from({ length: 4_050 }, (_, at) => `group${at}.zone${at}.net`);
+    registry.parts.store.groups = async () => [...others, 'zz.last-one.dev'];
+    const { status, body } = await put({ group: 'lost-one.dev', kind: 'A', release: '1.0.0' });
+    expect([status, body.detail]).toEqual([
+      403,
+      expect.stringContaining('looks like the group "zz.last-one.dev"'),
+    ]);
+  });
+});
+
+it('the first release of a group with an encoded label is refused in an empty registry too', async () => {
+  const empty = await openTestRegistry({ start: false });
+  try {
+    const { secret } = await empty.token({ scopes: ['publish'] });
+    const definition = { group: 'xn--exmple-cua.com', kind: 'A', release: '1.0.0' };
+    const { status, body } = await empty.send(
+      'PUT',
+      releasePath(definition),
+      definitionText(definition),
+      `Bearer ${secret}`,
+    );
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('has the label "xn--exmple-cua"')]);
+  } finally {
+    await empty.close();
+  }
+});
+
+describe('other releases', () => {
+  it.each(['other.org', 'fn.example.com', 'example.net'])(
+    'of the new group %s are published',
+    async (group) => {
+      expect((await put({ group, kind: 'SetLabels', release: '1.0.0' })).status).toBe(201);
+    },
+  );
+
+  it('of a similar kind in another group have no warning, and in the same group one', async () => {
+    const other = await put({ group: 'other.org', kind: 'SetLabel', release: '1.0.0' });
+    expect([other.status, other.body.diagnostics?.map(({ code }) => code)]).toEqual([
+      201,
+      expect.not.arrayContaining(['publish/similar-kind']),
+    ]);
+    const same = { group: 'example.com', kind: 'SetLabel', release: '1.0.0' };
+    for (const query of ['?dryRun=true', '']) {
+      expect((await put(same, { query })).body.diagnostics).toContainEqual(
+        expect.objectContaining({
+          code: 'publish/similar-kind',
+          severity: 'warning',
+          message: 'the group example.com has the similar kind SetLabels',
+        }),
+      );
+    }
+    const next = await put({ ...same, release: '2.0.0' });
+    expect(next.body.diagnostics?.map(({ code }) => code)).not.toContain('publish/similar-kind');
+  });
+
+  it('read the groups only for a new group', async () => {
+    const { store } = registry.parts;
+    const read: string[] = [];
+    const groups = store.groups.bind(store);
+    store.groups = () => {
+      read.push('groups');
+      return groups();
+    };
+    await put({ group: 'example.com', kind: 'SetLabels', release: '1.1.0' });
+    await put({ group: 'example.com', kind: 'Other', release: '1.0.0' });
+    expect(read).toEqual([]);
+    await put({ group: 'new.org', kind: 'Other', release: '1.0.0' });
+    expect(read).toEqual(['groups']);
+  });
+});

@@ -1,0 +1,70 @@
+import {
+  type DefinitionMediaType,
+  definitionFile,
+  type FunctionReader,
+  findEncodedLabel,
+  findSimilarKind,
+  type LookAlike,
+  lookAlikeFinder,
+  type OwnerClaimStore,
+  publishDiagnostic,
+} from '@krmhub/catalog';
+import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { Turns } from '../workers/locks/turns.js';
+
+/** Groups that are compared in one turn of the event loop. */
+const GROUPS_PER_TURN = 200;
+
+export interface ReviewDeps {
+  store: Pick<FunctionReader, 'groups' | 'kinds'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+  turns: Turns;
+}
+
+/**
+ * Reviews the name of a function without releases. Rejects with `forbidden` if its group has no function yet and looks
+ * like another group, unless an administrator publishes it: then the group exists, and is not reviewed again. Returns a
+ * warning for a kind that is similar to another one of the group. Only for a new group, it is linear in the groups.
+ */
+export async function reviewName(
+  deps: ReviewDeps,
+  { group, kind }: FunctionName,
+  { isAdministrator, mediaType }: { isAdministrator: boolean; mediaType: DefinitionMediaType },
+): Promise<Diagnostic[]> {
+  const kinds = await deps.store.kinds(group);
+  const similar = findSimilarKind(kind, kinds);
+  if (similar !== undefined) {
+    const message = `the group ${group} has the similar kind ${similar}`;
+    const path = ['spec', 'names', 'kind'];
+    return [publishDiagnostic('publish/similar-kind', definitionFile(mediaType), message, path)];
+  }
+  if (kinds.length > 0 || isAdministrator) return [];
+  const reason = await reasonToReview(deps, group);
+  if (reason === undefined) return [];
+  throw new KrmhubError('forbidden', `the group "${group}" ${reason}`, {
+    hint: 'Check the spelling. If the group is meant, ask an administrator to publish its first release: every token for the group can publish the next ones.',
+  });
+}
+
+async function reasonToReview(deps: ReviewDeps, group: string): Promise<string | undefined> {
+  const encoded = findEncodedLabel(group);
+  if (encoded !== undefined)
+    return `has the label "${encoded}", which stands for letters of another alphabet`;
+  const found = await findLookAlike(deps, group);
+  if (found === undefined) return undefined;
+  // The name of a group that the publisher cannot read is not told.
+  const isClaimed = (await deps.store.ownerClaims()).some((claim) => claim.group === found.group);
+  const isSeen = isClaimed || (await deps.store.kinds(found.group)).length > 0;
+  return isSeen ? `looks like the group "${found.group}": ${found.reason}` : 'looks like another group';
+}
+
+/** Compares a group with those that have functions, and with those whose owner proved them. */
+async function findLookAlike({ store, turns }: ReviewDeps, group: string): Promise<LookAlike | undefined> {
+  const claimed = (await store.ownerClaims()).map((claim) => claim.group);
+  const groups = [...new Set([...(await store.groups()), ...claimed])];
+  for (let at = 0; at < groups.length; at += GROUPS_PER_TURN) {
+    const some = groups.slice(at, at + GROUPS_PER_TURN);
+    const found = await turns.run(() => lookAlikeFinder(some)(group));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
