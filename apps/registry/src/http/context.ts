@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Actor } from '@krmhub/catalog';
 import type { AuditAction } from '@krmhub/schema';
 import type { Context, Hono } from 'hono';
 import type { BodyLease } from './body-memory.js';
@@ -43,6 +44,13 @@ export interface Attempt {
   object: string;
 }
 
+/** A signed-in user of a page that anybody may open. */
+export interface Visitor {
+  actor: Actor;
+  /** HTML that says who it is. */
+  line: string;
+}
+
 export interface RequestVariables {
   requestId: string;
   /** Template of the path; `unmatched` if no route matches. */
@@ -63,6 +71,10 @@ export interface RequestVariables {
   rateLimitClass?: RateLimitClass;
   /** The response is for this client only: not for caches, and not for pages of other origins. */
   isPrivate?: boolean;
+  /** Finds who sends the cookie of a session. Only pages call it. Absent if the registry hides nothing. */
+  findVisitor?: (c: RegistryContext) => Promise<Visitor | undefined>;
+  /** Whom `findVisitor` found, if the page is not one of operators. */
+  visitor?: Visitor;
   /** The body is generated while it is sent. */
   isStream?: boolean;
   /** The error code and the error behind a status of 500 or higher, for the log. */

@@ -2,16 +2,22 @@ import type { Readiness } from '@krmhub/api/model';
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Metrics } from '../metrics.js';
+import { sightOf } from '../store/readable-store.js';
+
+/** Where a line of the metrics names a catalog. */
+const CATALOG_LABEL = /[{,]catalog="([^"]*)"/;
 
 interface OperationDeps {
   readiness: (exclude?: readonly Readiness['checks'][number]['name'][]) => Promise<Readiness>;
   metrics: Metrics;
   config: PublicAddress;
+  access: KnownAccess;
 }
 
 export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
@@ -32,17 +38,37 @@ export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
     });
   });
 
+  /** Without catalogs that the request may not read. */
+  const metrics = async () => {
+    const text = await deps.metrics.render();
+    if (!deps.access.rules.hidesAnything) return text;
+    const sight = sightOf(deps.access.rules, currentActor());
+    const isSeen = (line: string) => {
+      const catalog = CATALOG_LABEL.exec(line)?.[1];
+      return catalog === undefined || sight.catalog(catalog);
+    };
+    return text.split('\n').filter(isSeen).join('\n');
+  };
+  /** Details name catalogs, and can have what a build says of functions. */
+  const withoutHidden = ({ status, checks }: Readiness): Readiness => {
+    const { rules } = deps.access;
+    if (!rules.hidesAnything || sightOf(rules, currentActor()).registry()) return { status, checks };
+    const brief = ({ detail, ...check }: Readiness['checks'][number]) =>
+      detail === undefined ? check : { ...check, detail: 'see the log' };
+    return { status, checks: checks.map(brief) };
+  };
+
   const noStore = { 'Cache-Control': 'no-store' };
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
 
   serveRoute(app, ROUTES.readyz, async (c, { query: { exclude = [] } }) => {
-    const readiness = await deps.readiness(exclude);
+    const readiness = withoutHidden(await deps.readiness(exclude));
     return c.json(readiness, readiness.status === 'ok' ? 200 : 503, noStore);
   });
 
   serveRoute(app, ROUTES.metrics, async (c) => {
     refuseProxied(c);
-    return c.body(await deps.metrics.render(), 200, { 'Content-Type': deps.metrics.contentType, ...noStore });
+    return c.body(await metrics(), 200, { 'Content-Type': deps.metrics.contentType, ...noStore });
   });
 }
 

@@ -40,6 +40,8 @@ import { takedownRoutes } from '../routes/takedowns.js';
 import { tokenRoutes } from '../routes/tokens.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
+import { addVisitorLine, findVisitors } from '../web/operate/visitor.js';
+import { asVisitor } from '../web/serve-page.js';
 import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
 import type { OpenRegistry } from './open-registry.js';
@@ -72,25 +74,25 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
   });
   const repositoryAccess = new RepositoryAccess(opened);
-  const identification = {
-    accessTokenHash: (token: string) => repositoryAccess.accessTokenHash(token),
-    sessionHash: async () => undefined,
-  };
+  const accessTokenHash = (token: string) => repositoryAccess.accessTokenHash(token);
+  const findVisitor = findVisitors({ ...opened, site });
   app.use(async (c, next) => {
     // Nothing is hidden, so it does not matter who asks.
     if (!opened.access.rules.hidesAnything) return next();
-    const identified = await identify(c, opened, identification);
+    const identified = await identify(c, opened, accessTokenHash);
     const actor = identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
     // Nobody else may get the answer from a cache.
     if (actor !== ANONYMOUS) c.set('isPrivate', true);
-    return asActor(actor, next);
+    c.set('findVisitor', findVisitor);
+    await asActor(actor, next);
+    await addVisitorLine(c);
   });
   app.onError((error, c) => errorResponse(c, error, site, registry));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {
       hint: 'See / for an overview.',
     });
-    return errorResponse(c, missing, site, registry);
+    return asVisitor(c, async () => errorResponse(c, missing, site, registry));
   });
   ociRoutes(app, { ...registry, repositoryAccess });
   functionRoutes(app, registry);
@@ -127,10 +129,10 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', DENY_ALL_POLICY);
   if (c.get('isPrivate') === true) {
     for (const [name, value] of Object.entries(PRIVATE_HEADERS)) headers.set(name, value);
-    headers.append('Vary', PRIVATE_VARY);
   } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
     for (const [name, value] of Object.entries(READ_HEADERS)) headers.set(name, value);
   }
+  if (c.get('isPrivate') === true || c.get('findVisitor') !== undefined) headers.append('Vary', PRIVATE_VARY);
   // node-server sends the header of a response whose body was not asked for before it has the first piece. If there is
   // none because the stream fails, the client must see an error.
   if (c.get('isStream') === true) void c.res.body;

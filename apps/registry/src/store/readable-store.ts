@@ -2,6 +2,7 @@ import {
   type AccessObject,
   type AccessRules,
   type Actor,
+  type CatalogEntryRow,
   can,
   type Event,
   type SearchAccess,
@@ -109,8 +110,16 @@ const GUARDS: Guards = {
   latestEntry: ofCatalog(undefined),
   snapshotEntryRows: ofCatalog([]),
   entryPage: (call, sight) => async (query) => {
-    const found = await call(query);
-    return sight().catalog(query.catalog) ? found : { rows: [] };
+    const see = sight();
+    if (!see.catalog(query.catalog)) return { rows: [] };
+    const rows: CatalogEntryRow[] = [];
+    for (let page = await call(query); ; page = await call({ ...query, after: page.next! })) {
+      rows.push(...page.rows.filter(see.function));
+      if (page.next === undefined && rows.length <= query.limit) return { rows };
+      if (rows.length <= query.limit) continue;
+      const shown = rows.slice(0, query.limit);
+      return { rows: shown, next: shown.at(-1)! };
+    }
   },
   countEntries: (call, sight) => async (filter) => {
     const found = await call(filter);

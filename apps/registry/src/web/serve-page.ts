@@ -1,6 +1,8 @@
 import type { RouteConfig } from '@hono/zod-openapi';
+import { asActor } from '../http/auth/request-actor.js';
 import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
+import { OPERATE } from './addresses.js';
 
 /** Hint for wrong parameters of a page: its users follow links and fill in forms. */
 const WRONG_PARAMETERS = 'Correct the URL, or search for the function.';
@@ -12,5 +14,23 @@ export function servePage<Route extends RouteConfig>(
   { rateLimitClass = 'read' }: { rateLimitClass?: RateLimitClass },
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
 ): void {
-  serveRoute(app, route, handler, { rateLimitClass, hint: WRONG_PARAMETERS });
+  // Assets and the like are the same for everybody.
+  const serve: typeof handler =
+    rateLimitClass === 'free' ? handler : (c, input) => asVisitor(c, async () => handler(c, input));
+  serveRoute(app, route, serve, { rateLimitClass, hint: WRONG_PARAMETERS });
+}
+
+/** Responds to the signed-in user, if there is one and it matters. */
+export async function asVisitor(c: RegistryContext, respond: () => Promise<Response>): Promise<Response> {
+  const visitor = await c.get('findVisitor')?.(c);
+  if (visitor === undefined) return respond();
+  c.set('isPrivate', true);
+  if (!c.req.path.startsWith(OPERATE)) {
+    c.set('visitor', visitor);
+    // The right to read a page ends with the session, so it is neither revalidated nor compressed.
+    const headers = new Headers(c.req.raw.headers);
+    for (const name of ['If-None-Match', 'Accept-Encoding']) headers.delete(name);
+    c.req.raw = new Request(c.req.raw, { headers });
+  }
+  return asActor(visitor.actor, respond);
 }

@@ -52,6 +52,11 @@ export type Decision =
   /** `lacks` are the missing rights, for a sentence such as "the token does not have …". */
   | { allowed: false; lacks: string[] };
 
+/** Returns what decides what an actor may read: the same for all that may read the same. */
+export function readRights({ scopes, groups, repositories, team, isInside }: Actor): string {
+  return JSON.stringify([scopes, groups, repositories, team, isInside]);
+}
+
 const SCOPES_TO_READ = ['read', 'publish', 'yank', 'admin'];
 
 /** Decides whether an actor may do something. Takes a few microseconds. */

@@ -191,27 +191,19 @@ export function refuseLacking(
 
 /**
  * Returns who makes a request that anybody may make: its token, or nobody. A wrong token is as none, so that an expired
- * one never breaks what is public.
+ * one never breaks what is public. `accessTokenHash` finds the token for which a client of OCI got a short one.
  */
 export async function identify(
   c: RegistryContext,
   { store, clock }: Pick<TokenAuthority, 'store' | 'clock'>,
-  { accessTokenHash, sessionHash }: Identification,
+  accessTokenHash: (token: string) => Promise<string | undefined>,
 ): Promise<Actor> {
   const credentials = readCredentials(c.req.header('authorization'));
   let hash: string | undefined;
-  if (typeof credentials === 'string') hash = await sessionHash(c);
-  else if ('token' in credentials) hash = await accessTokenHash(credentials.token);
+  if (typeof credentials === 'string') return ANONYMOUS;
+  if ('token' in credentials) hash = await accessTokenHash(credentials.token);
   else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
   const token = hash === undefined ? undefined : await store.tokenByHash(hash);
   if (token === undefined || tokenProblem(token, clock().toISOString()) !== undefined) return ANONYMOUS;
   return tokenActor(token);
-}
-
-/** Finds the hash of a token's secret by what stands for it. */
-interface Identification {
-  /** By a short-lived token of an OCI client. */
-  accessTokenHash(token: string): Promise<string | undefined>;
-  /** By the cookie of a session. */
-  sessionHash(c: RegistryContext): Promise<string | undefined>;
 }

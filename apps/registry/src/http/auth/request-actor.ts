@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type AccessRules, type Actor, ANONYMOUS } from '@krmhub/catalog';
+import { type AccessRules, type Actor, ANONYMOUS, readRights } from '@krmhub/catalog';
 
 /** The access rules of a registry, as its process knows them now. */
 export interface KnownAccess {
@@ -12,6 +12,11 @@ const current = new AsyncLocalStorage<Actor>();
 /** Returns who made the current request. */
 export function currentActor(): Actor {
   return current.getStore() ?? ANONYMOUS;
+}
+
+/** Returns a key of everything that depends on what the current request may read; the same if everybody sees all. */
+export function sightKey({ rules }: KnownAccess): string {
+  return rules.hidesAnything ? `${rules.revision} ${readRights(currentActor())}` : '';
 }
 
 /** Runs work for a request of the actor. */

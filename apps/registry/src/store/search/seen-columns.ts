@@ -3,6 +3,7 @@ import {
   type Actor,
   can,
   type FacetCount,
+  readRights,
   type SearchAccess,
   type SearchPage,
 } from '@krmhub/catalog';
@@ -37,16 +38,11 @@ export function seenColumns(): (columns: SearchColumns, access: SearchAccess | u
   return (columns, access) => {
     if (columns.state !== state) views.clear();
     state = columns.state;
-    const key = access === undefined ? '' : `${access.revision} ${rightsOf(access.actor)}`;
+    const key = access === undefined ? '' : `${access.revision} ${readRights(access.actor)}`;
     const view = views.get(key) ?? viewOf(columns, access && { rules: rulesOf(access), actor: access.actor });
     views.set(key, view);
     return view;
   };
-}
-
-/** What decides what an actor may read. */
-function rightsOf({ scopes, groups, repositories, team, isInside }: Actor): string {
-  return JSON.stringify([scopes, groups, repositories, team, isInside]);
 }
 
 function viewOf(columns: SearchColumns, access?: { rules: AccessRules; actor: Actor }): SeenColumns {

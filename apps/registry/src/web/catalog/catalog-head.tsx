@@ -3,6 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { CATALOG_TABS, type CatalogTab, catalogTabPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
+import { VisibilityLabel } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -40,7 +41,7 @@ export function CatalogHead({
     <div class="catalog-head">
       <CatalogBanners view={view} hasSources={tab !== 'report'} />
       <h1>
-        {name} <StateLabel view={view} />
+        {name} <VisibilityLabel visibility={view.visibility} /> <StateLabel view={view} />
       </h1>
       {description === undefined ? null : (
         <p class="lead">

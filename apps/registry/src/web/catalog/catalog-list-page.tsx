@@ -1,7 +1,7 @@
 import { CATALOGS, catalogFeedPath, catalogPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Empty } from '../parts/empty.js';
-import { Label } from '../parts/label.js';
+import { Label, VisibilityLabel } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -57,7 +57,8 @@ function CatalogItem({ view }: { view: CatalogView }) {
   return (
     <li class="found-function">
       <h2>
-        <a href={at(catalogPath(name))}>{name}</a> <StateLabel view={view} />
+        <a href={at(catalogPath(name))}>{name}</a> <VisibilityLabel visibility={view.visibility} />{' '}
+        <StateLabel view={view} />
       </h2>
       {view.recipe?.description === undefined ? null : (
         <p class="found-description">

@@ -8,12 +8,14 @@ import type {
   SnapshotSignature,
   SourceReader,
   SourceRecord,
+  Visibility,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { RegistryKeys } from '../../catalogs/sign/registry-keys.js';
 import { publishedKeys } from '../../catalogs/sign/registry-keys.js';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { findCatalog } from '../../store/find-record.js';
 
 /** State of a catalog. */
@@ -32,6 +34,7 @@ export interface CatalogView {
   /** In the recipe's order; without a recipe, in the stored order. */
   sources: SourceView[];
   state: CatalogState;
+  visibility: Visibility;
 }
 
 export interface SourceView {
@@ -49,6 +52,7 @@ export interface SigningView {
 export interface ReadCatalogDeps {
   store: CatalogReader & SourceReader;
   snapshotBuilder: ObservableBuilder;
+  access: KnownAccess;
 }
 
 export interface ReadSignatureDeps {
@@ -74,7 +78,7 @@ export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]
 }
 
 function buildView(
-  { snapshotBuilder: builder }: ReadCatalogDeps,
+  { snapshotBuilder: builder, access }: ReadCatalogDeps,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
@@ -89,7 +93,8 @@ function buildView(
         });
   const failure = builder.status().failing.find((one) => one.catalog === catalog.name);
   const state = describeState(catalog, records, failure?.message);
-  return { catalog, sources, state, ...defined({ recipe }) };
+  const visibility = access.rules.catalogVisibility(catalog.name);
+  return { catalog, sources, state, visibility, ...defined({ recipe }) };
 }
 
 /** If the stored recipe is invalid, another version applied it; the page shows that. */

@@ -8,6 +8,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
 import type { SearchStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { CACHE_SHORT, textResponse } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../http/context.js';
 import { functionPath } from '../addresses.js';
@@ -62,11 +63,15 @@ export interface DiscoveryDeps {
   store: Pick<SearchStore, 'search'> & SitemapStore;
   clock: () => Date;
   site: Site;
+  access: KnownAccess;
 }
 
 /** Serves robots.txt, the OpenSearch description and similar files for browsers and crawlers. */
-export function discoveryRoutes(app: RegistryApp, { config, site, store, clock }: DiscoveryDeps): void {
-  const sitemaps = new Sitemaps(store, site, clock);
+export function discoveryRoutes(
+  app: RegistryApp,
+  { config, site, store, clock, access }: DiscoveryDeps,
+): void {
+  const sitemaps = new Sitemaps(store, site, clock, () => access.rules.revision);
 
   servePage(app, DISCOVERY_ROUTES.sitemapIndex, {}, async (c) => {
     refuseUnknownUrl(site);

@@ -50,7 +50,12 @@ describe('sitemaps', () => {
       },
     };
     const site = { whole: (path: string) => `https://x.example${path}` };
-    const made = new Sitemaps(store, site as never, () => new Date(now));
+    const made = new Sitemaps(
+      store,
+      site as never,
+      () => new Date(now),
+      () => '',
+    );
     const [first, again] = await Promise.all([made.current(), made.current()]);
     expect(first).toBe(again);
     expect(first.parts).toHaveLength(2);

@@ -1,4 +1,5 @@
-import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import { ANONYMOUS, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
+import { asActor } from '../../http/auth/request-actor.js';
 import { API_PAGE, CATALOGS, catalogPath, functionPath, HOME } from '../addresses.js';
 import type { Site } from '../site.js';
 import { SITEMAP_URLS, type SitemapPage, sitemap, sitemapIndex } from './sitemap.js';
@@ -18,19 +19,24 @@ export class Sitemaps {
   readonly #store: SitemapStore;
   readonly #site: Site;
   readonly #clock: () => Date;
-  #cached: { until: number; texts: Promise<Texts> } | undefined;
+  readonly #rules: () => string;
+  #cached: { rules: string; until: number; texts: Promise<Texts> } | undefined;
 
-  constructor(store: SitemapStore, site: Site, clock: () => Date) {
+  /** `rules` identifies the access rules. */
+  constructor(store: SitemapStore, site: Site, clock: () => Date, rules: () => string) {
     this.#store = store;
     this.#site = site;
     this.#clock = clock;
+    this.#rules = rules;
   }
 
   current(): Promise<Texts> {
     const now = this.#clock().getTime();
-    if (this.#cached === undefined || this.#cached.until <= now) {
-      const texts = this.#make();
-      const cached = { until: now + MAX_AGE_MILLISECONDS, texts };
+    const rules = this.#rules();
+    if (this.#cached === undefined || this.#cached.until <= now || this.#cached.rules !== rules) {
+      // Crawlers do not sign in.
+      const texts = asActor(ANONYMOUS, () => this.#make());
+      const cached = { rules, until: now + MAX_AGE_MILLISECONDS, texts };
       this.#cached = cached;
       texts.catch(() => {
         if (this.#cached === cached) this.#cached = undefined;

@@ -1,7 +1,15 @@
 import type { Problem } from '@krmhub/api/model';
 import type { Child } from 'hono/jsx';
 import { type NearName, nearText } from '../../store/missing-name.js';
-import { catalogPath, functionPath, HOME, policyPath, releasePath, searchPath } from '../addresses.js';
+import {
+  catalogPath,
+  functionPath,
+  HOME,
+  policyPath,
+  releasePath,
+  searchPath,
+  signInPath,
+} from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { TextWithTimes } from '../parts/time.js';
 import { sentence } from '../sentence.js';
@@ -10,8 +18,19 @@ import { useSite } from '../site.js';
 /** Maximum number of characters of a message on a page; the problem document has all. */
 const MAX_MESSAGE = 2_000;
 
-/** `near` are the names in the hint, in their order. */
-export function ErrorPage({ problem, near }: { problem: Problem; near: readonly NearName[] }) {
+/**
+ * `near` are the names in the hint, in their order. `signInFrom` is the path of the page, if a user who signs in may see
+ * something there.
+ */
+export function ErrorPage({
+  problem,
+  near,
+  signInFrom,
+}: {
+  problem: Problem;
+  near: readonly NearName[];
+  signInFrom?: string | undefined;
+}) {
   const { at } = useSite();
   const { title, status, detail = '', hint, diagnostics = [], requestId } = problem;
   return (
@@ -25,6 +44,11 @@ export function ErrorPage({ problem, near }: { problem: Problem; near: readonly 
       {hint === undefined ? null : (
         <p>
           <Hint hint={hint} near={near} />
+        </p>
+      )}
+      {signInFrom === undefined ? null : (
+        <p>
+          If you expected something here, <a href={at(signInPath(signInFrom))}>sign in</a>.
         </p>
       )}
       {diagnostics.length === 0 ? null : (

@@ -32,11 +32,22 @@ export function errorResponse(
   }
   return pageResponse(c, site, {
     head: { title: problem.title, path: c.req.path, isIndexed: false },
-    body: <ErrorPage problem={problem} near={failed instanceof MissingName ? failed.near : []} />,
+    body: (
+      <ErrorPage
+        problem={problem}
+        near={failed instanceof MissingName ? failed.near : []}
+        signInFrom={status === 404 && maySeeMore(c) ? c.req.path + new URL(c.req.url).search : undefined}
+      />
+    ),
     status,
     headers: others,
     cacheControl,
   });
+}
+
+/** Whether the registry hides something, and nobody is signed in. */
+function maySeeMore(c: RegistryContext): boolean {
+  return c.get('findVisitor') !== undefined && c.get('visitor') === undefined;
 }
 
 /** Counts an error page as a read if the request was not counted; returns the refusal if that exceeds the limit. */

@@ -10,6 +10,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import type { EventStore, FunctionStore } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
+import { type KnownAccess, sightKey } from '../../http/auth/request-actor.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import { codedBody } from '../../http/coded-body.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -48,10 +49,11 @@ const NEVER = '1970-01-01T00:00:00.000Z';
 export interface FeedDeps {
   store: FunctionStore & EventStore & FindStore;
   site: Site;
+  access: KnownAccess;
 }
 
-export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
-  let cached: { sequence: number; text: string } | undefined;
+export function feedRoutes(app: RegistryApp, { store, site, access }: FeedDeps): void {
+  let cached: { state: string; text: string } | undefined;
 
   servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c, { query: { before } }) => {
     const title = 'Releases of all functions';
@@ -61,9 +63,10 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
         await registryEntries(store, site, before),
       );
     if (before !== undefined) return feedResponse(c, await read());
-    const sequence = await store.lastEvent();
-    if (cached?.sequence !== sequence) cached = { sequence, text: await read() };
-    return feedResponse(c, cached.text);
+    const state = `${await store.lastEvent()} ${sightKey(access)}`;
+    const known = cached?.state === state ? cached : { state, text: await read() };
+    cached = known;
+    return feedResponse(c, known.text);
   });
 
   servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params, query: { before } }) => {

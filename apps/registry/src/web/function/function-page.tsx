@@ -2,7 +2,7 @@ import type { SigningPolicy } from '@krmhub/catalog';
 import { isPrerelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPath } from '../addresses.js';
-import { Label } from '../parts/label.js';
+import { Label, VisibilityLabel } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -130,7 +130,8 @@ function Header({ view }: { view: FunctionView }) {
             </a>
             <wbr />
             {name.kind}
-          </code>
+          </code>{' '}
+          <VisibilityLabel visibility={view.visibility} />
         </h1>
       </div>
       <Lead description={definition.description} />

@@ -8,6 +8,7 @@ import {
   type SignatureVerdict,
   type TestReport,
   testReports,
+  type Visibility,
 } from '@krmhub/catalog';
 import { type ManifestReader, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import {
@@ -20,6 +21,7 @@ import {
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { TryItExample } from '@krmhub/schema/documents/try-it';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { FindHeadStore } from '../../store/find-record.js';
@@ -38,6 +40,7 @@ import type { ScriptView } from './view-script.js';
  */
 export interface FunctionReading {
   name: FunctionName;
+  visibility: Visibility;
   /** Of the release; without one, as the first catalog serves it. */
   stored: StoredDefinition;
   /** Absent for a function that only upstream catalogs have. */
@@ -105,6 +108,7 @@ const MAX_REFERRERS = 20;
 export interface ReadFunctionDeps {
   store: FindHeadStore & CatalogReader & EntryReader & ManifestReader & ReadOriginsStore;
   trust: Pick<SigningTrust, 'policies'>;
+  access: KnownAccess;
 }
 
 /**
@@ -114,7 +118,7 @@ export async function readFunction(
   deps: ReadFunctionDeps,
   wanted: FunctionName & { release?: string; version?: string },
 ): Promise<FunctionReading> {
-  const { store } = deps;
+  const { store, access } = deps;
   const { group, kind } = wanted;
   const fn = await store.function(group, kind);
   const entries = await store.servedEntries(group, kind);
@@ -137,6 +141,7 @@ export async function readFunction(
   const versions = known?.release.versions ?? first!.versions.map((version) => version.name);
   return {
     name: { group: name.group, kind: name.kind },
+    visibility: access.rules.visibilityOf(name.group, name.kind),
     stored: known === undefined ? { entry: first!.entry } : storedDefinition(known.release),
     ...defined({ known }),
     releases: fn?.releases ?? [],

@@ -9,11 +9,12 @@ import type { CatalogReader, SearchResult, SearchStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { readyRecipes } from '@krmhub/sources/ready-recipes';
-import type { RegistryApp } from '../../http/context.js';
+import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import type { SigningTrust } from '../../publish/trust/signing-trust.js';
 import { acceptsPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
+import { asVisitor } from '../serve-page.js';
 import type { Site } from '../site.js';
 import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
@@ -39,6 +40,10 @@ export function homeRoutes(app: RegistryApp, { site, store, trust, config }: Hom
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });
     c.get('limits').countBy(c, 'read');
+    return asVisitor(c, () => homePage(c));
+  });
+
+  async function homePage(c: RegistryContext): Promise<Response> {
     const found = await store.search({ sort: 'newest', limit: NEWEST_RELEASES });
     const head = {
       title: 'krmhub: a registry of KRM functions',
@@ -61,7 +66,7 @@ export function homeRoutes(app: RegistryApp, { site, store, trust, config }: Hom
     });
     const shown = { total, facets, highlights, newest, upstream, catalogs };
     return pageResponse(c, site, { head, body: <HomePage shown={shown} /> });
-  });
+  }
 }
 
 const DESCRIPTION =

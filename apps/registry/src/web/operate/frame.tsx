@@ -30,7 +30,6 @@ const PAGES = [
 /** The bar above each page: links to the other pages, and the signed-in user. */
 export function Frame({ operator, path, children }: { operator: Operator; path: string; children?: Child }) {
   const { at } = useSite();
-  const { token, session } = operator;
   return (
     <OperatorProvider value={operator}>
       <div class="operate">
@@ -46,22 +45,32 @@ export function Frame({ operator, path, children }: { operator: Operator; path: 
               ))}
             </ul>
           </nav>
-          <div class="operate-session">
-            <p>
-              Signed in as{' '}
-              <b>
-                <Text value={token.name} max={100} />
-              </b>{' '}
-              ({token.scopes.join(', ')}) until <Time at={new Date(session.expires).toISOString()} />
-            </p>
-            <ActionForm action={SIGN_OUT}>
-              <button class="button-plain" type="submit">
-                Sign out
-              </button>
-            </ActionForm>
-          </div>
+          <SessionLine operator={operator} />
         </div>
         {children}
+      </div>
+    </OperatorProvider>
+  );
+}
+
+/** Who is signed in, and a button to end that. */
+export function SessionLine({ operator }: { operator: Operator }) {
+  const { token, session } = operator;
+  return (
+    <OperatorProvider value={operator}>
+      <div class="operate-session">
+        <p>
+          Signed in as{' '}
+          <b>
+            <Text value={token.name} max={100} />
+          </b>{' '}
+          ({token.scopes.join(', ')}) until <Time at={new Date(session.expires).toISOString()} />
+        </p>
+        <ActionForm action={SIGN_OUT}>
+          <button class="button-plain" type="submit">
+            Sign out
+          </button>
+        </ActionForm>
       </div>
     </OperatorProvider>
   );

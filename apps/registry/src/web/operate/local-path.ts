@@ -1,10 +1,12 @@
 import { OPERATE, SIGN_IN, SIGN_OUT } from '../addresses.js';
 
-/** Safe characters only: no `//`, dot, backslash, scheme or percent-encoding can lead to another site. */
-const OWN_PATH =
-  /^\/operate(?:\/[A-Za-z0-9-]{1,100}){0,4}(?:\?[a-z]{1,20}=[A-Za-z0-9-]{1,100}(?:&[a-z]{1,20}=[A-Za-z0-9-]{1,100}){0,3})?$/;
+/** Safe characters only: no `//`, `..`, backslash, scheme or percent-encoding can lead to another site. */
+const SEGMENT = '[A-Za-z0-9](?:[A-Za-z0-9-]|\\.(?!\\.)){0,252}';
+const OWN_PATH = new RegExp(
+  `^/(?:operate|functions|catalogs|policies|events)(?:/${SEGMENT}){0,5}(?:\\?[a-z]{1,20}=${SEGMENT}(?:&[a-z]{1,20}=${SEGMENT}){0,3})?$`,
+);
 
-/** Returns the path to open after signing in: a page of operators; the first of them for any other path. */
+/** Returns the path to open after signing in: a page, and for any other path the first page of operators. */
 export function localPath(from: string | undefined): string {
   if (from === undefined || !OWN_PATH.test(from)) return OPERATE;
   const [path] = from.split('?');

@@ -1,10 +1,9 @@
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { RegistryContext } from '../../http/context.js';
-import { OPERATE } from '../addresses.js';
 import type { Site } from '../site.js';
 import type { Session } from './sessions.js';
 
-const NAME = 'krmhub-session';
+const NAME = 'krmhub-user';
 
 /** The cookie with the ID of a session. */
 export interface SessionCookie {
@@ -24,7 +23,7 @@ export function sessionCookie(site: Site): SessionCookie {
   const isHost = secure && url.pathname === '/';
   const name = isHost ? `__Host-${NAME}` : secure ? `__Secure-${NAME}` : NAME;
   const attributes = {
-    path: isHost ? '/' : site.at(OPERATE),
+    path: site.at('') === '' ? '/' : site.at(''),
     secure,
     httpOnly: true,
     sameSite: 'Strict',

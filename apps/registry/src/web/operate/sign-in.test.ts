@@ -114,27 +114,27 @@ describe('the cookie', () => {
     [
       undefined,
       'http://registry.test',
-      /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; SameSite=Strict$/,
+      /^krmhub-user=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; SameSite=Strict$/,
     ],
     [
       undefined,
       'https://registry.test',
-      /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; Secure; SameSite=Strict$/,
+      /^krmhub-user=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     ],
     [
       'http://10.0.0.1:8080',
       'http://10.0.0.1:8080',
-      /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; SameSite=Strict$/,
+      /^krmhub-user=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; SameSite=Strict$/,
     ],
     [
       'https://krm.example.com',
       'https://krm.example.com',
-      /^__Host-krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+      /^__Host-krmhub-user=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     ],
     [
       'https://example.com/krm',
       'https://example.com',
-      /^__Secure-krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/krm\/operate; HttpOnly; Secure; SameSite=Strict$/,
+      /^__Secure-krmhub-user=[\w-]{43}; Max-Age=28800; Path=\/krm; HttpOnly; Secure; SameSite=Strict$/,
     ],
   ])(
     'is as narrow as possible with the public URL %s, reached at %s',
@@ -179,7 +179,7 @@ describe('the cookie', () => {
   });
 
   it('is refused if the registry did not issue it', async () => {
-    const planted = `krmhub-session=${'A'.repeat(43)}`;
+    const planted = `krmhub-user=${'A'.repeat(43)}`;
     const browser = new TestBrowser(registry);
     browser.cookie = planted;
     expect((await browser.get('/operate')).status).toBe(303);
@@ -275,7 +275,7 @@ describe('a session', () => {
     });
     const { token } = (await issued.json()) as { token: string };
     const browser = new TestBrowser(registry);
-    browser.cookie = `krmhub-session=${token}`;
+    browser.cookie = `krmhub-user=${token}`;
     expect((await browser.get('/operate')).status).toBe(303);
     expect((await browser.signIn(token)).status).toBe(403);
   });
@@ -311,6 +311,11 @@ describe('the path after signing in', () => {
     '/operate/sign-out',
     '/operate/sign-in?from=x',
     '/operate?next=//evil.example',
+    '/functions//evil.example',
+    '/functions/..%2f..',
+    '/functions/../../evil.example',
+    '/functionsevil.example',
+    '/catalogs/a..evil/b',
     ' /operate/tokens',
     '"><script>alert(1)</script>',
   ])('never leads to another site: %s', async (from) => {
@@ -325,8 +330,13 @@ describe('the path after signing in', () => {
     expect([known.status, known.headers.get('location')]).toEqual([303, '/operate']);
   });
 
-  it('may be any page of operators', async () => {
-    for (const from of ['/operate/recipes/platform-2', '/operate/sources?catalog=default&problems=true']) {
+  it('may be any page', async () => {
+    for (const from of [
+      '/operate/recipes/platform-2',
+      '/operate/sources?catalog=default&problems=true',
+      '/functions/example.com/SetLabels/releases/1.0.0-rc.1/source',
+      '/catalogs/platform?source=ours',
+    ]) {
       const { secret } = await registry.token({});
       const response = await new TestBrowser(registry).signIn(secret, from);
       expect(response.headers.get('location')).toBe(from);
