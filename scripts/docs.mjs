@@ -28,7 +28,9 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
-  const { LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
+  const { ACCESS_CODES, LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import(
+    '@krmhub/catalog'
+  );
   const { SCRIPT_CODES } = await built('packages/functions/dist/starlark/codes.js');
   const { CONFIG_CODES } = await built('apps/cli/dist/function-configs/codes.js');
   const sections = [
@@ -40,6 +42,7 @@ async function renderLintRules() {
     ['Publishing', PUBLISH_CODES],
     ['Catalog recipes', RECIPE_CODES],
     ['Signing policies', POLICY_CODES],
+    ['Access documents', ACCESS_CODES],
     ['Lock files', LOCK_CODES],
     ['Kustomizations, Compositions, and Kptfiles', CONFIG_CODES],
   ];

@@ -115,6 +115,12 @@ spec:
   versions: [{name: v1}]
 `;
 
+const accessDocument = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {openGroups: ["*"], teams: [{name: platform}]}
+`;
+
 const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: true });
 
 beforeAll(async () => {
@@ -193,6 +199,8 @@ beforeAll(async () => {
   const pem = readFileSync(path.join(signed, 'krmhub.pub'), 'utf8').trimEnd().replace(/^/gm, '      ');
   writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);
 
+  writeFileSync(path.join(files, 'access.yaml'), accessDocument);
+  await run(['access', 'apply', 'access.yaml', '--yes']);
   writeFileSync(path.join(files, 'CHANGELOG.md'), '## 5.0.0\n\n- New.\n');
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
   const owner = path.join(files, 'owner/definition.yaml');

@@ -108,6 +108,28 @@ spec:
     ofGroup: false,
     needsMore: true,
   },
+  access: { method: 'GET', target: () => fillPath('access', {}), needs: 'admin', ofGroup: false },
+  applyAccess: {
+    method: 'PUT',
+    target: () => fillPath('access', {}),
+    body: (count) => `# ${count}
+apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {openGroups: ["*"]}
+`,
+    type: 'application/yaml',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  checkAccess: {
+    method: 'POST',
+    target: () => fillPath('checkAccess', {}),
+    body: () => JSON.stringify({ actor: 'anonymous', action: 'read', object: 'example.com' }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+  },
   yank: mark('yank'),
   unyank: mark('unyank'),
   deprecate: mark('deprecate'),

@@ -50,6 +50,7 @@ const WAITING = [
   'publish',
   'attach',
   'applyPolicies',
+  'applyAccess',
   'yank',
   'unyank',
   'deprecate',

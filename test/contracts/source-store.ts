@@ -124,6 +124,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       const groups = ['up.example.com', 'other.example.com', 'up.example.com'];
       expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
       expect(await store().ownedGroups([])).toEqual(new Set());
+      expect(await store().ownedGroups()).toEqual(new Set(['up.example.com']));
       await store().commitTakedown({
         group: 'up.example.com',
         kind: 'A',
@@ -141,6 +142,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         ],
       });
       expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
+      expect(await store().ownedGroups()).toEqual(new Set(['up.example.com']));
     });
 
     it('are named by snapshots as they were', async () => {

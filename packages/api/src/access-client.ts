@@ -2,9 +2,14 @@ import type { Digest } from '@krmhub/schema';
 import { asJson, LIST } from './client-requests.js';
 import { RESPONSES } from './generated/response-schemas.js';
 import type {
+  AccessCheck,
+  AccessDecision,
+  AccessDetail,
+  AccessResult,
   ClaimRequest,
   CreatedToken,
   CreateTokenRequest,
+  Identity,
   Owner,
   OwnerList,
   PolicyResult,
@@ -52,6 +57,27 @@ export class AccessClient {
     });
   }
 
+  access(): Promise<AccessDetail> {
+    return this.json('access', fillPath('access', {}));
+  }
+
+  /** Replaces the Access document, `replaces` by digest of its text. `dryRun` only reports. */
+  applyAccess(
+    text: Uint8Array,
+    { dryRun, replaces }: { dryRun?: boolean | undefined; replaces?: Digest } = {},
+  ): Promise<AccessResult> {
+    return this.json('applyAccess', fillPath('access', {}), {
+      method: 'PUT',
+      query: { dryRun: flag(dryRun), replaces },
+      body: text,
+      contentType: 'application/yaml',
+    });
+  }
+
+  checkAccess(request: AccessCheck): Promise<AccessDecision> {
+    return this.post('checkAccess', fillPath('checkAccess', {}), request);
+  }
+
   owners(): Promise<OwnerList> {
     return this.json('owners', fillPath('owners', {}), LIST);
   }
@@ -75,7 +101,7 @@ export class AccessClient {
   }
 
   /** The token of this client. */
-  whoami(): Promise<Token> {
+  whoami(): Promise<Identity> {
     return this.json('whoami', fillPath('whoami', {}));
   }
 

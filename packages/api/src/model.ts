@@ -11,12 +11,13 @@ import {
 } from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
 import * as parameters from './parameters.js';
-import { TOKEN_SCOPES } from './token-scopes.js';
 
+export * from './access-model.js';
 export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
 export * from './owner-model.js';
 export * from './source-model.js';
+export * from './token-model.js';
 export * from './trust-model.js';
 
 /** The JSON of requests and responses of the HTTP API. */
@@ -233,81 +234,6 @@ export const ApplyResult = z
   })
   .openapi('ApplyResult');
 
-export const Token = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    scopes: z.array(z.enum(TOKEN_SCOPES)),
-    groups: z
-      .array(z.string())
-      .openapi({ description: 'Globs for groups, for example `*.example.com`; `*` matches every group' }),
-    repositories: z.array(z.string()).openapi({
-      description:
-        'For the scope push: globs for artifact repositories, for example `team/*`; `*` matches every repository',
-    }),
-    createdAt: Time,
-    createdBy: z.string(),
-    expiresAt: Time.optional(),
-    lastUsedAt: Time.optional(),
-    revokedAt: Time.optional(),
-    revokedBy: z.string().optional(),
-    revokedReason: z.string().optional().openapi({ example: 'reported as leaked' }),
-  })
-  .openapi('Token');
-
-export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');
-/** No control characters, and none that reorder or hide text: a name is shown on terminals and in logs. */
-const TOKEN_NAME =
-  /^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]*$/;
-
-/** Names of actors without a token. */
-const RESERVED_NAMES = ['krmhub', 'anonymous'];
-
-export const CreateTokenRequest = z
-  .object({
-    name: z
-      .string()
-      .min(1)
-      .max(100)
-      .regex(TOKEN_NAME, 'contains a control character or an invisible one')
-      .refine((name) => !RESERVED_NAMES.includes(name.trim().toLowerCase()), 'is reserved for the registry'),
-    scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
-    groups: z
-      .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
-      .min(1)
-      .default(['*']),
-    repositories: z
-      .array(z.string().min(1).max(255).openapi({ pattern: '^[a-z0-9._/*-]+$' }))
-      .min(1)
-      .default(['*']),
-    expiresInDays: z
-      .number()
-      .int()
-      .min(1)
-      .max(parameters.REQUEST_LIMITS.maxTokenDays)
-      .optional()
-      .openapi({
-        description: `At most the limit of the registry. By default ${parameters.REQUEST_LIMITS.defaultTokenDays}, or the limit if it is less`,
-      }),
-  })
-  .openapi('CreateTokenRequest');
-export const CreatedToken = Token.extend({
-  token: z.string().openapi({ description: 'The secret. It is returned only in this response' }),
-}).openapi('CreatedToken');
-
-export const LeakReport = z
-  .object({
-    token: z
-      .string()
-      .max(200)
-      .openapi({
-        pattern: '^krmhub_[a-f0-9]{72}$',
-        description: 'The complete token',
-        example: `krmhub_${'0'.repeat(72)}`,
-      }),
-  })
-  .openapi('LeakReport');
-
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
 export const TakedownRequest = ReasonRequest.extend({
@@ -382,10 +308,6 @@ export type RestoreResult = z.infer<typeof RestoreResult>;
 export type CatalogList = z.infer<typeof CatalogList>;
 export type SnapshotList = z.infer<typeof SnapshotList>;
 export type ApplyResult = z.infer<typeof ApplyResult>;
-export type Token = z.infer<typeof Token>;
-export type TokenList = z.infer<typeof TokenList>;
-export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
-export type CreatedToken = z.infer<typeof CreatedToken>;
 export type RegistryKey = z.infer<typeof RegistryKey>;
 export type RegistryKeyList = z.infer<typeof RegistryKeyList>;
 export type Readiness = z.infer<typeof Readiness>;

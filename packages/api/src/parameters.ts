@@ -274,12 +274,16 @@ export const PublishParameters = z.object({
   }),
 });
 
-export const PolicyParameters = z.object({
+/** Parameters of the replacement of a document. */
+export const DocumentParameters = z.object({
   replaces: z.string().refine(isDigest, 'is not a sha256:… digest').optional().openapi({
     pattern: '^sha256:[a-f0-9]{64}$',
     description: 'Digest of the `text` that the body replaces. With another text, the response is 409',
   }),
   dryRun: Flag.openapi({ description: 'Report the changes, but store nothing' }),
+});
+
+export const PolicyParameters = DocumentParameters.extend({
   remove: Flag.openapi({
     description:
       'Remove the policies that are missing in the body. Without it, the registry rejects such a request',

@@ -25,6 +25,8 @@ export const PATHS = {
   owner: '/api/v1/owners/{group}',
   claimGroup: '/api/v1/owners/{group}/claim',
   verifyOwner: '/api/v1/owners/{group}/verify',
+  access: '/api/v1/access',
+  checkAccess: '/api/v1/access/check',
   catalogs: '/api/v1/catalogs',
   catalog: '/api/v1/catalogs/{name}',
   deleteCatalog: '/api/v1/catalogs/{name}/delete',

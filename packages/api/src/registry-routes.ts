@@ -6,6 +6,7 @@ import {
   CreateTokenRequest,
   EventPage,
   Health,
+  Identity,
   LeakReport,
   PolicyResult,
   PolicySet,
@@ -73,7 +74,10 @@ export const REGISTRY_ROUTES = {
     tags: ['tokens'],
     summary: 'Get the token of this request',
     ...bearer,
-    responses: { 200: json('The token', Token), ...errorResponses('unauthorized') },
+    responses: {
+      200: json('The token, and what its team may do', Identity),
+      ...errorResponses('unauthorized'),
+    },
   }),
   listTokens: createRoute({
     method: 'get',

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { ACCESS_ROUTES } from './access-routes.js';
 import { CATALOG_ROUTES } from './catalog-routes.js';
 import { FUNCTION_ROUTES } from './function-routes.js';
 import { OWNER_ROUTES } from './owner-routes.js';
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...SOURCE_ROUTES,
   ...OWNER_ROUTES,
   ...REGISTRY_ROUTES,
+  ...ACCESS_ROUTES,
 } as const;
 
 export type RouteName = keyof typeof ROUTES;

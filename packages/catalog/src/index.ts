@@ -12,6 +12,23 @@ export * from './access/access-rules.js';
 export * from './access/can.js';
 export { catalogReaders } from './access/catalog-readers.js';
 export { ACCESS_CODES, type AccessCode } from './access/codes.js';
+export {
+  type AccessChange,
+  COMPARED_ACTIONS,
+  type ComparedAction,
+  type ComparedActor,
+  compareAccess,
+  comparedActors,
+  type KnownNames,
+  teamActor,
+} from './access/compare-access.js';
+export {
+  accessChangeCount,
+  type DescribedChange,
+  describeAccessChange,
+  EVERY_GROUP_IS_OPEN,
+} from './access/describe-change.js';
+export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export * from './compare/compare.js';

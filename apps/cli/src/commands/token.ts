@@ -42,6 +42,7 @@ function registerCreate(parent: Command, io: Io): void {
       'Repositories that `push` allows, for example team/*. Default: all.',
       collectList,
     )
+    .option('--team <name>', 'Team whose rights bound those of the token.')
     .option(
       '--expires <time>',
       'Lifetime, for example 30d, 12w, or 1y. Default: 90d, or the limit of the registry if it is less.',
@@ -53,6 +54,7 @@ function registerCreate(parent: Command, io: Io): void {
 Examples:
   krmhub token create ci --scope publish --group example.com > ci.token
   krmhub token create ops --scope publish --scope yank --expires 1y
+  krmhub token create readers --team platform --scope read > readers.token
   krmhub token create builds --scope push --repository 'team/*' > builds.token`,
     )
     .action(async (name: string, options: CreateTokenOptions) => {

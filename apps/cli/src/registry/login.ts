@@ -93,6 +93,16 @@ export async function printIdentity(io: Io, options: LoginOptions): Promise<void
   await printData(io, options.output, { registry: client.url, ...token }, () => printTokens(io, [token]));
   if (options.output !== 'table') return;
   if (io.stderr.isTTY === true) await printLine(io, `registry: ${client.url}`);
+  const { team, teamRights } = token;
+  if (teamRights !== undefined) {
+    const { owns, grants } = teamRights;
+    const groups = owns.length === 0 ? 'no group' : owns.join(', ');
+    await printLine(io, escapeControls(`team ${team} owns ${groups}`));
+    for (const { may, in: where } of grants) {
+      const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
+      await printLine(io, escapeControls(`team ${team} may ${may.join(', ')} in ${of} ${pattern}`));
+    }
+  }
   if (isFirstToken(token)) {
     await printLine(
       io,

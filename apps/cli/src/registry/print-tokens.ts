@@ -16,7 +16,8 @@ export function describeToken(token: Token): string {
     ...(isLimitedBy(token.scopes, 'groups') || isLimitedBy(token.scopes, 'none') ? [groups] : []),
     ...(isLimitedBy(token.scopes, 'repositories') ? [repositories] : []),
   ];
-  return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}, ${expiry}`;
+  const team = token.team === undefined ? '' : ` as team ${token.team}`;
+  return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}${team}, ${expiry}`;
 }
 
 /** Characters of an ID that a terminal shows; `token revoke` accepts them. */
@@ -24,6 +25,8 @@ const SHORT_ID = 8;
 
 export async function printTokens(io: Io, tokens: readonly Token[]): Promise<void> {
   const now = io.now();
+  const team = (token: Token) => token.team ?? '-';
+  const hasTeams = tokens.some((token) => token.team !== undefined);
   const columns = [
     { header: 'ID' },
     { header: 'NAME', min: 8 },
@@ -32,6 +35,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     { header: 'CREATED', min: 10 },
     { header: 'EXPIRES', min: 10 },
     { header: 'LAST USED' },
+    ...(hasTeams ? [{ header: 'TEAM' }] : []),
   ];
   await printTable(io, columns, tokens, {
     terminal: (token) => [
@@ -42,6 +46,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       `${relativeTime(token.createdAt, now)} by ${token.createdBy}`,
       expiry(token, now),
       token.lastUsedAt === undefined ? 'never' : relativeTime(token.lastUsedAt, now),
+      ...(hasTeams ? [team(token)] : []),
     ],
     pipe: (token) => [
       token.id,
@@ -52,6 +57,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       token.lastUsedAt ?? 'never',
       token.createdAt,
       token.createdBy,
+      team(token),
     ],
   });
 }

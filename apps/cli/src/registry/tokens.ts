@@ -20,6 +20,7 @@ export interface CreateTokenOptions extends TokenOptions {
   scope: TokenScope[];
   group?: string[];
   repository?: string[];
+  team?: string;
   /** Days. Absent for the default of the registry. */
   expires?: number;
 }
@@ -33,7 +34,12 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
   const created = await client.createToken({
     name,
     scopes: options.scope,
-    ...defined({ expiresInDays: options.expires, groups: options.group, repositories: options.repository }),
+    ...defined({
+      expiresInDays: options.expires,
+      groups: options.group,
+      repositories: options.repository,
+      team: options.team,
+    }),
   });
   await printData(io, options.output, created, () => write(io.stdout, `${escapeControls(created.token)}\n`));
   await printLine(

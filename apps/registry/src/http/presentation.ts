@@ -222,6 +222,7 @@ export function tokenDetail({
   scopes,
   groups,
   repositories,
+  team,
   createdAt,
   createdBy,
   ...times
@@ -235,7 +236,7 @@ export function tokenDetail({
     repositories,
     createdAt,
     createdBy,
-    ...defined({ expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason }),
+    ...defined({ team, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason }),
   };
 }
 

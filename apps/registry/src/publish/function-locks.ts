@@ -4,7 +4,7 @@ import { KeyedMutex } from '../workers/locks/keyed-mutex.js';
 /** Checks the token of a request again. Rejects with `unauthorized` if it was revoked or has expired since. */
 export type RecheckToken = () => Promise<void>;
 
-/** Serializes the changes of a function, and those of the policies, within one process. */
+/** Serializes the changes of a function, and those of a document of the registry, within one process. */
 export class FunctionLocks {
   readonly #mutex = new KeyedMutex();
 
@@ -13,12 +13,12 @@ export class FunctionLocks {
    * long. Work of the registry itself has no token.
    */
   run<Result>(
-    of: FunctionName | 'policies',
+    of: FunctionName | 'policies' | 'access',
     recheck: RecheckToken | 'no token',
     work: () => Promise<Result>,
   ): Promise<Result> {
     // Functions whose kinds differ only by case are the same.
-    const key = of === 'policies' ? of : `${of.group}/${of.kind.toLowerCase()}`;
+    const key = typeof of === 'string' ? of : `${of.group}/${of.kind.toLowerCase()}`;
     return this.#mutex.run(key, async () => {
       if (recheck !== 'no token') await recheck();
       return work();

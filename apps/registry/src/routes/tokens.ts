@@ -2,6 +2,7 @@ import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } fro
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authenticate, authorize } from '../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../http/auth/caller.js';
@@ -22,9 +23,12 @@ type TokenRoutesDeps = TokenDeps & Authority & { config: PublicAddress };
 export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   const { store, clock, log } = deps;
 
-  serveRoute(app, ROUTES.whoami, async (c) =>
-    c.json(tokenDetail(await authenticate(c, deps)), 200, NO_STORE),
-  );
+  serveRoute(app, ROUTES.whoami, async (c) => {
+    const token = tokenDetail(await authenticate(c, deps));
+    const { rules } = deps.access;
+    const teamRights = token.team === undefined ? undefined : rules.rightsOf(token.team);
+    return c.json({ ...token, ...defined({ teamRights }) }, 200, NO_STORE);
+  });
 
   serveRoute(app, ROUTES.listTokens, async (c) => {
     await authorize(c, deps, 'admin');

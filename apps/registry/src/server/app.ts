@@ -21,6 +21,7 @@ import {
 } from '../http/response-headers.js';
 import { RepositoryAccess } from '../oci/access.js';
 import { ociRoutes } from '../oci/routes.js';
+import { accessRoutes } from '../routes/access.js';
 import { auditRoute } from '../routes/audit.js';
 import { bundleRoutes } from '../routes/bundles.js';
 import { catalogInputsRoute } from '../routes/catalog-inputs.js';
@@ -101,6 +102,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   bundleRoutes(app, registry);
   policyRoutes(app, registry);
   ownerRoutes(app, registry);
+  accessRoutes(app, registry);
   lifecycleRoutes(app, registry);
   takedownRoutes(app, registry);
   eventRoutes(app, registry);

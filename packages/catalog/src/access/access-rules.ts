@@ -1,6 +1,7 @@
 import { matchesGlob } from '@krmhub/schema';
 import {
   type AccessDocument,
+  type Grant,
   type GrantedAction,
   type GroupRule,
   isAtMostAsWide,
@@ -75,6 +76,22 @@ export class AccessRules {
 
   team(name: string): Team | undefined {
     return this.#teams.get(name);
+  }
+
+  /** Whether everybody with a token to publish there may begin every group, as before access rules existed. */
+  get opensEveryGroup(): boolean {
+    return this.document.openGroups.includes('*');
+  }
+
+  /** Returns what a team owns, as groups and patterns of groups, and its grants. */
+  rightsOf(team: string): { owns: string[]; grants: Omit<Grant, 'team'>[] } {
+    const { groups, grants } = this.document;
+    const owned = groups.flatMap(({ owner, pattern }) => (owner === team ? pattern : []));
+    const proved = this.claims.flatMap(({ group }) => (this.ownerOf(group)?.team === team ? group : []));
+    return {
+      owns: [...new Set([...owned, ...proved])],
+      grants: grants.flatMap(({ team: to, ...grant }) => (to === team ? grant : [])),
+    };
   }
 
   /** Returns the owner of a group: by the most specific pattern that names one, or else by a proof. */

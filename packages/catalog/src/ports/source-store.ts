@@ -18,8 +18,8 @@ export interface SourceReader {
    * kind differently, the first spelling is used.
    */
   allUpstreamCandidates(catalog: string): AsyncIterable<UpstreamCandidates>;
-  /** Returns the groups in which this registry has or had a release. */
-  ownedGroups(groups: readonly string[]): Promise<Set<string>>;
+  /** Returns the groups in which this registry has or had a release: of the given ones, or all. */
+  ownedGroups(groups?: readonly string[]): Promise<Set<string>>;
   /** Returns the functions of a group in the sources of a catalog, in their spelling, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
   /** Returns when the next entry reaches its minimum age. */

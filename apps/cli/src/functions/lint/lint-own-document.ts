@@ -1,14 +1,15 @@
 import { type Diagnostic, type JsonValue, readYaml } from '@krmhub/schema';
 
-/** API versions of recipes and policies. */
+/** API versions of recipes, policies, and Access documents. */
 const OWN_API_VERSION = /^krmhub\.dev\//;
 const RECIPE = 'CatalogRecipe';
+const ACCESS = 'Access';
 const TRUST = ['SigningPolicy', 'TrustedCatalog', 'CatalogTrust'];
-/** A file without one of these words cannot contain a recipe or a policy. */
-const WORDS = [RECIPE, ...TRUST];
+/** A file without one of these words cannot contain such a document. */
+const WORDS = [RECIPE, `kind: ${ACCESS}`, ...TRUST];
 
 /**
- * Lints a file that contains a recipe, or only policies; returns undefined for other files. Reads the key files of a
+ * Lints a file that contains a recipe, an Access document, or only policies; returns undefined for other files. Reads the key files of a
  * recipe below `folder`, if it is given.
  */
 export async function lintOwnDocument(
@@ -24,6 +25,10 @@ export async function lintOwnDocument(
   if (kinds.length === 1 && kinds[0] === RECIPE) {
     const { readRecipeBytes } = await import('../../catalogs/recipes/read-recipe-file.js');
     return (await readRecipeBytes(bytes, file, folder)).diagnostics;
+  }
+  if (kinds.length === 1 && kinds[0] === ACCESS) {
+    const { readAccess } = await import('@krmhub/catalog');
+    return readAccess(bytes, file).diagnostics;
   }
   if (!kinds.every((kind) => kind !== undefined && TRUST.includes(kind))) return undefined;
   const { readTrust } = await import('@krmhub/catalog');

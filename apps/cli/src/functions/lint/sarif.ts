@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { POLICY_CODES, RECIPE_CODES } from '@krmhub/catalog';
+import { ACCESS_CODES, POLICY_CODES, RECIPE_CODES } from '@krmhub/catalog';
 import {
   DIALECT_CODES,
   type Diagnostic,
@@ -39,6 +39,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...LINT_RULES,
   ...RECIPE_CODES,
   ...POLICY_CODES,
+  ...ACCESS_CODES,
 };
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 const SOURCE_ROOT = '%SRCROOT%';

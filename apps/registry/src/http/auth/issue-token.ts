@@ -2,13 +2,16 @@ import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { describeScope, isLimitedBy } from '@krmhub/api/token-scopes';
-import type { TokenRecord, TokenStore } from '@krmhub/catalog';
+import type { AccessRules, TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/suggest';
 import type { Caller } from './caller.js';
+import type { KnownAccess } from './request-actor.js';
 import { createToken } from './tokens.js';
 
 export interface TokenDeps {
   store: TokenStore;
+  access: KnownAccess;
   clock: () => Date;
   config: {
     /** Longest time until a new token expires; absent for the limit of the API. */
@@ -28,7 +31,7 @@ const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 /** A value that is wrong or has no effect, with the field that has it. */
 export class InvalidTokenRequest extends KrmhubError {
   constructor(
-    readonly field: 'groups' | 'repositories' | 'expiresInDays',
+    readonly field: 'groups' | 'repositories' | 'team' | 'expiresInDays',
     message: string,
     hint: string,
   ) {
@@ -42,7 +45,7 @@ type TokenRequest = z.output<typeof CreateTokenRequest>;
  * Creates a requested token and returns it with its secret. Rejects with `invalid-request` for limits without effect.
  */
 export async function issueToken(
-  { store, clock, config }: TokenDeps,
+  { store, access, clock, config }: TokenDeps,
   wanted: TokenRequest,
   caller: Caller,
 ): Promise<{ token: TokenRecord; secret: string }> {
@@ -58,6 +61,7 @@ export async function issueToken(
     );
   }
   refuseIdleLimits(wanted);
+  refuseWrongTeam(access, wanted);
   const { max, usual } = tokenDays({ config });
   const { expiresInDays = usual } = wanted;
   if (expiresInDays > max) {
@@ -68,6 +72,30 @@ export async function issueToken(
     );
   }
   return createToken(store, { ...wanted, expiresInDays }, { now: clock(), ...caller });
+}
+
+function refuseWrongTeam({ rules }: KnownAccess, { team, scopes }: TokenRequest): void {
+  if (team === undefined) return;
+  if (scopes.includes('admin')) {
+    throw new InvalidTokenRequest(
+      'team',
+      'a team does not bound a token with the scope admin',
+      'Remove the team or the scope admin.',
+    );
+  }
+  const unknown = unknownTeam(rules, team);
+  if (unknown !== undefined) throw new InvalidTokenRequest('team', unknown.message, unknown.hint);
+}
+
+/** Returns what is wrong with the name of a team; undefined if the Access document has the team. */
+export function unknownTeam(rules: AccessRules, team: string): { message: string; hint: string } | undefined {
+  if (rules.team(team) !== undefined) return undefined;
+  const known = rules.document.teams.map(({ name }) => name);
+  const near = suggest(team, known);
+  return {
+    message: `team ${JSON.stringify(team)} is not in the Access document`,
+    hint: near === undefined ? 'Add the team with `krmhub access apply`.' : `Did you mean ${near}?`,
+  };
 }
 
 /** Revokes a token; does nothing if it was already revoked. Rejects with `not-found`. */
@@ -104,22 +132,22 @@ function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void 
     throw new InvalidTokenRequest(
       'groups',
       `groups do not apply to a token with only the scope ${scopes.join(', ')}`,
-      'Set repositories such as team/*, or add the scope publish.',
+      'Set repositories such as team/*, or add the scope read or publish.',
     );
   }
   if (limited(repositories) && !isLimitedBy(scopes, 'repositories')) {
     throw new InvalidTokenRequest(
       'repositories',
-      'repositories do not apply to a token without the scope push',
-      'Set groups such as example.com, or add the scope push.',
+      'repositories do not apply to a token without the scope read or push',
+      'Set groups such as example.com, or add the scope read or push.',
     );
   }
   const functions = repositories.filter((glob) => glob.startsWith('functions/'));
   if (functions.length > 0) {
     throw new InvalidTokenRequest(
       'repositories',
-      `${functions.join(', ')}: the scope push does not cover functions`,
-      'Use the scope publish and the group of the functions.',
+      `${functions.join(', ')}: repositories do not cover functions`,
+      'Use the group of the functions, with the scope read or publish.',
     );
   }
 }

@@ -47,6 +47,8 @@ export interface NewToken {
   groups: readonly string[];
   /** Globs over repositories, for the scope `push`. */
   repositories: readonly string[];
+  /** Absent: no team bounds its rights. */
+  team?: string | undefined;
   /** Absent: the token does not expire. */
   expiresInDays?: number;
 }
@@ -73,6 +75,7 @@ function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRe
     createdAt: context.now.toISOString(),
     createdBy: context.by,
     ...defined({
+      team: wanted.team,
       expiresAt:
         wanted.expiresInDays === undefined
           ? undefined

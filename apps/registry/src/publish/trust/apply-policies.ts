@@ -6,12 +6,11 @@ import {
   type FunctionRecord,
   type ReleaseBundle,
   type ReleaseRecord,
-  RevisionConflict,
   type SigningPolicy,
   searchDocument,
 } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
-import { KrmhubError, sha256 } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { Caller } from '../../http/auth/caller.js';
@@ -23,6 +22,7 @@ import type { FindStore } from '../../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { FunctionLocks } from '../function-locks.js';
+import { refuseOtherText, replaceDocument } from '../replace-document.js';
 import { signedRelease } from './attach-bundle.js';
 import { verifySubmittedBundle } from './release-bundles.js';
 import type { SigningTrust } from './signing-trust.js';
@@ -40,6 +40,8 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
 }
+
+const WORDS = { what: 'signing policies', show: 'krmhub policy list' };
 
 /** Changed releases to list in a response. */
 const MAX_CHANGES = 100;
@@ -63,39 +65,21 @@ export async function applyPolicies(
   const stored = await store.policies();
   const result = { dryRun, policies: policies.length };
   const before = trust.policies;
-  if (replaces !== undefined && replaces !== sha256(stored?.text ?? '')) {
-    throw new KrmhubError('conflict', 'the signing policies were changed meanwhile', {
-      hint: 'Nothing was changed. Compare them with `krmhub policy list`, then try again.',
-    });
-  }
+  refuseOtherText(WORDS, stored, replaces);
   if (!remove) refuseRemovals(before, policies);
   if (stored?.text === text) {
     const { coverage } = await findChanges(deps, before, before);
     return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
   }
   if (!dryRun) {
-    const at = clock().toISOString();
-    try {
-      await store.applyPolicies({
-        text,
-        appliedAt: at,
-        appliedBy: by,
-        expectedRevision: stored?.revision ?? 0,
-        origin,
-        event: {
-          type: 'policy.applied',
-          at,
-          by,
-          reason: policies.map(({ name }) => name).join(', ') || 'none',
-        },
-      });
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-      throw new KrmhubError('unavailable', 'signing policies: concurrent update', {
-        hint: 'Compare them with `krmhub policy list`, then apply your policies again.',
-        cause: error,
-      });
-    }
+    const change = {
+      text,
+      at: clock().toISOString(),
+      by,
+      origin,
+      event: { type: 'policy.applied', reason: policies.map(({ name }) => name).join(', ') || 'none' },
+    } as const;
+    await replaceDocument(WORDS, stored, change, (applied) => store.applyPolicies(applied));
     await trust.reload(store);
     await recognize(deps, before);
     // Catalogs may follow the policies.

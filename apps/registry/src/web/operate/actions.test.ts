@@ -151,7 +151,7 @@ describe('tokens', () => {
     [
       'a limit that is none',
       { repositories: 'team/*' },
-      'Repositories do not apply to a token without the scope push',
+      'Repositories do not apply to a token without the scope read or push',
     ],
     ['too long a life', { expiresInDays: '3651' }, 'Enter a whole number from 1 to 3650.'],
     ['a life of no number', { expiresInDays: '1e3' }, 'Enter a whole number from 1 to 3650.'],

@@ -74,6 +74,10 @@ const holding = text<{ held: number }>(
   `SELECT 1 AS held WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
      OR EXISTS (SELECT 1 FROM takedown WHERE group_name = :group)`,
 );
+const allHolding = text<{ group: string }>(
+  `SELECT group_name AS "group" FROM function JOIN release ON function_id = function.id
+   UNION SELECT group_name FROM takedown ORDER BY 1`,
+);
 const namesIn = text<FunctionName>(
   `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
    WHERE catalog = :catalog AND group_name = :group AND gone_at IS NULL ORDER BY kind`,
@@ -122,6 +126,7 @@ export function sourceRows(database: Sql): SourceStore {
     ownedGroups: (groups) =>
       read(function* () {
         const owned = new Set<string>();
+        if (groups === undefined) return new Set((yield* allHolding.all()).map(({ group }) => group));
         for (const group of new Set(groups)) {
           if ((yield* holding.first({ group })) !== undefined) owned.add(group);
         }

@@ -1,0 +1,128 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
+
+const root = temporaryFolder();
+const registry = fileRegistry();
+let folder: string;
+const OPEN = document('{openGroups: ["*"]}');
+
+function document(spec: string): string {
+  return `apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec: ${spec}\n`;
+}
+
+const OWNED = document(`
+  teams: [{name: red}, {name: green}]
+  groups: [{pattern: "*.example.com", owner: red, visibility: private}]
+  grants: [{to: {team: green}, may: [read], in: {group: a.example.com}}]`);
+
+const run = (args: string[], options: { tty?: boolean; stdin?: string; token?: string } = {}) => {
+  const { token, ...io } = options;
+  const env = { ...registry.env, ...(token === undefined ? {} : { KRMHUB_TOKEN: token }) };
+  return runTest(args, { ...io, env, cwd: folder });
+};
+
+function put(text: string): string {
+  writeFileSync(path.join(folder, 'access.yaml'), text);
+  return 'access.yaml';
+}
+
+const apply = async (text: string): Promise<TestIo> => run(['access', 'apply', put(text), '--yes']);
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(root, 'test-'));
+  expectEnd(await apply(OPEN), 0);
+});
+
+describe('access apply', () => {
+  it('prints who gains and loses what, and the document is the one that show prints', async () => {
+    await run(['token', 'create', 'ci', '--scope', 'publish']);
+    const planned = await run(['access', 'diff', put(OWNED)]);
+    expectEnd(planned, 0, '(dry run, nothing was changed)');
+    expect(planned.err()).toContain('no longer: publish on *.example.com');
+    expect(planned.err()).toMatch(/ {2}token ci \([a-f0-9]{8}\): the team red now owns (?:it|them)\n/);
+    expect(planned.err()).toContain('no longer: read on ');
+    expect(planned.err()).toContain('  anonymous clients, clients of internal networks');
+    expect((await run(['access', 'show'])).out()).toBe(OPEN);
+    const applied = await apply(OWNED);
+    expectEnd(applied, 0, 'applied the Access document');
+    expect(applied.err().replace('applied the Access document', '')).toBe(
+      planned.err().replace('the document is valid (dry run, nothing was changed)', ''),
+    );
+    const shown = await run(['access', 'show']);
+    expect(shown.out()).toBe(OWNED);
+    expectEnd(shown, 0, 'by admin');
+    expectEnd(await apply(OWNED), 0, 'unchanged');
+  });
+
+  it('asks at a terminal, and changes nothing without a yes', async () => {
+    const args = ['access', 'apply', put(OWNED)];
+    expectEnd(await run(args), 2, '--yes');
+    const refused = await run(args, { tty: true, stdin: 'n\n' });
+    expectEnd(refused, 2, 'not confirmed');
+    expect(refused.err()).toContain('no longer: read on ');
+    expect((await run(['access', 'show'])).out()).toBe(OPEN);
+    expectEnd(await run(args, { tty: true, stdin: 'y\n' }), 0, 'applied');
+    expect((await run(['access', 'show'])).out()).toBe(OWNED);
+  });
+
+  it('reports every error of a file with its position, and sends nothing', async () => {
+    const io = await run([
+      'access',
+      'apply',
+      put(document('{teams: [{name: A_}], groups: [{pattern: a, owner: b}]}')),
+    ]);
+    expectEnd(io, 1, 'access.yaml:4:');
+    expect(io.err()).toContain('access/name');
+    expect(io.err()).toContain('access/unknown-team');
+  });
+
+  it('says how to close a registry in which every group is open', async () => {
+    expect((await run(['access', 'show'])).err()).toContain('remove "*" from openGroups');
+    await apply(document('{}'));
+    expect((await run(['access', 'show'])).err()).not.toContain('openGroups');
+  });
+});
+
+describe('access check', () => {
+  it('prints the decision and its reason, with exit code 1 for no', async () => {
+    await apply(OWNED);
+    const yes = await run(['access', 'check', 'team:red', 'publish', 'a.example.com']);
+    expect([yes.exitCode, yes.out()]).toEqual([0, 'yes: the team "red" owns the group "a.example.com"\n']);
+    const no = await run(['access', 'check', 'anonymous', 'read', 'a.example.com/SetLabels']);
+    expect([no.exitCode, no.out()]).toEqual([
+      1,
+      'no: missing: the right to read a.example.com/SetLabels, which is private\n',
+    ]);
+    const json = await run(['access', 'check', 'team:green', 'read', 'a.example.com', '-o', 'json']);
+    expect(JSON.parse(json.out())).toMatchObject({ allowed: true, team: 'green' });
+    expectEnd(await run(['access', 'check', 'team:gren', 'read', 'a.example.com']), 3, 'Did you mean green?');
+    expectEnd(await run(['access', 'check', 'nobody', 'read', 'a.example.com']), 3, 'krmhub token list');
+    expectEnd(await run(['access', 'check', 'anonymous', 'fly', 'a.example.com']), 2, 'publish');
+  });
+});
+
+describe('a token of a team', () => {
+  it('says its team and what the team owns', async () => {
+    await apply(OWNED);
+    const created = await run(['token', 'create', 'red-ci', '--team', 'red', '--scope', 'publish']);
+    expectEnd(created, 0, 'can publish in all groups as team red');
+    const me = await run(['whoami'], { token: created.out().trim() });
+    expect(me.err()).toContain('team red owns *.example.com');
+    const reader = await run(['token', 'create', 'green-ci', '--team', 'green', '--scope', 'read']);
+    const green = await run(['whoami'], { token: reader.out().trim() });
+    expect(green.err()).toBe('team green owns no group\nteam green may read in group a.example.com\n');
+    const list = await run(['token', 'list'], { tty: true });
+    expect(list.out()).toContain('LAST USED  TEAM');
+    for (const line of list.out().trimEnd().split('\n')) {
+      expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(80);
+    }
+    expectEnd(
+      await run(['token', 'create', 'x', '--team', 'gren', '--scope', 'publish']),
+      2,
+      'Did you mean green?',
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import type { AccessDecision, AccessDetail, AccessResult, Problem } from '@krmhub/api/model';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+});
+afterEach(() => registry.close());
+
+const document = (spec: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: ${spec}
+`;
+const OWNED = document(`
+  teams: [{name: red}, {name: green}]
+  groups: [{pattern: "*.example.com", owner: red, visibility: internal}]
+  catalogs: [{pattern: in-house, visibility: internal}]
+  grants: [{to: {team: green}, may: [yank], in: {group: a.example.com}}]`);
+
+const apply = (text: string, query = '') =>
+  registry.send<AccessResult & Partial<Problem>>('PUT', `/api/v1/access${query}`, text);
+const show = async () => (await registry.send<AccessDetail>('GET', '/api/v1/access')).body;
+const check = async (actor: string, action: string, object: string) =>
+  registry.send<AccessDecision & Partial<Problem>>('POST', '/api/v1/access/check', { actor, action, object });
+
+describe('the Access document', () => {
+  it('is replaced, and counts at once', async () => {
+    const ci = await registry.token({ name: 'ci', scopes: ['publish'], groups: ['*'] });
+    await registry.publish({ group: 'a.example.com', kind: 'SetLabels', release: '1.0.0' });
+    const read = async () =>
+      (await registry.request('/api/v1/functions/a.example.com/SetLabels/releases/1.0.0')).status;
+    expect(await read()).toBe(200);
+    const { status, body } = await apply(OWNED);
+    expect([status, body.outcome, body.dryRun]).toEqual([200, 'changed', false]);
+    expect(body.changes).toContainEqual({
+      change: 'loses',
+      actions: ['publish'],
+      actors: [{ is: 'token', name: 'ci', id: ci.id }],
+      actorCount: 1,
+      objects: ['a.example.com', '*.example.com'],
+      objectCount: 2,
+      newOwner: 'red',
+    });
+    expect(await read()).toBe(404);
+    const stored = await show();
+    expect(stored).toMatchObject({ text: OWNED, appliedBy: 'tester' });
+    expect(stored.revision).toBeGreaterThan(0);
+    const { body: events } = await registry.send<{ events: { type: string; by: string }[] }>(
+      'GET',
+      '/api/v1/events',
+    );
+    expect(events.events).toContainEqual(expect.objectContaining({ type: 'access.applied', by: 'tester' }));
+    expect((await apply(OWNED)).body).toMatchObject({ outcome: 'unchanged', changes: [], count: 0 });
+  });
+
+  it('is only compared in a dry run', async () => {
+    const before = await show();
+    const { body } = await apply(OWNED, '?dryRun=true');
+    expect(body).toMatchObject({ outcome: 'changed', dryRun: true });
+    expect(body.count).toBeGreaterThan(0);
+    expect(await show()).toEqual(before);
+    expect(registry.parts.access.rules.hidesAnything).toBe(false);
+  });
+
+  it('is not replaced by an author who saw another one', async () => {
+    const before = await show();
+    await apply(OWNED);
+    const other = document('{teams: [{name: blue}]}');
+    const { status, body } = await apply(other, `?replaces=${sha256(before.text)}`);
+    expect([status, body.code]).toEqual([409, 'conflict']);
+    expect((await show()).text).toBe(OWNED);
+    expect((await apply(other, `?replaces=${sha256(OWNED)}`)).status).toBe(200);
+  });
+
+  it('is not replaced if it changes while it is being compared', async () => {
+    await registry.close();
+    let isRaced = false;
+    registry = await openTestRegistry({
+      wrapStore: (store) => ({
+        ...store,
+        async applyAccess(change) {
+          // As another process, between the read and the write.
+          if (isRaced) await store.applyAccess({ ...change, text: OWNED });
+          isRaced = false;
+          return store.applyAccess(change);
+        },
+      }),
+    });
+    isRaced = true;
+    const { status, body } = await apply(document('{}'));
+    expect([status, body.code]).toEqual([503, 'unavailable']);
+    expect((await show()).text).toBe(OWNED);
+  });
+
+  it('is refused with every problem, and nothing changes', async () => {
+    const before = await show();
+    const { status, body } = await apply(document('{teams: [{name: A_}], groups: [{pattern: a, owner: b}]}'));
+    expect(status).toBe(422);
+    expect(body.diagnostics?.map(({ code }) => code)).toEqual(['access/name', 'access/unknown-team']);
+    expect(await show()).toEqual(before);
+  });
+});
+
+describe('a check of access', () => {
+  it('gives the decision and what gives it', async () => {
+    await apply(OWNED);
+    const { id } = await registry.token({ name: 'ci', scopes: ['publish'], groups: ['*'] });
+    await registry.token({ name: 'gone', scopes: ['publish'] });
+    const gone = (await registry.parts.store.tokens()).find(({ name }) => name === 'gone')!;
+    await registry.parts.store.revokeToken(gone.id, new Date().toISOString());
+    const said = async (...wanted: [string, string, string]) => {
+      const { body } = await check(...wanted);
+      return [body.allowed, body.reason ?? body.detail];
+    };
+    expect([
+      await said('anonymous', 'read', 'a.example.com/SetLabels'),
+      await said('internal', 'read', 'a.example.com/SetLabels'),
+      await said('anonymous', 'read', 'repository:functions/a.example.com/setlabels'),
+      await said('ci', 'publish', 'a.example.com'),
+      await said(id, 'publish', 'new.test'),
+      await said('team:red', 'own', 'a.example.com'),
+      await said('team:green', 'yank', 'a.example.com'),
+      await said('team:greem', 'yank', 'a.example.com'),
+      await said('gone', 'publish', 'other.test'),
+      await said('anonymous', 'read', 'catalog:in-house'),
+      await said('ci', 'admin', 'registry'),
+      await said('nobody', 'read', 'example.com'),
+      await said('ci', 'read', 'example.com/a/b'),
+    ]).toMatchSnapshot();
+  });
+
+  it('asks which of two tokens with a name is meant', async () => {
+    const first = await registry.token({ name: 'ci' });
+    const second = await registry.token({ name: 'ci' });
+    const { status, body } = await check('ci', 'read', 'example.com');
+    expect(status).toBe(400);
+    for (const { id } of [first, second]) {
+      expect(body.hint).toContain(id);
+      expect((await check(id, 'read', 'example.com')).body).toMatchObject({ allowed: true, token: id });
+    }
+  });
+});
+
+describe('a token of a team', () => {
+  const create = (wanted: object) =>
+    registry.send<{ token: string; id: string } & Partial<Problem>>('POST', '/api/v1/tokens', wanted);
+
+  it('has the rights of its team, and shows them', async () => {
+    await apply(OWNED);
+    const { status, body } = await create({ name: 'red-ci', scopes: ['publish'], team: 'red' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ team: 'red', groups: ['*'] });
+    const bearer = `Bearer ${body.token}`;
+    const me = (await registry.send('GET', '/api/v1/whoami', undefined, bearer)).body;
+    expect(me).toMatchObject({ team: 'red', teamRights: { owns: ['*.example.com'], grants: [] } });
+    const publish = async (group: string) =>
+      (
+        await registry.send(
+          'PUT',
+          `/api/v1/functions/${group}/SetLabels/releases/1.0.0?dryRun=true`,
+          'x',
+          bearer,
+        )
+      ).status;
+    expect(await publish('a.example.com')).toBe(422);
+    expect(await publish('a.test')).toBe(403);
+  });
+
+  it('is refused for an unknown team, or where the team has no effect', async () => {
+    await apply(OWNED);
+    const refused = async (wanted: object) => {
+      const { status, body } = await create({ name: 'x', ...wanted });
+      return [status, body.detail, body.hint];
+    };
+    expect([
+      await refused({ scopes: ['publish'], team: 'gren' }),
+      await refused({ scopes: ['publish'], team: 'unknown-team' }),
+      await refused({ scopes: ['publish', 'admin'], team: 'red' }),
+      await refused({ scopes: ['publish'], repositories: ['team/*'] }),
+      await refused({ scopes: ['push'], groups: ['example.com'] }),
+      await refused({ scopes: ['read'], repositories: ['functions/example.com/x'] }),
+    ]).toMatchSnapshot();
+  });
+});

@@ -1,0 +1,103 @@
+import { z } from '@hono/zod-openapi';
+import { Diagnostic, exactOptional, Time } from './base-model.js';
+import { TOKEN_SCOPES } from './token-scopes.js';
+
+/** Who may see and do what. */
+
+const GrantedAction = z.enum(['read', 'publish', 'yank', 'own']);
+
+export const AccessDetail = z
+  .object({
+    text: z.string().openapi({ description: 'The exact YAML text. Empty if no document was ever applied' }),
+    revision: z.number().int().openapi({ description: '0 if no document was ever applied' }),
+    appliedAt: Time.optional(),
+    appliedBy: z.string().optional(),
+  })
+  .openapi('AccessDetail', { description: 'The Access document of the registry' });
+
+export const AccessChange = z
+  .object({
+    change: z.enum(['gains', 'loses']),
+    actions: z.array(GrantedAction),
+    actors: z
+      .array(
+        z.object({
+          is: z.enum(['anonymous', 'internal', 'team', 'token']).openapi({
+            description: '`internal`: every token, and clients in the networks of KRMHUB_INTERNAL_ADDRESSES',
+          }),
+          name: exactOptional(z.string().openapi({ description: 'Name of the team or token' })),
+          id: exactOptional(z.string().openapi({ description: 'ID of the token' })),
+        }),
+      )
+      .openapi({ description: 'The first of them' }),
+    actorCount: z.number().int(),
+    objects: z.array(z.string()).openapi({
+      description:
+        'The first of the groups, functions (GROUP/KIND), catalogs (catalog:NAME), and repositories ' +
+        '(repository:NAME). A pattern is for names that do not exist yet',
+    }),
+    objectCount: z.number().int(),
+    newOwner: exactOptional(
+      z.string().openapi({ description: 'The team that owns these groups now, and did not before' }),
+    ),
+  })
+  .openapi('AccessChange', {
+    description: 'What some actors can do that they could not do before, or no longer',
+  });
+
+export const AccessResult = z
+  .object({
+    outcome: z.enum(['changed', 'unchanged']),
+    dryRun: z.boolean(),
+    diagnostics: z.array(Diagnostic),
+    changes: z.array(AccessChange).openapi({ description: 'The first changes. Losses are first' }),
+    count: z.number().int().openapi({ description: 'Number of all changes' }),
+  })
+  .openapi('AccessResult');
+
+/** What an access check can ask for. */
+export const CHECKED_ACTIONS = [...TOKEN_SCOPES, 'own'] as const;
+
+export const AccessCheck = z
+  .object({
+    actor: z.string().min(1).max(100).openapi({
+      description: '`anonymous`, `internal`, `team:NAME`, or the ID or name of a token',
+      example: 'ci',
+    }),
+    action: z.enum(CHECKED_ACTIONS),
+    object: z.string().min(1).max(520).openapi({
+      description: '`GROUP`, `GROUP/KIND`, `catalog:NAME`, `repository:NAME`, or `registry`',
+      example: 'example.com',
+    }),
+  })
+  .openapi('AccessCheck');
+
+export const AccessDecision = AccessCheck.extend({
+  allowed: z.boolean(),
+  reason: z.string().openapi({ description: 'What gives the right, or what is missing' }),
+  token: z.string().optional().openapi({ description: 'ID of the token, if the actor is one' }),
+  team: z.string().optional().openapi({ description: 'The team of the actor' }),
+}).openapi('AccessDecision');
+
+const Patterns = z.object({
+  group: z.string().optional(),
+  catalog: z.string().optional(),
+  repository: z.string().optional(),
+});
+
+export const TeamRights = z
+  .object({
+    owns: z.array(z.string()).openapi({ description: 'Groups and patterns of groups that the team owns' }),
+    grants: z.array(
+      z.object({
+        may: z.array(GrantedAction),
+        in: Patterns.openapi({ description: 'One of them, as a pattern' }),
+      }),
+    ),
+  })
+  .openapi('TeamRights', { description: 'What a team may do, bounded by the scopes and groups of a token' });
+
+export type AccessDetail = z.infer<typeof AccessDetail>;
+export type AccessResult = z.infer<typeof AccessResult>;
+export type AccessCheck = z.infer<typeof AccessCheck>;
+export type AccessDecision = z.infer<typeof AccessDecision>;

@@ -1,0 +1,51 @@
+import { plural } from '@krmhub/schema/text';
+import type { AccessChange, ComparedActor } from './compare-access.js';
+
+/** What an upgraded registry says until an administrator closes it. */
+export const EVERY_GROUP_IS_OPEN =
+  'every token with the scope publish for all groups may begin new groups, as before krmhub had access rules; ' +
+  'to close the registry, remove "*" from openGroups: krmhub access show > access.yaml; krmhub access apply access.yaml';
+
+/** A change of access in words. */
+export interface DescribedChange {
+  /** For example `no longer: publish on a.example.com`. */
+  right: string;
+  /** Who gains or loses it. */
+  actors: string;
+  /** Why somebody loses it, if a new owner is the reason. */
+  reason?: string;
+}
+
+/** Describes a change for administrators. The texts contain names as they are stored. */
+export function describeAccessChange(change: AccessChange): DescribedChange {
+  const { actions, actors, actorCount, objects, objectCount, newOwner } = change;
+  const isLoss = change.change === 'loses';
+  const right = `${isLoss ? 'no longer' : 'now'}: ${actions.join(', ')} on ${listed(objects, objectCount)}`;
+  const described = { right, actors: listed(actors.map(actorText), actorCount) };
+  if (!isLoss || newOwner === undefined) return described;
+  return { ...described, reason: `the team ${newOwner} now owns ${objectCount === 1 ? 'it' : 'them'}` };
+}
+
+/** Describes the size of a change: in how many ways rights change, of which `shown` are listed. */
+export function accessChangeCount(count: number, shown: number): string {
+  if (count === 0) return 'nobody gains or loses a right';
+  return shown < count ? `the first ${shown} of ${count} changes` : plural(count, 'change');
+}
+
+function actorText({ is, name = '', id }: ComparedActor): string {
+  switch (is) {
+    case 'anonymous':
+      return 'anonymous clients';
+    case 'internal':
+      return 'clients of internal networks';
+    case 'team':
+      return `team ${name}`;
+    case 'token':
+      return id === undefined ? `token ${name}` : `token ${name} (${id.slice(0, 8)})`;
+  }
+}
+
+function listed(texts: readonly string[], count: number): string {
+  const more = count - texts.length;
+  return texts.join(', ') + (more > 0 ? `, and ${more} more` : '');
+}
