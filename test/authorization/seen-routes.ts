@@ -1,7 +1,7 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { OCI_TEMPLATES } from '../../apps/registry/src/oci/templates.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
-import { ABSENT, ADMINISTRATOR, type Letter, namesWith, type Viewer } from './seen-world.js';
+import { ADMINISTRATOR, type Letter, namesWith, type Viewer } from './seen-world.js';
 
 /** A read of something with a name. */
 export interface NamedRead {
