@@ -46,6 +46,8 @@ const NEUTRAL = new Set([
     'robots',
     'security',
     'ownerPage',
+    'owners',
+    'docsSamples',
   ],
   ...['listOwners'],
 ]);
@@ -138,8 +140,11 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
     named.push({
       route,
       isForAdministrators: ADMINISTRATORS.has(route),
-      // Who may read a catalog may read its entries.
-      of: parameters.includes('name') ? ['catalogs'] : ['functions'],
+      // An entry needs both: a token can be given a catalog by name, and not its functions.
+      of: [
+        ...(parameters.includes('group') ? (['functions'] as const) : []),
+        ...(parameters.includes('name') ? (['catalogs'] as const) : []),
+      ],
       path: (letter) =>
         own?.(letter, digests) ??
         path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import { asActor, currentActor } from './auth/request-actor.js';
 import { CACHE_REVALIDATE } from './bytes-response.js';
 import type { RegistryContext } from './context.js';
 
@@ -35,6 +36,8 @@ function createStream(
   ended: () => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let isOpen = true;
+  // The server asks for the pieces after the handler has returned.
+  const actor = currentActor();
   const end = () => {
     if (isOpen) ended();
     isOpen = false;
@@ -43,7 +46,7 @@ function createStream(
     {
       async pull(controller) {
         try {
-          const { done, value } = await pieces.next();
+          const { done, value } = await asActor(actor, () => pieces.next());
           if (done !== true) return controller.enqueue(value);
           end();
           controller.close();
