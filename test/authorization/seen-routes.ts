@@ -12,7 +12,7 @@ export interface NamedRead {
   /** Only administrators read it. */
   isForAdministrators?: boolean;
   /** The path of what has the letter. */
-  path(letter: string): string;
+  path(letter: string, ofCatalog?: string): string;
 }
 
 /** A read of a list, whose answer must not name what its reader may not see. */
@@ -94,8 +94,9 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
 const OPERATE = /^\/operate/;
 
 /** Values of path parameters by name. A parameter that is not here makes the test fail. */
-function values(letter: string, digests: Digests): Record<string, string> {
-  const { group, kind, catalog } = namesWith(letter);
+function values(letter: string, digests: Digests, ofCatalog = letter): Record<string, string> {
+  const { group, kind } = namesWith(letter);
+  const { catalog } = namesWith(ofCatalog);
   const found = digests[letter as Letter] ?? digests.y;
   return {
     ...{ group, kind, name: catalog, version: 'v1', release: '1.1.0', snapshot: found.snapshot },
@@ -145,10 +146,10 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
         ...(parameters.includes('group') ? (['functions'] as const) : []),
         ...(parameters.includes('name') ? (['catalogs'] as const) : []),
       ],
-      path: (letter) =>
+      path: (letter, ofCatalog) =>
         own?.(letter, digests) ??
         path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>
-          encodeURIComponent(values(letter, digests)[parameter]!),
+          encodeURIComponent(values(letter, digests, ofCatalog)[parameter]!),
         ),
     });
   }
