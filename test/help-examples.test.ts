@@ -51,6 +51,10 @@ const SKIPPED: Record<string, string> = {
       'needs a domain; apps/registry/src/owners/owner-claims.test.ts has a name server',
     ]),
   ),
+  'echo krm.example.com | krmhub docker-credential get':
+    'needs a login; apps/cli/src/registry/docker-helper.test.ts has one',
+  'krmhub docker-credential list < /dev/null':
+    'reads stdin to its end; apps/cli/src/registry/docker-helper.test.ts runs it',
   'krmhub catalog apply --example kpt-functions':
     'needs the Internet; test/end-to-end/ready-recipes.test.ts has a server in its place',
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':

@@ -48,6 +48,9 @@ const NEUTRAL = new Set([
     'ownerPage',
     'owners',
     'docsSamples',
+    'audit',
+    'access',
+    'showAccess',
   ],
   ...['listOwners'],
 ]);

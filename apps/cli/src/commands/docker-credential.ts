@@ -18,10 +18,11 @@ docker-credential-krmhub, for the registries in ~/.docker/config.json:
 
   {"credHelpers": {"krm.example.com": "krmhub"}}
 
-get reads the registry from stdin, and prints KRMHUB_TOKEN or the token of krmhub
-login, if it is for that registry. list prints the registries. store saves a
-token as krmhub login does, and erase removes it as krmhub logout does. store
-refuses what is not a token of a krmhub registry. See krmhub docs credentials.
+get reads the registry from stdin, and prints KRMHUB_TOKEN or the token of
+krmhub login, if it is for that registry. list prints the registries. store
+saves a token as krmhub login does, and erase removes it as krmhub logout does.
+store refuses what is not a token of a krmhub registry. See krmhub docs
+credentials.
 
 Examples:
   echo krm.example.com | krmhub docker-credential get
