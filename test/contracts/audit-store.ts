@@ -85,11 +85,12 @@ async function readAll(
 }
 
 /** All rows, oldest first. */
-async function allRows(store: AuditStore): Promise<AuditRow[]> {
+export async function allRows(store: AuditStore): Promise<AuditRow[]> {
   return (await store.auditRows({}, { limit: 100_000 })).rows.reverse();
 }
 
-function brokenRow(rows: readonly AuditRow[]): ReturnType<typeof findBrokenRow> {
+/** Returns the first row that breaks the chain. */
+export function brokenRow(rows: readonly AuditRow[]): ReturnType<typeof findBrokenRow> {
   const pruned = rows.findLast(({ action }) => action === 'audit.prune')?.detail;
   return findBrokenRow(
     rows.map((row) => {

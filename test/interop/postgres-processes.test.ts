@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { AuditStore } from '@krmhub/catalog';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,8 +7,10 @@ import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import { ManyProcesses } from '../../apps/registry/src/store/postgres/processes/many-processes.js';
+import { auditRows } from '../../apps/registry/src/store/records/audit/audit.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { allRows, brokenRow } from '../contracts/audit-store.js';
 import { postgresMissing, query } from '../contracts/postgres.js';
 import { useServers } from './servers.js';
 
@@ -67,6 +70,25 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await member.processes.leave();
     await member.pool.end();
   }
+  it('append to one chain of the audit log, also while one of them deletes old rows', async () => {
+    const stores = (await Promise.all([join(), join(), join()])).map(({ sql }) => auditRows(sql));
+    const day = (count: number) => `2030-01-${String(10 + count)}T00:00:00.000Z`;
+    const record = (store: AuditStore, count: number) =>
+      store.recordAct({ at: day(count), by: 'ci', action: 'token.use', object: 'token/1', outcome: 'done' });
+    for (let count = 0; count < 9; count += 1) await record(stores[0]!, count);
+    const appended = stores.flatMap((store) => Array.from({ length: 40 }, () => record(store, 9)));
+    const [one, other] = stores;
+    const deleted = [
+      await one!.pruneAudit({ before: day(4), at: day(9), limit: 2 }),
+      await other!.pruneAudit({ before: day(4), at: day(9), limit: 10 }),
+    ];
+    await Promise.all(appended);
+    expect(deleted).toEqual([2, 2]);
+    const rows = await allRows(stores[2]!);
+    expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 127 }, (_, at) => at + 5));
+    expect(brokenRow(rows)).toBeUndefined();
+  });
+
   const write = ({ sql }: Member, note: string) => sql.write(() => insert.run({ note }));
   const notes = async ({ sql }: Member) => (await sql.read(() => select.all())).map(({ note }) => note);
   /** As another process does after this one did not renew. */

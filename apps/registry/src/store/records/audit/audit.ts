@@ -29,11 +29,16 @@ export const AUDIT_COLUMNS = `sequence, at, actor, action, object, outcome, cred
 const head = text<Pick<AuditRow, 'sequence' | 'hash'>>(
   'SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1',
 );
+interface Bounds {
+  first: number | null;
+  last: number | null;
+}
 const bounds = (condition: string) =>
-  text<{ first: number | null; last: number | null }>(
-    `SELECT min(sequence) AS first, max(sequence) AS last FROM audit ${condition}`,
-  );
-const allBounds = bounds('');
+  text<Bounds>(`SELECT min(sequence) AS first, max(sequence) AS last FROM audit ${condition}`);
+// SQLite finds one of them without a scan, but not both.
+const allBounds = text<Bounds>(
+  'SELECT (SELECT min(sequence) FROM audit) AS first, (SELECT max(sequence) FROM audit) AS last',
+);
 const sinceBounds = bounds('WHERE at >= :since');
 const untilBounds = bounds('WHERE at <= :until');
 const periodBounds = bounds('WHERE at >= :since AND at <= :until');
