@@ -196,7 +196,7 @@ export function auditedActsContract(store: () => RegistryStore): void {
   const row = (action: string, object: string, by = 'admin') => [by, action, object, origin];
 
   describe('acts', () => {
-    it('on releases, policies, and catalogs have a row each, and builds have none', async () => {
+    it('on releases, policies, owners, and catalogs have a row each, and builds have none', async () => {
       const one = changeOf({ kind: 'One' });
       const name = 'release/example.com/One@1.0.0';
       await store().commitFunction({ ...one, origin });
@@ -206,6 +206,16 @@ export function auditedActsContract(store: () => RegistryStore): void {
         ...{ text: '', appliedAt: AT, appliedBy: 'admin', expectedRevision: 0, origin },
         event: { ...event, type: 'policy.applied', reason: 'none' },
       });
+      const changed = { ...event, type: 'access.applied' as const };
+      const document = { text: '', appliedAt: AT, appliedBy: 'admin', expectedRevision: 0 };
+      await store().applyAccess({ ...document, event: changed, origin });
+      const claim = { group: 'example.com', team: 'a', proof: 'dns', claimedBy: 'admin' } as const;
+      const claimed = { ...claim, claimedAt: AT, checkedAt: AT };
+      await store().putOwnerClaim(claimed, changed, origin);
+      await store().putOwnerClaim(claimed);
+      for (let twice = 0; twice < 2; twice += 1) {
+        await store().deleteOwnerClaim('example.com', changed, origin);
+      }
       const applied = { ...event, type: 'catalog.applied' as const, catalog: 'zoo' };
       await store().applyRecipe({
         ...{ name: 'zoo', recipe: 'r', expectedRecipe: undefined, at: AT, by: 'admin', event: applied },
@@ -230,6 +240,9 @@ export function auditedActsContract(store: () => RegistryStore): void {
       expect(await acts()).toEqual([
         row('release.publish', name, publisher),
         row('policy.apply', 'policies'),
+        row('access.apply', 'access'),
+        row('owner.claim', 'group/example.com'),
+        row('owner.release', 'group/example.com'),
         row('catalog.apply', 'catalog/zoo'),
         row('catalog.delete', 'catalog/zoo'),
         row('catalog.restore', 'catalog/zoo'),

@@ -140,7 +140,6 @@ export const SETTINGS = {
   },
   auditDays: {
     name: 'KRMHUB_AUDIT_DAYS',
-    flag: '--audit-days',
     unit: 'days, 0 for no limit',
     default: '400',
     why: 'How long the registry stores the rows of the audit log. Once a day, it deletes older rows. See [Read the audit log](audit.md).',
