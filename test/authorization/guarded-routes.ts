@@ -18,6 +18,8 @@ export interface GuardedRoute {
   ofGroup: boolean;
   /** A permitted request needs a claim or a proof, so that it gets another error here than that of a missing right. */
   needsMore?: true;
+  /** It has a body, and changes nothing. */
+  isRead?: true;
 }
 
 /** Of an unknown key; readable only by clients that know it. */
@@ -129,6 +131,7 @@ spec: {openGroups: ["*"]}
     type: 'application/json',
     needs: 'admin',
     ofGroup: false,
+    isRead: true,
   },
   yank: mark('yank'),
   unyank: mark('unyank'),

@@ -329,7 +329,8 @@ describe('the audit log', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as AuditRow);
     const params = { group: 'g', kind: 'k', release: 'r', name: 'n', source: 's', id: 'i' };
-    for (const [name, { needsMore }] of changing) {
+    for (const [name, { needsMore, isRead }] of changing) {
+      if (isRead === true) continue;
       const action = findAttempt(ROUTES[name], params)?.action;
       const outcomes = log.filter((row) => row.action === action).map(({ outcome }) => outcome);
       if (needsMore !== true) expect(outcomes, name).toContain('done');

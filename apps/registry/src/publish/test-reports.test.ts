@@ -94,7 +94,7 @@ describe('a test report of a release', () => {
       },
     ]);
     const short = `the key ${key.fingerprint.slice(0, 19)}…`;
-    expect(await readPage()).toContain(`Tests passed reported by ${short} 2020-02-03`);
+    expect(await readPage()).toContain(`Tests passed reported by ${short} , 2020-02-03`);
     const page = await readPage('/signatures');
     expect(page).toContain(text.slice(1));
     expect(page).not.toContain('attestation');
@@ -111,7 +111,7 @@ describe('a test report of a release', () => {
     ]);
     expect((await listTests('1.0.0'))[1]).not.toHaveProperty('result');
     expect(await readPage()).toMatch(
-      /Tests passed reported by the key \S+ [-\d]+ [:\d]+ UTC policy team and 1 more/,
+      /Tests passed reported by the key \S+ , [-\d]+ [:\d]+ UTC policy team and 1 more/,
     );
     await applyPolicies(policy([newKey()]));
     const page = await readPage();
@@ -125,7 +125,7 @@ describe('a test report of a release', () => {
     const own = policy([tester]);
     await applyPolicies(`${policy([owner])}  testers:\n${own.slice(own.indexOf('  - key'))}`);
     expect(await listTests('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
-    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ [-\d]+ [:\d]+ UTC policy team/);
+    expect(await readPage()).toMatch(/Tests passed reported by the key \S+ , [-\d]+ [:\d]+ UTC policy team/);
     const signature = await signedBy(tester, createStatement({ kind: KIND, release: '1.0.0' }));
     expect(await attach('1.0.0', signature)).toMatchObject({
       status: 422,

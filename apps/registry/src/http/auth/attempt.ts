@@ -23,6 +23,7 @@ const ATTEMPTS: Partial<Record<RouteName, [AuditAction, (params: Params) => stri
   restoreCatalog: ['catalog.restore', catalog],
   refreshSource: ['source.sync', ({ name, source }) => `source/${name}/${source}`],
   applyPolicies: ['policy.apply', () => 'policies'],
+  applyAccess: ['access.apply', () => 'access'],
   claimGroup: ['owner.claim', group],
   verifyOwner: ['owner.verify', group],
   releaseGroup: ['owner.release', group],
