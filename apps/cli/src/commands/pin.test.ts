@@ -132,7 +132,19 @@ spec:
       /^error: cannot pin definition.yaml:\n {2}cannot find the digest of the image \S+:missing: .*\n {2}the image "Not An Image" .*\n {2}hint: Nothing was written\./,
     );
     expect(await read('definition.yaml')).toBe(before);
-    expectEnd(await run('pin', '--image', 'a.example/b:v1'), 2, 'its API versions have 3 images');
+    for (const image of ['a.example/b:v1', `${host}/images/set-owner:v1.0.0`])
+      expectEnd(await run('pin', '--image', image), 2, 'its API versions have 3 images, so --image does not');
+    expect(await read('definition.yaml')).toBe(before);
+  });
+
+  it('writes one image for all API versions that have one image', async () => {
+    const digest = await push('one', 'v3.0.0');
+    const image = `${host}/images/set-owner:v3.0.0`;
+    const versions = (container: string) =>
+      `kind: KRMFunctionDefinition\nspec:\n  versions:\n${`    - runtime: {container: {${container}}}\n`.repeat(2)}`;
+    await write('definition.yaml', versions('image: a.example/b:v1'));
+    expectEnd(await run('pin', '--image', image), 0, 'wrote definition.yaml');
+    expect(await read('definition.yaml')).toBe(versions(`image: '${image}', sha256: ${hex(digest)}`));
   });
 
   it.each([

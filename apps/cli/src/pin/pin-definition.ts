@@ -65,6 +65,7 @@ export async function pinDefinition(io: Io, name: string, options: PinOptions): 
   const text = decodeText(await readFileUpTo(io, file, DOCUMENT_LIMITS.maxSourceBytes), file);
   const edited = openResourceFile(text, file);
   const runtimes = findRuntimes(edited, file);
+  checkOptions(file, runtimes, options);
   const pins: Pin[] = [];
   const failures: KrmhubError[] = [];
   const attempt = async (pin: () => Promise<Pin>) => {
@@ -75,11 +76,13 @@ export async function pinDefinition(io: Io, name: string, options: PinOptions): 
       failures.push(error);
     }
   };
-  for (const container of runtimes.containers) await attempt(() => pinImage(io, container, options));
+  const pinImages = async (images: ImageRegistries) => {
+    for (const container of runtimes.containers) await attempt(() => pinImage(images, container, options));
+  };
+  if (runtimes.containers.length > 0) await withRegistries(io, pinImages);
   for (const platform of selectPlatforms(runtimes.platforms, options)) {
     await attempt(() => pinExecutable(io, platform, options));
   }
-  checkOptions(file, runtimes, options);
   const [first] = failures;
   if (first !== undefined) {
     const reasons = failures.map(({ message }) => `  ${message}`);
@@ -162,7 +165,16 @@ function checkOptions(file: string, { containers, platforms }: Runtimes, options
     throw refuse(`it has no executable, so ${option} does not apply`, `Remove ${option}.`);
 }
 
-async function pinImage(io: Io, container: ResourceNode, options: PinOptions): Promise<Pin> {
+async function withRegistries(io: Io, use: (images: ImageRegistries) => Promise<void>): Promise<void> {
+  const cache = await openCache(consumePorts(io));
+  try {
+    await use(new ImageRegistries(consumePorts(io), cache, new CacheWriter(cache), false));
+  } finally {
+    await cache.close();
+  }
+}
+
+async function pinImage(images: ImageRegistries, container: ResourceNode, options: PinOptions): Promise<Pin> {
   const image = options.image ?? scalarText(field(container, 'image')) ?? '';
   const parsed = parseImageReference(image);
   if (!parsed.ok) {
@@ -170,17 +182,11 @@ async function pinImage(io: Io, container: ResourceNode, options: PinOptions): P
       hint: 'Use HOST/PATH:TAG, for example: --image ghcr.io/acme/set-owner:v1.0.0',
     });
   }
-  const cache = await openCache(consumePorts(io));
-  try {
-    const images = new ImageRegistries(consumePorts(io), cache, new CacheWriter(cache), false);
-    const version = parsed.digest === undefined ? `:${parsed.tag ?? 'latest'}` : `@${parsed.digest}`;
-    const { digest, platforms } = await images.find(fullRepository(image) + version);
-    setField(container, 'image', textNode(image));
-    setAfter(container, 'image', 'sha256', digest.slice('sha256:'.length));
-    return { reference: image, digest, ...defined({ platforms: platforms && Object.keys(platforms) }) };
-  } finally {
-    await cache.close();
-  }
+  const version = parsed.digest === undefined ? `:${parsed.tag ?? 'latest'}` : `@${parsed.digest}`;
+  const { digest, platforms } = await images.find(fullRepository(image) + version);
+  setField(container, 'image', textNode(image));
+  setAfter(container, 'image', 'sha256', digest.slice('sha256:'.length));
+  return { reference: image, digest, ...defined({ platforms: platforms && Object.keys(platforms) }) };
 }
 
 function selectPlatforms(entries: readonly ResourceNode[], { platforms }: PinOptions): ResourceNode[] {
