@@ -176,6 +176,17 @@ describe('a response that does not come from a registry', () => {
     }
   });
 
+  it('of an older registry has fewer facets, which read as empty', async () => {
+    const tag = [{ value: 'a', count: 1 }];
+    const url = await serve((request, response) => {
+      const facets = request.url?.includes('wrong') === true ? { tag: [{ value: 'a' }] } : { tag };
+      respond(response, 200, 'application/json', JSON.stringify({ total: 0, items: [], facets }));
+    });
+    const client = new RegistryClient({ url });
+    expect(await client.search({})).toEqual({ ...EMPTY_RESULT, facets: { ...NO_FACETS, tag } });
+    expect((await failure(client.search({ q: 'wrong' }))).message).toContain('facets.tag[0].count');
+  });
+
   it('waits for a rate limit that a proxy enforces', async () => {
     let requests = 0;
     const url = await serve((_, response) => {

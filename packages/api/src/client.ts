@@ -1,5 +1,6 @@
 import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { mapFacets } from '@krmhub/schema/facets';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { AccessClient, flag } from './access-client.js';
 import {
@@ -50,8 +51,10 @@ const BUNDLE_BYTES = 1_048_576;
  * a KrmhubError of the code `unreachable` if there is no response or it does not come from a krmhub registry.
  */
 export class RegistryClient extends AccessClient {
-  search(request: SearchRequest): Promise<SearchResult> {
-    return this.json('search', fillPath('functions', {}), { query: { ...request }, ...LIST });
+  async search(request: SearchRequest): Promise<SearchResult> {
+    const path = fillPath('functions', {});
+    const found = await this.json('search', path, { query: { ...request }, ...LIST });
+    return { ...found, facets: { ...mapFacets(() => []), ...found.facets } };
   }
 
   function(group: string, kind: string): Promise<FunctionDetail> {

@@ -136,7 +136,8 @@ export const SearchItem = z
   })
   .openapi('SearchItem');
 
-const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
+/** Empty in a response of an older registry, which does not know the facet. */
+const Facet = z.array(z.object({ value: z.string(), count: z.number().int() })).default([]);
 
 export const SearchResult = z
   .object({

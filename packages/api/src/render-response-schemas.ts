@@ -24,6 +24,8 @@ export function renderResponseSchemas(): string {
   }
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => id,
+    // What has a default is absent in responses of older registries.
+    io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => keepTypes(jsonSchema),
   });
