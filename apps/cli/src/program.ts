@@ -184,7 +184,8 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
   const plain = await helpPage(plainArguments(args));
   const program = await buildProgram(io, neededCommands(plain));
   const { command, rest } = findCommand(program, plain);
-  const parsed = command.options.some(({ long }) => long === '--timeout') ? plain : requestTimeouts(plain);
+  const given = command.name() === 'search' ? withWords(command, plain) : plain;
+  const parsed = command.options.some(({ long }) => long === '--timeout') ? given : requestTimeouts(given);
   let endTrace: (() => void) | undefined;
   program.hook('preAction', async () => {
     if (program.opts<GlobalOptions>().verbose !== true) return;
@@ -216,6 +217,23 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
 function requestTimeouts(args: readonly string[]): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   return args.map((arg, at) => (at < end ? arg.replace(/^--timeout(?==|$)/, '--request-timeout') : arg));
+}
+
+/**
+ * `-word` in a search leaves out functions. Commander takes what begins with a dash for an option, so this puts a space
+ * before it, except where it is one: `-o`, its value, or a long option that lacks a dash.
+ */
+function withWords({ options }: Command, args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const isOption = (arg: string) =>
+    options.some(({ short, long, argChoices }) => {
+      const value = short && arg.startsWith(short) ? arg.slice(short.length).replace(/^=/, '') : undefined;
+      return arg.split('=')[0] === long?.slice(1) || argChoices?.includes(value ?? '');
+    });
+  const isValue = (at: number) => options.some(({ long, required }) => required && long === args[at - 1]);
+  return args.map((arg, at) =>
+    at < end && /^-[^-]./.test(arg) && !isOption(arg) && !isValue(at) ? ` ${arg}` : arg,
+  );
 }
 
 /** Returns the command that arguments name, and the arguments after its name; the program itself if they name none. */

@@ -51,6 +51,28 @@ describe('search', () => {
     expect(JSON.parse(either.out())).toMatchObject({ total: 2 });
   });
 
+  it('reads words after a dash as those to leave out, wherever they are', async () => {
+    const found = async (...args: string[]) => (await run(['search', ...args])).out().match(/(?<=\/)\w+/g);
+    const expected = await found('--', 'set', '-kind:labels');
+    expect(expected).toContain('SetNamespace');
+    expect(expected).not.toContain('SetLabels');
+    for (const args of [
+      ['set', '-kind:labels'],
+      ['-kind:labels', 'set'],
+      ['-kind:labels', '--limit', '20', 'set'],
+      ['--sort', 'relevance', '-kind:labels', 'set', '-opaque', '-versatile'],
+    ])
+      expect(await found(...args), args.join(' ')).toEqual(expected);
+    expect(await found('-tag:mutator', '-tag:validator')).not.toContain('SetLabels');
+    expect(JSON.parse((await run(['search', '-kind:set', '-ojson'])).out()).total).toBeGreaterThan(0);
+    expectEnd(await run(['search', '-tag', 'mutator']), 2, "unknown option '-tag'");
+    expectEnd(
+      await run(['search', 'set', '-qqq', '-xyz', 'nothing']),
+      0,
+      'the words "set -qqq -xyz nothing"',
+    );
+  });
+
   it('sorts by the requested order', async () => {
     const kinds = async (...args: string[]) =>
       (await run(['search', '--all', ...args])).out().match(/(?<=\/)\w+/g);

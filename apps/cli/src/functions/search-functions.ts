@@ -29,7 +29,10 @@ export async function searchFunctions(
     import('@krmhub/api/read-pages'),
   ]);
   const client = await connect(io, options.registry);
-  const text = words.join(' ').trim();
+  const text = words
+    .map((word) => word.trim())
+    .join(' ')
+    .trim();
   const filters = Object.fromEntries(
     FACET_NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
