@@ -4,7 +4,7 @@ import type { SearchOrder } from './parameters.js';
 
 /** Parameters and results of the client that are not part of the API models. */
 
-/** For a list: it has what the reader may see, so the token is useful. */
+/** For what has a list: it has what the reader may see, so the token is useful. */
 export const LIST = { withToken: 'useful' } as const;
 
 /** A POST with a body of JSON. */

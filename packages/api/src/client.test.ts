@@ -287,7 +287,7 @@ describe('the token', () => {
         return token;
       },
     });
-    await failure(client.function('example.com', 'SetLabels'));
+    await failure(client.release('example.com', 'SetLabels', '1.0.0'));
     await failure(client.catalog('default'));
     await failure(client.reportLeak('krmhub_leaked'));
     expect([seen, needs]).toEqual([['none', 'none', 'none'], []]);

@@ -58,7 +58,7 @@ export class RegistryClient extends AccessClient {
   }
 
   function(group: string, kind: string): Promise<FunctionDetail> {
-    return this.json('function', fillPath('function', { group, kind }));
+    return this.json('function', fillPath('function', { group, kind }), LIST);
   }
 
   release(group: string, kind: string, release: string): Promise<Release> {
@@ -198,7 +198,7 @@ export class RegistryClient extends AccessClient {
 
   /** What a catalog leaves out, with the current state of its sources. The serial is 0 before the first snapshot. */
   catalogReport(name: string): Promise<SnapshotReport> {
-    return this.json('catalogReport', fillPath('catalogReport', { name }));
+    return this.json('catalogReport', fillPath('catalogReport', { name }), LIST);
   }
 
   /** The exact bytes of a catalog. */
