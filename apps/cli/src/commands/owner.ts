@@ -48,7 +48,7 @@ function registerClaim(parent: Command, io: Io): void {
     .summary('Claim a group for a team.')
     .description('Claim a group for a team, with a proof that its domain publishes.')
     .argument('<group>', 'The group, which is a domain, for example example.com.')
-    .requiredOption('--team <team>', 'Team in the Access document of the registry.')
+    .requiredOption('--team <name>', 'Team in the Access document of the registry.')
     .addHelpText(
       'after',
       `
@@ -95,7 +95,7 @@ function registerTransfer(parent: Command, io: Io): void {
     .summary('Give a group to another team.')
     .description('Give a group that your team owns to another team.')
     .argument('<group>', 'The group.')
-    .requiredOption('--team <team>', 'The new owner.')
+    .requiredOption('--team <name>', 'The new owner.')
     .addHelpText(
       'after',
       `
