@@ -70,7 +70,10 @@ function levelText(io: Io, level: unknown): string[] {
   return [paint(io, io.stdout, level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'dim', name)];
 }
 
+/** Of an actor, a person reads the name. */
 function valueText(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string')
+    return value.name;
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
