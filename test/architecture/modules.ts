@@ -140,7 +140,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     catalogs: ['limits', 'log', 'metrics', 'http', 'workers', 'store'],
     publish: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs'],
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
-    owners: ['log', 'http', 'store'],
+    owners: ['log', 'http', 'workers', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
     routes: ['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
     web: ['limits', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams'],

@@ -3,6 +3,7 @@ import type { SnapshotStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { BytesLock } from '../workers/processes/processes.js';
+import { RepeatedWork } from '../workers/processes/repeated-work.js';
 import type { ProfileDocuments } from './profiles/profile-documents.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
 
@@ -21,36 +22,18 @@ export interface CatalogPurgeDeps {
  * any point; the next run, also after a restart, continues. Files that only the repository of the catalog named are
  * left to the `Collector`, and copies of sources to the `CopySweep`.
  */
-export class CatalogPurge {
+export class CatalogPurge extends RepeatedWork {
   readonly #deps: CatalogPurgeDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<unknown> = Promise.resolve();
-  #stopped = false;
 
   constructor(deps: CatalogPurgeDeps) {
+    const { log } = deps;
+    const failed = 'cannot purge deleted catalogs';
+    super({ pause: SERVER_LIMITS.purgeEveryMilliseconds, isFirstNow: true, log, failed });
     this.#deps = deps;
   }
 
-  /** Purges now, and then at intervals until `stop`. */
-  start(): void {
-    this.#stopped = false;
-    this.#running = this.run()
-      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot purge deleted catalogs'))
-      .finally(() => {
-        if (this.#stopped) return;
-        this.#timer = setTimeout(() => this.start(), SERVER_LIMITS.purgeEveryMilliseconds);
-        this.#timer.unref();
-      });
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
   /** Returns the names of the catalogs without any data left. */
-  async run(): Promise<string[]> {
+  override async run(): Promise<string[]> {
     const { store, documents, profileDocuments, clock, log } = this.#deps;
     const at = clock().toISOString();
     const marked: string[] = [];
@@ -73,7 +56,7 @@ export class CatalogPurge {
 
   /** Repeats a transaction, so that others can write between two. Returns false if it was stopped before the end. */
   async #untilFalse(work: () => Promise<boolean>): Promise<boolean> {
-    while (!this.#stopped) {
+    while (!this.isStopped) {
       if (!(await work())) return true;
       await setImmediate();
     }

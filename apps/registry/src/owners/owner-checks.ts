@@ -1,45 +1,28 @@
 import { isCheckDue } from '@krmhub/catalog';
 import type { Log } from '../log.js';
+import { RepeatedWork } from '../workers/processes/repeated-work.js';
 import { type OwnerClaimDeps, verifyClaim } from './owner-claims.js';
 
 /** Milliseconds between two looks at which proofs are due. */
 const EVERY_MILLISECONDS = 3_600_000;
 
 /** Looks for the proofs of claims again, every week, and ends claims whose proof stays missing. */
-export class OwnerChecks {
+export class OwnerChecks extends RepeatedWork {
   readonly #deps: OwnerClaimDeps & { log: Log };
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<unknown> = Promise.resolve();
-  #stopped = false;
 
   constructor(deps: OwnerClaimDeps & { log: Log }) {
+    const { log } = deps;
+    const failed = 'cannot check the owners of groups';
+    super({ pause: EVERY_MILLISECONDS, isFirstNow: false, log, failed });
     this.#deps = deps;
   }
 
-  start(): void {
-    this.#stopped = false;
-    this.#timer = setTimeout(() => {
-      this.#running = this.run()
-        .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot check the owners of groups'))
-        .finally(() => {
-          if (!this.#stopped) this.start();
-        });
-    }, EVERY_MILLISECONDS);
-    this.#timer.unref();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
   /** Checks what is due, one claim after the other. Without a public URL, there is nothing to look for. */
-  async run(): Promise<void> {
+  override async run(): Promise<void> {
     const { store, clock, config, log } = this.#deps;
     if (config.publicUrl === undefined) return;
     for (const claim of await store.ownerClaims()) {
-      if (this.#stopped) return;
+      if (this.isStopped) return;
       if (!isCheckDue(claim, clock())) continue;
       const checked = await verifyClaim(this.#deps, claim.group);
       const { group, team } = claim;

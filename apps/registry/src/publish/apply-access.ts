@@ -17,7 +17,7 @@ import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem } from '../http/auth/tokens.js';
-import { repositoryKind } from '../store/artifacts/repositories.js';
+import { repositoryObject } from '../store/readable-store.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FunctionLocks } from './function-locks.js';
 import { refuseOtherText, replaceDocument } from './replace-document.js';
@@ -94,10 +94,8 @@ async function existingNames(store: ApplyAccessDeps['store']): Promise<KnownName
     if (page.length < REPOSITORY_PAGE) break;
     after = page.at(-1)!;
   }
-  const isOwn = (name: string) => {
-    const kind = repositoryKind(name);
-    return kind.of === 'anything' && kind.scriptsOf === undefined;
-  };
+  // Others follow a function or a catalog.
+  const isOwn = (name: string) => 'repository' in repositoryObject(name);
   return {
     groups: [...(await store.ownedGroups())],
     catalogs: (await store.catalogs()).map(({ name }) => name),

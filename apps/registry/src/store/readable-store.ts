@@ -168,14 +168,8 @@ const GUARDS: Guards = {
   referrers: ofRepository([]),
   pushers: ofRepository([]),
   repositories: (call, sight) => async (after, limit) => {
-    const see = sight();
-    const names: string[] = [];
-    for (let from = after; ; ) {
-      const page = await call(from, BATCH);
-      names.push(...page.filter((name) => see.repository(name)));
-      if (names.length >= limit || page.length < BATCH) return names.slice(0, limit);
-      from = page.at(-1)!;
-    }
+    const sees = sight().repository;
+    return seenPage({ read: call, sees, positionOf: (name) => name }, after, limit);
   },
   blob: ofRepository(undefined),
   rowBytes: 'unseen',
@@ -354,21 +348,39 @@ function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
 
 async function* nothing(): AsyncIterable<never> {}
 
-/** Reads on until a page is full: a short one would look like the last one. */
-async function seenEvents(
+/** Reads on until a page is full or nothing follows: a short one would look like the last one. */
+async function seenPage<Item, Position>(
+  {
+    read,
+    sees,
+    positionOf,
+  }: {
+    read(after: Position, limit: number): Promise<Item[]>;
+    sees(item: Item): boolean;
+    positionOf(item: Item): Position;
+  },
+  after: Position,
+  limit: number,
+): Promise<Item[]> {
+  const seen: Item[] = [];
+  let page = await read(after, limit);
+  while (page.length > 0) {
+    seen.push(...page.filter(sees));
+    if (seen.length >= limit) break;
+    // What is hidden can be long, and a client can ask for one item at a time.
+    page = await read(positionOf(page.at(-1)!), Math.max(limit, BATCH));
+  }
+  return seen.slice(0, limit);
+}
+
+function seenEvents(
   read: (after: number, limit: number) => Promise<Event[]>,
   sight: Sight,
   after: number,
   limit: number,
 ): Promise<Event[]> {
-  const seen: Event[] = [];
-  for (let from = after; ; ) {
-    const page = await read(from, limit);
-    seen.push(...page.filter((event) => seesEvent(sight, event)));
-    const last = page.at(-1);
-    if (seen.length >= limit || last === undefined) return seen.slice(0, limit);
-    from = last.sequence;
-  }
+  const sees = (event: Event) => seesEvent(sight, event);
+  return seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
 }
 
 /** Of an event with a function and a catalog, both must be readable. */

@@ -1,6 +1,13 @@
 import { compareDiagnostics, type Diagnostic, hasErrors, isKind, readYaml } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { DNS_LABEL, type Field, FieldReader, fileDiagnostic, type KnownFields } from '../fields/field.js';
+import {
+  DNS_LABEL,
+  type Field,
+  FieldReader,
+  fileDiagnostic,
+  GROUP_GLOB,
+  type KnownFields,
+} from '../fields/field.js';
 import {
   ACCESS_API_VERSION,
   ACCESS_KIND,
@@ -21,10 +28,9 @@ import { ACCESS_CODES, type AccessCode } from './codes.js';
 
 type AccessField = Field<AccessCode>;
 
-const GROUP_PATTERN = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
 const CATALOG_PATTERN = /^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?$/;
 const REPOSITORY_PATTERN = /^[a-z0-9*]([-a-z0-9._/*]{0,253}[a-z0-9*])?$/;
-const PATTERNS = { group: GROUP_PATTERN, catalog: CATALOG_PATTERN, repository: REPOSITORY_PATTERN } as const;
+const PATTERNS = { group: GROUP_GLOB, catalog: CATALOG_PATTERN, repository: REPOSITORY_PATTERN } as const;
 /** Repositories that follow their function or catalog. */
 const FOLLOWING = /^(?:functions|scripts|catalogs)(?:\/|$)/;
 
@@ -129,7 +135,7 @@ function readOne<Value extends string>(
 
 function readTeamName(field: AccessField | undefined, teams: ReadonlySet<string>): string | undefined {
   const name = field?.text();
-  if (name !== undefined && !teams.has(name)) field?.report('access/unknown-team', `"${name}" is no team`);
+  if (name !== undefined && !teams.has(name)) field?.report('access/unknown-team', `"${name}" is not a team`);
   return name;
 }
 

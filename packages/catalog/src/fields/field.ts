@@ -20,6 +20,9 @@ import type { CodeEntry } from '@krmhub/yaml/code-entry';
 /** Matches names of catalogs, sources, and policies (RFC 1123). */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+/** Matches a glob for groups (Kubernetes, "DNS Subdomain Names", and `*`). */
+export const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
+
 /** The allowed fields of a mapping. */
 export interface KnownFields {
   required?: readonly string[];

@@ -1,12 +1,11 @@
 import { defined } from '@krmhub/schema/defined';
+import { GROUP_GLOB } from '../fields/field.js';
 import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dangers.js';
 import { type PolicyField, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 /** Reads the groups and signers of a SigningPolicy, or of a policy in a recipe. */
 
-/** Matches a glob for groups (Kubernetes, "DNS Subdomain Names", and `*`). */
-const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
 export const SIGNER_FIELDS = [
   'key',
   'issuer',

@@ -6,6 +6,7 @@ import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { catalogRepository } from '../../store/artifacts/repositories.js';
 import type { RegistryStore } from '../../store/registry-store.js';
+import { RepeatedWork } from '../../workers/processes/repeated-work.js';
 import { type SigningDeps, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 
 export interface RenewalDeps {
@@ -22,26 +23,18 @@ export interface RenewalDeps {
  * Keeps the newest snapshot of every catalog signed with the current key and for some time to come, without a new
  * serial. Other snapshots keep their signature.
  */
-export class SignatureRenewal {
+export class SignatureRenewal extends RepeatedWork {
   readonly #deps: RenewalDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<unknown> = Promise.resolve();
-  #stopped = false;
 
   constructor(deps: RenewalDeps) {
+    const { log } = deps;
+    const failed = 'cannot renew signatures';
+    super({ pause: SERVER_LIMITS.renewEveryMilliseconds, isFirstNow: false, log, failed });
     this.#deps = deps;
   }
 
-  /** Renews every minute, until it is stopped. */
-  start(): void {
-    this.#stopped = false;
-    this.#schedule();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+  override run(): Promise<number> {
+    return this.renew();
   }
 
   /**
@@ -52,7 +45,7 @@ export class SignatureRenewal {
     const { store, log } = this.#deps;
     let renewed = 0;
     for (const catalog of await store.catalogs()) {
-      if (this.#stopped) break;
+      if (this.isStopped) break;
       try {
         if (await renewCatalog(this.#deps, catalog, thorough)) renewed += 1;
       } catch (error) {
@@ -60,16 +53,6 @@ export class SignatureRenewal {
       }
     }
     return renewed;
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.renew()
-        .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot renew signatures'))
-        .finally(() => this.#schedule());
-    }, SERVER_LIMITS.renewEveryMilliseconds);
-    this.#timer.unref();
   }
 }
 
