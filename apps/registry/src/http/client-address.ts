@@ -91,7 +91,7 @@ export function clientAddresses(
 }
 
 /**
- * Returns whether a request comes from an internal address. A proxy is no client: a request that one forwards comes from
+ * Returns whether a request comes from an internal address. A proxy is not a client: a request that one forwards comes from
  * the client that it names, and if the proxy is not trusted, from outside.
  */
 export function insideAddresses({

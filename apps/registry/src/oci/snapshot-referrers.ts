@@ -56,7 +56,7 @@ export async function isSnapshotSignature(
   return (await findSnapshotSignature({ store }, repository, subject.digest))?.digest === digest;
 }
 
-/** The checks that a bundle passes or fails whoever signed it. */
+/** The checks that a bundle passes or fails, no matter who signed it. */
 const CHECKS_OF_CONTENT: readonly string[] = ['bundle', 'statement', 'subject'];
 const EXPECTED = `expected one layer of the type ${BUNDLE_MEDIA_TYPE}`;
 

@@ -81,7 +81,7 @@ export async function releaseGroup(
   await endClaim(deps, claim, { by: token.name, origin }, 'released');
 }
 
-/** Returns what proves a claim, as a sentence for whoever controls the domain. */
+/** Returns what proves a claim, as a sentence for the person who controls the domain. */
 export function howToProve({ group, team, proof }: OwnerClaim, registry: string): string {
   const text = proofText(registry, team);
   return proof === 'dns'

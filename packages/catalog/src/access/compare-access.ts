@@ -41,7 +41,7 @@ export interface KnownNames {
 /** Limits on the report of a comparison. */
 export const COMPARISON_LIMITS = { maxChanges: 200, maxActors: 20, maxObjects: 20 } as const;
 
-/** An object with its text, which has the pattern where the object stands for every other name. */
+/** An object with its text, which has the pattern where the object represents every other name. */
 export interface ComparedObject {
   text: string;
   object: Exclude<AccessObject, 'registry'>;
@@ -73,7 +73,7 @@ export function compareAccess(
       else same.actors.push(shown);
     }
   }
-  // What somebody loses is first.
+  // Losses are first.
   const sorted = [...changes.values()].sort((a, b) =>
     a.change < b.change ? 1 : a.change > b.change ? -1 : 0,
   );

@@ -12,7 +12,7 @@ export interface DescribedChange {
   right: string;
   /** Who gains or loses it. */
   actors: string;
-  /** Why somebody loses it, if a new owner is the reason. */
+  /** Why an actor loses it, if a new owner is the reason. */
   reason?: string;
 }
 

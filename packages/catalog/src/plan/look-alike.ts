@@ -68,7 +68,7 @@ export function lookAlikeFinder(known: readonly string[]): (group: string) => Lo
   };
 }
 
-/** Returns the label of a group that stands for letters of other alphabets; undefined if there is none. */
+/** Returns the label of a group that encodes letters of other alphabets; undefined if there is none. */
 export function findEncodedLabel(group: string): string | undefined {
   return group.split('.').find((label) => label.startsWith('xn--'));
 }
@@ -104,7 +104,7 @@ function describeLikeness(name: Name, other: Name): string | undefined {
   if (name.bare === other.bare) return 'both look the same';
   if (name.domain === other.domain) return describeLabel(name, other);
   if (name.bareDomain === other.bareDomain) return `${name.domain} and ${other.domain} look the same`;
-  // One name below two public suffixes, as example.com and example.co.uk, is no typing error.
+  // One name below two public suffixes, as example.com and example.co.uk, is not a typing error.
   if (name.owner === other.owner && name.isPublic && other.isPublic) return undefined;
   const isLong = Math.min(name.owner.length, other.owner.length) >= MIN_OWNER_LENGTH;
   if (isLong && differsInOne(name.domain, other.domain)) {

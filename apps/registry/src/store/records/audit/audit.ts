@@ -43,7 +43,7 @@ const sinceBounds = bounds('WHERE at >= :since');
 const untilBounds = bounds('WHERE at <= :until');
 const periodBounds = bounds('WHERE at >= :since AND at <= :until');
 
-/** An empty text stands for a filter that is not set. */
+/** An empty text is a filter that is not set. */
 const inSpan = text<StoredAuditRow>(
   `SELECT ${AUDIT_COLUMNS} FROM audit WHERE sequence >= :from AND sequence <= :to
      AND (:actor = '' OR actor = :actor OR credential = :actor)
