@@ -47,8 +47,7 @@ export async function reviewName(
 
 async function reasonToReview(deps: ReviewDeps, group: string): Promise<string | undefined> {
   const encoded = findEncodedLabel(group);
-  if (encoded !== undefined)
-    return `has the label "${encoded}", which encodes letters of another alphabet`;
+  if (encoded !== undefined) return `has the label "${encoded}", which encodes letters of another alphabet`;
   const found = await findLookAlike(deps, group);
   if (found === undefined) return undefined;
   // The name of a group that the publisher cannot read is not told.
