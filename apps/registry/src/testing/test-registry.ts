@@ -14,7 +14,6 @@ import type { BundleList, Problem, PublishResult, TakedownResult } from '@krmhub
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { BlobStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import Database from 'better-sqlite3';
 import type { SignatureRenewal } from '../catalogs/sign/renewal.js';
 import { createToken } from '../http/auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
@@ -24,6 +23,7 @@ import { createApp } from '../server/app.js';
 import { type OpenConfig, type OpenRegistry, openRegistry } from '../server/open-registry.js';
 import { dataPaths } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
+import { Database } from '../store/sqlite/driver.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import type { FetchSettings } from '../upstreams/source-fetcher.js';
 
