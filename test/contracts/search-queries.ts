@@ -236,7 +236,16 @@ export function searchQueriesContract(harness: () => RegistryStoreHarness): void
     });
 
     it('counts for each value of a facet what the search with it finds', async () => {
-      for (const text of ['', 'owner', 'set -limit', 'tag:mutator', 'is:deprecated']) {
+      const texts = [
+        '',
+        'owner',
+        'set -limit',
+        'tag:mutator',
+        'is:deprecated',
+        '-tag:mutator',
+        '-license:MIT set',
+      ];
+      for (const text of [...texts, 'owner -group:platform.example.com -publisher:Community']) {
         const { facets } = await search({ text });
         for (const name of FACET_NAMES) {
           // The filter in the text would be one more value of this facet.

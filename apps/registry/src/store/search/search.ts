@@ -103,20 +103,12 @@ export function searchRows(
     return lastParsed.expression;
   };
 
-  const readFilters = (query: SearchQuery, { filters, without }: SearchExpression, columns: SeenColumns) => {
+  const readFilters = (query: SearchQuery, { filters }: SearchExpression, columns: SeenColumns) => {
     const read: Filters = {};
     for (const facet of FACET_NAMES) {
-      const column = columns.facets[facet];
       const given = [...(query[facet] ?? []), ...(filters[facet] ?? [])];
-      const excluded = without[facet] ?? [];
-      if (given.length === 0 && excluded.length === 0) continue;
-      const shown = (value: string) => columns.shows?.(facet, value) ?? true;
-      const passes =
-        given.length === 0
-          ? new Uint8Array(column.sets).fill(1)
-          : column.matching(given.filter(shown), describeFacet(facet).match);
-      const fails = column.matching(excluded.filter(shown), 'any');
-      read[facet] = passes.map((passing, set) => passing & ~fails[set]!);
+      if (given.length === 0) continue;
+      read[facet] = setsWith(columns, facet, given, describeFacet(facet).match);
     }
     return read;
   };
@@ -138,10 +130,25 @@ export function searchRows(
       : select(columns, images.startingWith(reference.replace(/^(?:oci|docker):\/\//, '')));
   };
 
-  /** Returns 1 for the id of each function that the excluded terms find. */
-  const excluded = (query: SearchQuery, terms: readonly SearchTerm[], columns: SeenColumns): Uint8Array => {
+  /**
+   * Returns 1 for the id of each function that the excluded terms and values find; undefined without any. No facet
+   * counts them, not even that of the value.
+   */
+  const excluded = (
+    query: SearchQuery,
+    { terms, without }: SearchExpression,
+    columns: SeenColumns,
+  ): Uint8Array | undefined => {
+    const { unwanted } = split({ terms });
+    const facets = FACET_NAMES.filter((facet) => without[facet] !== undefined);
+    if (unwanted.length + facets.length === 0) return undefined;
     const left = new Uint8Array(columns.yanked.length);
-    for (const term of terms) {
+    for (const facet of facets) {
+      const fails = setsWith(columns, facet, without[facet]!, 'any');
+      const { numbers } = columns.facets[facet];
+      for (const id of columns.order) if (fails[numbers[id]!] === 1) left[id] = 1;
+    }
+    for (const term of unwanted) {
       const runs = running(query, term, columns);
       const words = runs.length > 0 ? undefined : textQuery([term]);
       for (const id of words === undefined ? runs : findText(words, columns.sees).ids) left[id] = 1;
@@ -187,7 +194,7 @@ export function searchRows(
   const foundPage = (query: SearchQuery, reading: Reading, after?: Position): SearchPage => {
     const corrected = typeof reading === 'object' ? reading : undefined;
     const expression = parse(corrected?.corrected ?? query.text ?? '');
-    const { wanted, unwanted } = split(expression);
+    const { wanted } = split(expression);
     const sought =
       reading === 'image' ? undefined : textQuery(wordsOf(expression, wanted), { some: reading === 'some' });
     if (wanted.length > 0 && reading !== 'image' && sought === undefined) {
@@ -202,7 +209,7 @@ export function searchRows(
     const rankedText = (query.sort ?? 'relevance') === 'relevance' ? text : undefined;
     const order = resultOrder(query, columns, rankedText);
     const some = reading === 'image' ? running(query, wanted[0], columns) : text?.ids;
-    const left = unwanted.length === 0 ? undefined : excluded(query, unwanted, columns);
+    const left = excluded(query, expression, columns);
     const candidates = left && (some ?? columns.order).filter((id) => left[id] !== 1);
     const { hits, facets } = scan(
       columns,
@@ -243,7 +250,7 @@ export function searchRows(
   };
 }
 
-function split({ terms }: SearchExpression): { wanted: SearchTerm[]; unwanted: SearchTerm[] } {
+function split({ terms }: Pick<SearchExpression, 'terms'>): { wanted: SearchTerm[]; unwanted: SearchTerm[] } {
   return {
     wanted: terms.filter(({ isExcluded }) => !isExcluded),
     unwanted: terms.filter(({ isExcluded }) => isExcluded),
@@ -255,6 +262,17 @@ function wordsOf(expression: SearchExpression, wanted: readonly SearchTerm[]): r
   const { name } = namedThing(expression);
   if (name?.release === undefined) return wanted;
   return wanted.map((term) => ({ ...term, text: `${name.group}/${name.kind}` }));
+}
+
+/** Returns 1 for each set of values of a facet that matches; a value that does not exist for the search is in none. */
+function setsWith(
+  { facets, shows }: SeenColumns,
+  facet: FacetName,
+  values: readonly string[],
+  match: 'any' | 'all',
+): Uint8Array {
+  const shown = values.filter((value) => shows?.(facet, value) ?? true);
+  return facets[facet].matching(shown, match);
 }
 
 function select(
