@@ -74,6 +74,20 @@ spec:
     }),
     done: 303,
   },
+  sendAccess: {
+    target: () => '/operate/access',
+    fields: (count) => ({
+      text: `# ${count}
+apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {openGroups: ["*"]}
+`,
+      expected: revision,
+      do: 'apply',
+    }),
+    done: 303,
+  },
   takeDownNow: {
     target: (_, release) => `/operate/releases/example.com/SetLabels/${release}/takedown`,
     fields: () => ({ reason: 'a secret', confirmed: '1' }),
@@ -200,10 +214,10 @@ async function requestOf(page: GuardedPage, key: string | undefined, headers: He
   const { id } = names.includes('ID') ? await created('victim', ['publish']) : { id: '' };
   const release = `2.${count}.0`;
   if (names.includes('RELEASE')) await publish(release);
-  if (names === '/operate/policies') {
+  if (names === '/operate/policies' || names === '/operate/access') {
     const { cookie } = permitted(page);
     const text = await (await fetch(registry.url + names, { headers: { Cookie: cookie } })).text();
-    revision = /name="expected" value="(\d+)"/.exec(text)?.[1] ?? '';
+    revision = /name="expected" value="([^"]+)"/.exec(text)?.[1] ?? '';
   }
   const fields = { ...(key === undefined ? {} : { formKey: key }), ...page.fields(count) };
   return {

@@ -104,6 +104,27 @@ describe('the Access document', () => {
   });
 });
 
+describe('a new group in a closed registry', () => {
+  it('is refused with the ways out, and each of them works', async () => {
+    await apply(document('{}'));
+    const publish = async ({ secret }: { secret: string }) => {
+      const bearer = `Bearer ${secret}`;
+      const target = '/api/v1/functions/new.test/SetLabels/releases/1.0.0?dryRun=true';
+      return registry.send('PUT', target, 'kind: x', bearer);
+    };
+    const wide = await registry.token({ name: 'wide', scopes: ['publish'], groups: ['*'] });
+    const { status, body } = await publish(wide);
+    expect([status, body.detail, body.hint]).toMatchSnapshot();
+    // The document is wrong, so the request was allowed.
+    const named = await registry.token({ name: 'named', scopes: ['publish'], groups: ['new.test'] });
+    expect((await publish(named)).status).toBe(422);
+    await apply(document('{openGroups: [new.test]}'));
+    expect((await publish(wide)).status).toBe(422);
+    const other = await registry.token({ name: 'other', scopes: ['publish'], groups: ['other.test'] });
+    expect((await publish(other)).body.hint).toContain('The token has publish for other.test.');
+  });
+});
+
 describe('a check of access', () => {
   it('gives the decision and what gives it', async () => {
     await apply(OWNED);

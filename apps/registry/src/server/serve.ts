@@ -17,7 +17,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { BlobStore } from '@krmhub/catalog';
+import { type BlobStore, EVERY_GROUP_IS_OPEN } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { storedResponses } from '../catalogs/serve/stored-responses.js';
 import { ensureAdminToken } from '../http/auth/tokens.js';
@@ -137,6 +137,7 @@ export async function startRegistry(
     for (const { group, kind } of await unknownHighlights(store, config.highlights)) {
       log.warn({ function: `${group}/${kind}` }, 'a function in KRMHUB_HIGHLIGHTS is not in this registry');
     }
+    if (registry.access.rules.opensEveryGroup) log.warn(EVERY_GROUP_IS_OPEN);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {

@@ -181,6 +181,7 @@ export const READY_RECIPES = 'ready-recipes';
 export const RELEASES = '/operate/releases';
 export const EVENTS = '/operate/events';
 export const AUDIT = '/operate/audit';
+export const OPERATE_ACCESS = '/operate/access';
 export const OPERATE_POLICIES = '/operate/policies';
 
 export function signInPath(from: string, { hasEnded = false } = {}): string {

@@ -184,9 +184,27 @@ export function refuseLacking(
 ): void {
   const lacks = lackingRights(rules, token, action, object);
   if (lacks.length === 0) return;
-  throw new KrmhubError('forbidden', `the token "${token.name}" does not have ${lacks.join(' and ')}`, {
+  const message = `the token "${token.name}" does not have ${lacks.join(' and ')}`;
+  if (isOnlyNew(rules, token, action, object)) {
+    const { group } = object;
+    throw new KrmhubError('forbidden', message, {
+      hint: `An administrator can publish its first function, create a token with \`krmhub token create NAME --scope publish --group ${group}\`, or add the group to openGroups with \`krmhub access apply\`.`,
+    });
+  }
+  throw new KrmhubError('forbidden', message, {
     hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another token with \`krmhub token create\`, or change owners and grants with \`krmhub access apply\`.`,
   });
+}
+
+/** Whether a token could publish in the group if it had a function. */
+function isOnlyNew(
+  rules: AccessRules,
+  token: TokenRecord,
+  action: Action,
+  object: AccessObject,
+): object is { group: string } {
+  if (object === 'registry' || !('group' in object) || object.isNew !== true) return false;
+  return lackingRights(rules, token, action, { ...object, isNew: false }).length === 0;
 }
 
 /**

@@ -274,6 +274,7 @@ describe('a user with fewer rights', () => {
     ({ path: page }) => !page.includes('sign-') && !page.endsWith('{release}') && page !== '/operate/audit',
   );
   const admins = [
+    '/operate/access',
     '/operate/releases/{group}/{kind}/{release}/takedown',
     '/operate/tokens',
     '/operate/tokens/new',

@@ -17,6 +17,7 @@ export type DocumentOutcome =
 
 const WORDS = {
   recipe: { one: 'a recipe', have: 'has', them: 'it', texts: 'recipes', yours: 'your recipe' },
+  document: { one: 'the document', have: 'has', them: 'it', texts: 'documents', yours: 'your document' },
   policies: { one: 'policies', have: 'have', them: 'them', texts: 'texts', yours: 'yours' },
 } as const;
 type Noun = keyof typeof WORDS;

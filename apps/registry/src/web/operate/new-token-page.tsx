@@ -17,6 +17,7 @@ const LABELS: Readonly<Record<TokenField, string>> = {
   scopes: 'Scopes',
   groups: 'Groups',
   repositories: 'Repositories',
+  team: 'Team',
   expiresInDays: 'Days until it expires',
 };
 
@@ -65,13 +66,25 @@ export function NewTokenPage({
           ))}
         </fieldset>
         <NamesField name="groups" value={typed.groups} problems={problems}>
-          Of functions, for <code>publish</code> and <code>yank</code>, for example <code>*.example.com</code>
-          , separated by spaces; <code>*</code> matches every group.
+          Of functions, for <code>read</code>, <code>publish</code>, and <code>yank</code>, for example{' '}
+          <code>*.example.com</code>, separated by spaces; <code>*</code> matches every group.
         </NamesField>
         <NamesField name="repositories" value={typed.repositories} problems={problems}>
-          For <code>push</code>, for example <code>team/*</code>, separated by spaces; <code>*</code> matches
-          every repository.
+          For <code>read</code> and <code>push</code>, for example <code>team/*</code>, separated by spaces;{' '}
+          <code>*</code> matches every repository.
         </NamesField>
+        <Field
+          field="team"
+          label={LABELS.team}
+          problems={problems}
+          name="team"
+          value={typed.team}
+          maxlength={63}
+          spellcheck={false}
+          autocapitalize="none"
+        >
+          Optional. The rights of the team bound those of the token; without groups, it has all of the team.
+        </Field>
         <Field
           field="expiresInDays"
           label={LABELS.expiresInDays}

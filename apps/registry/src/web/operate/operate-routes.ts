@@ -1,5 +1,6 @@
 import type { RegistryApp } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
+import { ACCESS_PAGE_ROUTES, type AccessPageDeps, accessPageRoutes } from './access-routes.js';
 import { AUDIT_PAGE_ROUTES, type AuditPageDeps, auditPageRoutes } from './audit-routes.js';
 import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
 import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
@@ -21,6 +22,7 @@ export const OPERATE_ROUTES = {
   ...EVENT_PAGE_ROUTES,
   ...AUDIT_PAGE_ROUTES,
   ...POLICY_PAGE_ROUTES,
+  ...ACCESS_PAGE_ROUTES,
 } as const;
 
 export type OperateDeps = OperatorPagesDeps &
@@ -31,7 +33,8 @@ export type OperateDeps = OperatorPagesDeps &
   ReleasePageDeps &
   EventPageDeps &
   AuditPageDeps &
-  PolicyPageDeps;
+  PolicyPageDeps &
+  AccessPageDeps;
 
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
@@ -50,4 +53,5 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   eventPageRoutes(deps, pages);
   auditPageRoutes(deps, pages);
   policyPageRoutes(deps, pages);
+  accessPageRoutes(deps, pages);
 }

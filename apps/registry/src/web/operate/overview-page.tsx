@@ -1,7 +1,9 @@
 import type { Readiness, Source } from '@krmhub/api/model';
+import type { AccessRules } from '@krmhub/catalog';
 import {
   AUDIT,
   EVENTS,
+  OPERATE_ACCESS,
   OPERATE_POLICIES,
   RECIPES,
   RELEASES,
@@ -14,6 +16,7 @@ import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { FirstTokenBanner } from './first-token-banner.js';
+import { OpenGroups } from './open-groups.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 
 export interface Overview {
@@ -22,6 +25,7 @@ export interface Overview {
   failing: readonly { catalog: string; message: string }[];
   sources: readonly Source[];
   catalogs: number;
+  rules: AccessRules;
 }
 
 const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
@@ -33,7 +37,7 @@ const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
 };
 
 export function OverviewPage({
-  overview: { readiness, failing, sources, catalogs },
+  overview: { readiness, failing, sources, catalogs, rules },
 }: {
   overview: Overview;
 }) {
@@ -52,6 +56,7 @@ export function OverviewPage({
         </Banner>
       )}
       <FirstTokenBanner />
+      <OpenGroups rules={rules} />
       <section aria-labelledby="health">
         <h2 id="health">Health</h2>
         <ul class="operate-list">
@@ -118,6 +123,10 @@ export function OverviewPage({
             <a href={at(OPERATE_POLICIES)}>Policies</a>
           </dt>
           <dd>The signers that the registry trusts: read, check, and apply them.</dd>
+          <dt>
+            <a href={at(OPERATE_ACCESS)}>Access</a>
+          </dt>
+          <dd>Who may see and do what: read, check, and apply it.</dd>
           <dt>
             <a href={at(EVENTS)}>Events</a>
           </dt>

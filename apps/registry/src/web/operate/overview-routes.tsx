@@ -2,6 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
 import type { CatalogReader, SourceReader } from '@krmhub/catalog';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { sourceDetail } from '../../http/presentation.js';
 import { OPERATE } from '../addresses.js';
 import type { OperatorPages } from './operator-pages.js';
@@ -18,6 +19,7 @@ export const OVERVIEW_ROUTES = {
 export interface OverviewDeps {
   store: SourceReader & CatalogReader;
   snapshotBuilder: ObservableBuilder;
+  access: KnownAccess;
   readiness: () => Promise<Readiness>;
 }
 
@@ -30,6 +32,7 @@ export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
       failing: builder.status().failing,
       sources: (await store.sources()).map(sourceDetail),
       catalogs: (await store.catalogs()).length,
+      rules: deps.access.rules,
     };
     return { head: { title: 'Operate', path: OPERATE }, body: <OverviewPage overview={overview} /> };
   });

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { CreateTokenRequest } from '@krmhub/api/model';
 import { isLimitedBy } from '@krmhub/api/token-scopes';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { InvalidTokenRequest } from '../../http/auth/issue-token.js';
 import type { FieldProblems } from './field.js';
 
@@ -11,13 +12,14 @@ export interface TokenInput {
   scopes: readonly string[];
   groups: string;
   repositories: string;
+  team: string;
   expiresInDays: string;
 }
 export type TokenField = keyof TokenInput;
 
 /** Returns the narrowest token: no scope, no group, no repository. */
 export function emptyToken(days: number): TokenInput {
-  return { name: '', scopes: [], groups: '', repositories: '', expiresInDays: String(days) };
+  return { name: '', scopes: [], groups: '', repositories: '', team: '', expiresInDays: String(days) };
 }
 
 export const TokenForm = z.object({
@@ -25,6 +27,7 @@ export const TokenForm = z.object({
   scopes: z.array(z.string()).optional(),
   groups: z.string('is missing'),
   repositories: z.string('is missing'),
+  team: z.string('is missing').default(''),
   expiresInDays: z.string('is missing'),
 });
 
@@ -42,11 +45,14 @@ export function wantedToken(
   typed: TokenInput,
 ): { wanted: z.output<typeof CreateTokenRequest> } | { problems: TokenProblems } {
   const { name, scopes } = typed;
+  // The rights of the team bound those of the token.
+  const team = typed.team.trim() || undefined;
   const result = CreateTokenRequest.safeParse({
     name: name.trim(),
     scopes,
-    groups: globs(typed.groups, isLimitedBy(scopes, 'groups')),
-    repositories: globs(typed.repositories, isLimitedBy(scopes, 'repositories')),
+    groups: globs(typed.groups, team === undefined && isLimitedBy(scopes, 'groups')),
+    repositories: globs(typed.repositories, team === undefined && isLimitedBy(scopes, 'repositories')),
+    ...defined({ team }),
     expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
   });
   if (result.success) return { wanted: result.data };

@@ -84,7 +84,7 @@ function TokenItem({ token }: { token: TokenWithState }) {
   );
 }
 
-export function TokenRights({ token: { scopes, groups, repositories } }: { token: Token }) {
+export function TokenRights({ token: { scopes, groups, repositories, team } }: { token: Token }) {
   const ofGroups = isLimitedBy(scopes, 'groups') || isLimitedBy(scopes, 'none');
   return (
     <p>
@@ -97,9 +97,11 @@ export function TokenRights({ token: { scopes, groups, repositories } }: { token
       ) : null}
       {isLimitedBy(scopes, 'repositories') ? (
         <>
-          ; pushes to <Text value={named(repositories, 'every repository')} />
+          ; {scopes.includes('push') ? 'pushes to' : 'reads'}{' '}
+          <Text value={named(repositories, 'every repository')} />
         </>
       ) : null}
+      {team === undefined ? null : `; at most what the team ${team} may do`}
     </p>
   );
 }

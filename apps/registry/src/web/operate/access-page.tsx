@@ -1,0 +1,258 @@
+import type { AccessDecision, AccessResult, Diagnostic } from '@krmhub/api/model';
+import { CHECKED_ACTIONS } from '@krmhub/api/model';
+import { type AccessRules, accessChangeCount, describeAccessChange } from '@krmhub/catalog';
+import { OPERATE_ACCESS } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
+import { OpenGroups } from './open-groups.js';
+
+/** Result of a submitted document. */
+export type AccessOutcome =
+  | { is: 'checked'; result: Omit<AccessResult, 'diagnostics'> }
+  | { is: 'applied' }
+  | DocumentOutcome;
+
+/** What an operator asked, and the decision. */
+export interface AccessQuestion {
+  actor: string;
+  action: string;
+  object: string;
+  decision?: AccessDecision | undefined;
+  /** Why there is no decision. */
+  problem?: string | undefined;
+}
+
+export interface AccessPageData {
+  rules: AccessRules;
+  /** Absent if no document was ever applied. */
+  applied?: { at: string; by: string } | undefined;
+  /** The stored text. */
+  stored: string;
+  /** Text in the editor. */
+  text: string;
+  /** Digest of the stored text when the edit began. */
+  expected: string;
+  diagnostics: readonly Diagnostic[];
+  outcome?: AccessOutcome | undefined;
+  question?: AccessQuestion | undefined;
+}
+
+/** Items of a list. The document below has all. */
+const MAX_ITEMS = 100;
+
+export function AccessPage({ shown }: { shown: AccessPageData }) {
+  const { rules, applied, stored, text, expected, diagnostics, outcome, question } = shown;
+  return (
+    <>
+      <h1>Access</h1>
+      <p>
+        {applied === undefined ? (
+          'No document was applied yet: everything is public, and only administrators begin new groups.'
+        ) : (
+          <>
+            Applied <Time at={applied.at} /> by <Text value={applied.by} max={100} />.
+          </>
+        )}{' '}
+        The document says who may see and do what.
+      </p>
+      <OpenGroups rules={rules} />
+      <Teams rules={rules} />
+      <Visibility rules={rules} />
+      <CheckForm question={question} />
+      <h2>Document</h2>
+      <DocumentEditor
+        {...{ text, stored, diagnostics, outcome }}
+        noun="document"
+        label="Access document, YAML"
+        action={OPERATE_ACCESS}
+        expected={expected}
+        banner={outcome === undefined ? null : <Outcome outcome={outcome} />}
+      />
+    </>
+  );
+}
+
+function Outcome({ outcome }: { outcome: AccessOutcome }) {
+  switch (outcome.is) {
+    case 'applied':
+      return <Banner tone="good" title="Document applied" />;
+    case 'checked': {
+      const { changes, count, outcome: is } = outcome.result;
+      return (
+        <Banner tone="good" title="The document is valid">
+          <p>
+            {is === 'unchanged'
+              ? 'It is the current document.'
+              : 'If you apply it, it replaces the current one.'}{' '}
+            Checking changed nothing.
+          </p>
+          <ul>
+            {changes.map(describeAccessChange).map(({ right, actors, reason }) => (
+              <li>
+                <b>
+                  <Text value={right} max={4_000} />
+                </b>{' '}
+                <Text value={actors} max={4_000} />
+                {reason === undefined ? null : (
+                  <>
+                    : <Text value={reason} max={200} />
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+          {is === 'unchanged' ? null : <p>{accessChangeCount(count, changes.length)}</p>}
+        </Banner>
+      );
+    }
+    default:
+      return <DocumentBanner noun="document" outcome={outcome} />;
+  }
+}
+
+function Teams({ rules }: { rules: AccessRules }) {
+  const { teams } = rules.document;
+  if (teams.length === 0) return null;
+  return (
+    <section aria-labelledby="teams">
+      <h2 id="teams">Teams</h2>
+      <ul>
+        {teams.slice(0, MAX_ITEMS).map(({ name, displayName }) => {
+          const { owns, grants } = rules.rightsOf(name);
+          const rights = [
+            ...(owns.length === 0 ? [] : [`owns ${owns.join(', ')}`]),
+            ...grants.map(({ may, in: where }) => {
+              const [of, pattern] = Object.entries(where)[0] ?? [];
+              return `may ${may.join(', ')} in ${of} ${pattern}`;
+            }),
+          ];
+          return (
+            <li>
+              <b>{name}</b>
+              {displayName === undefined ? null : (
+                <>
+                  {' '}
+                  (<Text value={displayName} max={200} />)
+                </>
+              )}
+              :{' '}
+              <Text
+                value={rights.length === 0 ? 'owns nothing, and has no grant' : rights.join('; ')}
+                max={2_000}
+              />
+            </li>
+          );
+        })}
+      </ul>
+      <More of={teams} />
+    </section>
+  );
+}
+
+function Visibility({ rules }: { rules: AccessRules }) {
+  const { groups, catalogs, repositories } = rules.document;
+  const rows = [
+    ...groups.flatMap(({ pattern, visibility = 'public', functions }) => [
+      { what: `group ${pattern}`, visibility },
+      ...functions.map((one) => ({ what: `${pattern}/${one.kind}`, visibility: one.visibility })),
+    ]),
+    ...catalogs.map(({ pattern, visibility }) => ({ what: `catalog ${pattern}`, visibility })),
+    ...repositories.map(({ pattern, visibility }) => ({ what: `repository ${pattern}`, visibility })),
+  ].filter(({ visibility }) => visibility !== 'public');
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="hidden">
+      <h2 id="hidden">Not public</h2>
+      <ul>
+        {rows.slice(0, MAX_ITEMS).map(({ what, visibility }) => (
+          <li>
+            <Text value={what} max={600} />: {visibility}
+          </li>
+        ))}
+      </ul>
+      <More of={rows} />
+    </section>
+  );
+}
+
+function More({ of }: { of: readonly unknown[] }) {
+  return of.length <= MAX_ITEMS ? null : <p>and {of.length - MAX_ITEMS} more in the document below</p>;
+}
+
+/** Asks what an actor may do. It changes nothing. */
+function CheckForm({ question }: { question: AccessQuestion | undefined }) {
+  const { at } = useSite();
+  const { actor = '', action = 'read', object = '', decision, problem } = question ?? {};
+  return (
+    <section aria-labelledby="check">
+      <h2 id="check">Check</h2>
+      {decision === undefined ? null : (
+        <Banner
+          tone={decision.allowed ? 'good' : 'warning'}
+          title={decision.allowed ? 'Allowed' : 'Not allowed'}
+        >
+          <p>
+            <Text value={decision.reason} max={1_000} />
+          </p>
+        </Banner>
+      )}
+      {problem === undefined ? null : (
+        <Banner tone="danger" title="No decision">
+          <p>
+            <Text value={problem} max={1_000} />
+          </p>
+        </Banner>
+      )}
+      <form method="get" action={at(OPERATE_ACCESS)} class="form">
+        <p class="entry">
+          <label for="actor">Actor</label>
+          <span class="quiet" id="actor-hint">
+            The name or ID of a token, <code>anonymous</code>, <code>internal</code>, or{' '}
+            <code>team:NAME</code>.
+          </span>
+          <input
+            id="actor"
+            name="actor"
+            value={actor}
+            required
+            maxlength={100}
+            aria-describedby="actor-hint"
+          />
+        </p>
+        <p class="entry">
+          <label for="action">Action</label>
+          <select id="action" name="action">
+            {CHECKED_ACTIONS.map((one) => (
+              <option value={one} selected={one === action}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </p>
+        <p class="entry">
+          <label for="object">Object</label>
+          <span class="quiet" id="object-hint">
+            GROUP, GROUP/KIND, <code>catalog:NAME</code>, <code>repository:NAME</code>, or{' '}
+            <code>registry</code>.
+          </span>
+          <input
+            id="object"
+            name="object"
+            value={object}
+            required
+            maxlength={520}
+            aria-describedby="object-hint"
+          />
+        </p>
+        <div class="buttons">
+          <button type="submit" class="button-plain">
+            Check access
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}

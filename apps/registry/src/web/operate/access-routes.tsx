@@ -1,0 +1,139 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { AccessCheck, CHECKED_ACTIONS } from '@krmhub/api/model';
+import { ACCESS_LIMITS } from '@krmhub/catalog';
+import { type Diagnostic, KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { recheckToken } from '../../http/auth/authorize.js';
+import { callerOf } from '../../http/auth/caller.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { type ApplyAccessDeps, applyAccess, readAccessBytes } from '../../publish/apply-access.js';
+import { checkAccess } from '../../publish/check-access.js';
+import { OPERATE_ACCESS } from '../addresses.js';
+import type { Site } from '../site.js';
+import { type AccessOutcome, AccessPage, type AccessQuestion } from './access-page.js';
+import { CHANGES } from './operator.js';
+import type { OperatorPages } from './operator-pages.js';
+import type { PrivatePage } from './private-response.js';
+
+const MAX_FORM_BYTES =
+  ACCESS_LIMITS.maxBytes * SERVER_LIMITS.formBytesPerTextByte + SERVER_LIMITS.maxFormBytes;
+
+export const ACCESS_PAGE_ROUTES = {
+  operateAccess: createRoute({
+    method: 'get',
+    path: OPERATE_ACCESS,
+    request: {
+      query: z.object({
+        applied: z.literal('true', 'is not true').optional(),
+        actor: z.string().max(100, 'is too long').optional(),
+        action: z.enum(CHECKED_ACTIONS, 'is not an action').optional(),
+        object: z.string().max(520, 'is too long').optional(),
+      }),
+    },
+    responses: { 200: { description: 'The Access document, and forms to check and change it' } },
+  }),
+  sendAccess: createRoute({
+    method: 'post',
+    path: OPERATE_ACCESS,
+    responses: { 200: { description: 'The result' }, 303: { description: 'Applied' } },
+  }),
+} as const;
+
+const AccessForm = z.object({
+  text: z.string('is missing'),
+  /** Digest of the text on the page. */
+  expected: z.string('is missing').regex(/^sha256:[a-f0-9]{64}$/, 'is not a digest'),
+  do: z.enum(['check', 'apply'], 'is neither check nor apply'),
+});
+type AccessForm = z.output<typeof AccessForm>;
+
+export type AccessPageDeps = ApplyAccessDeps & { site: Site };
+
+/** The page of the Access document, by the rules of the HTTP API. */
+export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): void {
+  const { store, site, access } = deps;
+
+  const page = async (
+    given: {
+      diagnostics?: readonly Diagnostic[];
+      outcome?: AccessOutcome;
+      form?: AccessForm;
+      question?: AccessQuestion | undefined;
+    },
+    status?: PrivatePage['status'],
+  ): Promise<PrivatePage> => {
+    const stored = await store.access();
+    const { diagnostics = [], outcome, form, question } = given;
+    const shown = {
+      rules: access.rules,
+      ...defined({
+        applied: stored === undefined ? undefined : { at: stored.appliedAt, by: stored.appliedBy },
+        question,
+      }),
+      stored: stored?.text ?? '',
+      text: form?.text ?? stored?.text ?? '',
+      // A user who has seen both texts may replace the stored one.
+      expected: form === undefined || outcome?.is === 'conflict' ? sha256(stored?.text ?? '') : form.expected,
+      diagnostics,
+      outcome,
+    };
+    return {
+      head: { title: 'Access', path: OPERATE_ACCESS },
+      body: <AccessPage shown={shown} />,
+      ...defined({ status }),
+    };
+  };
+
+  const ask = async (query: Record<string, string | undefined>): Promise<AccessQuestion | undefined> => {
+    const { actor = '', action = 'read', object = '' } = query;
+    const asked = { actor, action, object };
+    if (actor === '' && object === '') return undefined;
+    const wanted = AccessCheck.safeParse(asked);
+    if (!wanted.success) return { ...asked, problem: 'Enter an actor and an object.' };
+    try {
+      return { ...asked, decision: await checkAccess(deps, wanted.data) };
+    } catch (error) {
+      if (!(error instanceof KrmhubError)) throw error;
+      return { ...asked, problem: [error.message, error.hint].filter(Boolean).join('. ') };
+    }
+  };
+
+  const needs = CHANGES;
+  pages.page(ACCESS_PAGE_ROUTES.operateAccess, { needs }, async (_, { query: { applied, ...query } }) =>
+    page(applied === undefined ? { question: await ask(query) } : { outcome: { is: 'applied' } }),
+  );
+
+  pages.action(
+    ACCESS_PAGE_ROUTES.sendAccess,
+    {
+      needs,
+      form: AccessForm,
+      maxBytes: MAX_FORM_BYTES,
+      stale: async (_, { form }) => page({ form, outcome: { is: 'stale' } }, 403),
+    },
+    async (c, { form }, { token }) => {
+      const dryRun = form.do === 'check';
+      try {
+        const { diagnostics, ...document } = readAccessBytes(new TextEncoder().encode(form.text));
+        const result = await deps.functionLocks.run('access', recheckToken(c), () =>
+          applyAccess(deps, document, {
+            ...callerOf(c, token),
+            dryRun,
+            ...defined({ replaces: dryRun ? undefined : form.expected }),
+          }),
+        );
+        if (dryRun) return page({ form, diagnostics, outcome: { is: 'checked', result } });
+      } catch (error) {
+        if (!(error instanceof KrmhubError)) throw error;
+        const { code, message, hint, diagnostics = [] } = error;
+        if (code === 'conflict') return page({ form, outcome: { is: 'conflict' } }, 409);
+        if (code !== 'invalid-document' && code !== 'unavailable') throw error;
+        return page(
+          { form, diagnostics, outcome: { is: 'refused', message, hint } },
+          code === 'unavailable' ? 503 : 400,
+        );
+      }
+      return c.redirect(site.at(`${OPERATE_ACCESS}?applied=true`), 303);
+    },
+  );
+}

@@ -1,0 +1,110 @@
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { signedIn } from '../../testing/operator-session.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+});
+afterEach(() => registry.close());
+
+const PAGE = '/operate/access';
+const document = (spec: string) =>
+  `apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec: ${spec}\n`;
+const OWNED = document(`
+  teams: [{name: red, displayName: Red <team>}]
+  groups: [{pattern: "*.example.com", owner: red, visibility: private}]
+  grants: [{to: {team: red}, may: [read], in: {catalog: in-house}}]`);
+const words = (page: string) =>
+  page
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replace(/\s+/g, ' ');
+const stored = async () => (await registry.parts.store.access())?.text ?? '';
+const expected = async () => sha256(await stored());
+
+describe('the Access document', () => {
+  it('is checked without a change, and says who gains and loses what', async () => {
+    const browser = await signedIn(registry);
+    const before = await stored();
+    const response = await browser.act(PAGE, { text: OWNED, expected: await expected(), do: 'check' });
+    expect(response.status).toBe(200);
+    const page = words(await response.text());
+    expect(page).toContain('The document is valid');
+    expect(page).toContain('no longer: read on *.example.com');
+    expect(page).toContain('anonymous clients, clients of internal networks');
+    expect(page).toContain('now: own on *.example.com');
+    expect(await stored()).toBe(before);
+  });
+
+  it('is applied, and shows teams and what is not public', async () => {
+    const browser = await signedIn(registry);
+    expect(words(await browser.text(PAGE))).toContain('Every group is open');
+    expect(words(await browser.text('/operate'))).toContain('Every group is open');
+    const applied = await browser.act(PAGE, { text: OWNED, expected: await expected(), do: 'apply' });
+    expect([applied.status, applied.headers.get('location')]).toEqual([303, `${PAGE}?applied=true`]);
+    const page = await browser.text(`${PAGE}?applied=true`);
+    expect(page).not.toContain('<team>');
+    expect(words(page)).toContain('Document applied');
+    expect(words(page)).toContain('owns *.example.com; may read in catalog in-house');
+    expect(words(page)).toContain('group *.example.com: private');
+    expect(words(page)).not.toContain('Every group is open');
+    expect(words(await browser.text('/operate'))).not.toContain('Every group is open');
+  });
+
+  it('is not applied over that of another user', async () => {
+    const browser = await signedIn(registry);
+    const old = await expected();
+    await browser.act(PAGE, { text: OWNED, expected: old, do: 'apply' });
+    const late = await browser.act(PAGE, { text: document('{}'), expected: old, do: 'apply' });
+    expect(late.status).toBe(409);
+    const page = await late.text();
+    expect(words(page)).toContain('The document has changed since you started');
+    expect(page).toContain(`name="expected" value="${await expected()}"`);
+    expect(await stored()).toBe(OWNED);
+  });
+
+  it('shows every problem with its line, and keeps the text', async () => {
+    const browser = await signedIn(registry);
+    const text = document('{tems: []}');
+    const response = await browser.act(PAGE, { text, expected: await expected(), do: 'apply' });
+    expect(response.status).toBe(400);
+    const page = await response.text();
+    expect(words(page)).toMatch(/line 4, column \d+/);
+    expect(page).toContain('{tems: []}');
+  });
+
+  it('is only for administrators, because it names what is private', async () => {
+    const browser = await signedIn(registry, { scopes: ['publish', 'yank'] });
+    await registry.send('PUT', '/api/v1/access', OWNED);
+    expect((await browser.get(PAGE)).status).toBe(403);
+  });
+});
+
+describe('a check of access', () => {
+  it('gives the decision, or what is wrong with the question', async () => {
+    const browser = await signedIn(registry);
+    await registry.send('PUT', '/api/v1/access', OWNED);
+    const ask = async (actor: string, object: string) =>
+      words(await browser.text(`${PAGE}?${new URLSearchParams({ actor, action: 'publish', object })}`));
+    expect(await ask('team:red', 'a.example.com')).toContain('the team "red" owns the group');
+    expect(await ask('anonymous', 'a.example.com')).toContain('missing: the scope "publish"');
+    expect(await ask('<b>', 'a.example.com')).toContain('not found');
+    expect(await ask('anonymous', '')).toContain('Enter an actor and an object.');
+  });
+});
+
+describe('a token of a team', () => {
+  it('needs no groups, and is refused for an unknown team', async () => {
+    const browser = await signedIn(registry);
+    await registry.send('PUT', '/api/v1/access', OWNED);
+    const form = { name: 'red-ci', scopes: 'publish', groups: '', repositories: '', expiresInDays: '1' };
+    const refused = await browser.act('/operate/tokens/new', { ...form, team: 'redd' });
+    expect(words(await refused.text())).toContain('Did you mean red?');
+    expect((await browser.act('/operate/tokens/new', { ...form, team: 'red' })).status).toBe(303);
+    const token = (await registry.parts.store.tokens()).find(({ name }) => name === 'red-ci');
+    expect(token).toMatchObject({ team: 'red', groups: ['*'], scopes: ['publish'] });
+    expect(words(await browser.text('/operate/tokens'))).toContain('at most what the team red may do');
+  });
+});
