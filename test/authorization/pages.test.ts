@@ -5,6 +5,7 @@ import type { CreatedToken, EventPage, TokenList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
+import { sha256 } from '@krmhub/schema/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
@@ -16,6 +17,12 @@ import { type RawRequest, type RawResponse, sendRaw, withHeaders } from './raw-r
  * Every page that changes something × every kind of client, as raw bytes over a socket, with requests that
  * another site can make a browser send. The test decides again who may do what.
  */
+
+const OPEN_TO_ALL = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {openGroups: ["*"]}
+`;
 
 /** A form of a page that changes something each time. */
 interface GuardedPage {
@@ -76,16 +83,10 @@ spec:
   },
   sendAccess: {
     target: () => '/operate/access',
-    fields: (count) => ({
-      text: `# ${count}
-apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec: {openGroups: ["*"]}
-`,
-      expected: revision,
-      do: 'apply',
-    }),
+    fields: (count) => {
+      const text = `# ${count}\n${OPEN_TO_ALL}`;
+      return { text, expected: revision, shown: sha256(text), do: 'apply' };
+    },
     done: 303,
   },
   takeDownNow: {

@@ -102,5 +102,7 @@ export const OPERATOR_PAGES = [
   '/releases/scripts.example.com/SetOwner/0.1.0',
   '/releases/functions.example.com/SetLabels/1.0.0/takedown',
   '/policies',
+  '/access',
+  '/access?actor=team%3Alabels&action=publish&object=functions.example.com%2FSetLabels',
   '/events',
 ] as const;

@@ -18,6 +18,24 @@ export interface SampleSite extends RunningRegistry {
 /** The functions of a group, and their signers. */
 const POLICY = 'functions.example.com';
 
+const ACCESS = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  openGroups: ["*.sandbox.example.com"]
+  teams:
+  - {name: labels, displayName: Labels team, contact: "https://example.com/labels"}
+  - {name: policy, displayName: Policy team, contact: policy@example.org}
+  groups:
+  - {pattern: functions.example.com, owner: labels}
+  - {pattern: "*.labels.example.com", owner: labels, visibility: internal}
+  - {pattern: policy.example.org, owner: policy}
+  catalogs:
+  - {pattern: "team-*", visibility: private}
+  grants:
+  - {to: {team: policy}, may: [read, yank], in: {group: functions.example.com}}
+`;
+
 /**
  * A registry with varied content for its pages: releases that are signed, yanked and deprecated, READMEs, a
  * catalog with a vendor that responds and one that does not; optionally a function with a hostile author.
@@ -76,6 +94,8 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
   await run('keygen', '--out', 'team');
   write('policies.yaml', policyOf(readFileSync(path.join(folder, 'team.pub'), 'utf8')));
   await run('policy', 'apply', 'policies.yaml', '--yes');
+  write('access.yaml', ACCESS);
+  await run('access', 'apply', 'access.yaml', '--yes');
   const signed = ['--key', 'team.key', '--allow-breaking'];
   await run('publish', definition('set-labels', '1.0.0'), '--release', '1.0.0', ...signed);
   await run('publish', definition('set-labels', '1.1.0'), '--release', '1.1.0', ...signed);

@@ -1,17 +1,24 @@
 import type { AccessDecision, AccessResult, Diagnostic } from '@krmhub/api/model';
 import { CHECKED_ACTIONS } from '@krmhub/api/model';
 import { type AccessRules, accessChangeCount, describeAccessChange } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { OPERATE_ACCESS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
+import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
 import { OpenGroups } from './open-groups.js';
 
+type Effects = Omit<AccessResult, 'diagnostics'>;
+
 /** Result of a submitted document. */
 export type AccessOutcome =
-  | { is: 'checked'; result: Omit<AccessResult, 'diagnostics'> }
+  | { is: 'checked'; result: Effects }
+  /** The document changes rights, which must be confirmed. */
+  | { is: 'asks'; result: Effects }
   | { is: 'applied' }
   | DocumentOutcome;
 
@@ -45,6 +52,7 @@ const MAX_ITEMS = 100;
 
 export function AccessPage({ shown }: { shown: AccessPageData }) {
   const { rules, applied, stored, text, expected, diagnostics, outcome, question } = shown;
+  const effects = shownEffects(outcome);
   return (
     <>
       <h1>Access</h1>
@@ -70,7 +78,10 @@ export function AccessPage({ shown }: { shown: AccessPageData }) {
         action={OPERATE_ACCESS}
         expected={expected}
         banner={outcome === undefined ? null : <Outcome outcome={outcome} />}
-      />
+        {...defined({ applyLabel: effects && 'Apply these changes' })}
+      >
+        {effects === undefined ? null : <input type="hidden" name="shown" value={sha256(text)} />}
+      </DocumentEditor>
     </>
   );
 }
@@ -79,38 +90,59 @@ function Outcome({ outcome }: { outcome: AccessOutcome }) {
   switch (outcome.is) {
     case 'applied':
       return <Banner tone="good" title="Document applied" />;
-    case 'checked': {
-      const { changes, count, outcome: is } = outcome.result;
+    case 'checked':
       return (
         <Banner tone="good" title="The document is valid">
           <p>
-            {is === 'unchanged'
+            {outcome.result.outcome === 'unchanged'
               ? 'It is the current document.'
               : 'If you apply it, it replaces the current one.'}{' '}
             Checking changed nothing.
           </p>
-          <ul>
-            {changes.map(describeAccessChange).map(({ right, actors, reason }) => (
-              <li>
-                <b>
-                  <Text value={right} max={4_000} />
-                </b>{' '}
-                <Text value={actors} max={4_000} />
-                {reason === undefined ? null : (
-                  <>
-                    : <Text value={reason} max={200} />
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-          {is === 'unchanged' ? null : <p>{accessChangeCount(count, changes.length)}</p>}
+          {outcome.result.outcome === 'unchanged' ? null : <EffectList effects={outcome.result} />}
         </Banner>
       );
-    }
+    case 'asks':
+      return (
+        <Banner tone="warning" title="Nothing was changed yet">
+          <p>The document changes who may do what. Apply it again to confirm.</p>
+          <EffectList effects={outcome.result} />
+        </Banner>
+      );
     default:
       return <DocumentBanner noun="document" outcome={outcome} />;
   }
+}
+
+/** Returns the changes of rights that the page shows above the form. */
+function shownEffects(outcome: AccessOutcome | undefined): Effects | undefined {
+  const isShown = outcome?.is === 'asks' || outcome?.is === 'checked';
+  return isShown && outcome.result.count > 0 ? outcome.result : undefined;
+}
+
+/** Who gains and who loses what. */
+function EffectList({ effects: { changes, count } }: { effects: Effects }) {
+  return (
+    <>
+      <ul>
+        {changes.map(describeAccessChange).map(({ right, actors, reason }) => (
+          <li>
+            <b>
+              <Text value={right} max={4_000} />
+            </b>
+            : <Text value={actors} max={4_000} />
+            {reason === undefined ? null : (
+              <>
+                {' '}
+                (<Text value={reason} max={200} />)
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      <p>{sentence(accessChangeCount(count, changes.length))}</p>
+    </>
+  );
 }
 
 function Teams({ rules }: { rules: AccessRules }) {
@@ -195,14 +227,14 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
           title={decision.allowed ? 'Allowed' : 'Not allowed'}
         >
           <p>
-            <Text value={decision.reason} max={1_000} />
+            <Text value={sentence(decision.reason)} max={1_000} />
           </p>
         </Banner>
       )}
       {problem === undefined ? null : (
         <Banner tone="danger" title="No decision">
           <p>
-            <Text value={problem} max={1_000} />
+            <Text value={sentence(problem)} max={1_000} />
           </p>
         </Banner>
       )}

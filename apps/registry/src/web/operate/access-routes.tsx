@@ -39,10 +39,13 @@ export const ACCESS_PAGE_ROUTES = {
   }),
 } as const;
 
+const Digest = z.string('is missing').regex(/^sha256:[a-f0-9]{64}$/, 'is not a digest');
 const AccessForm = z.object({
   text: z.string('is missing'),
   /** Digest of the text on the page. */
-  expected: z.string('is missing').regex(/^sha256:[a-f0-9]{64}$/, 'is not a digest'),
+  expected: Digest,
+  /** Digest of the text whose effects the page shows. */
+  shown: Digest.optional(),
   do: z.enum(['check', 'apply'], 'is neither check nor apply'),
 });
 type AccessForm = z.output<typeof AccessForm>;
@@ -112,17 +115,20 @@ export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): vo
       stale: async (_, { form }) => page({ form, outcome: { is: 'stale' } }, 403),
     },
     async (c, { form }, { token }) => {
-      const dryRun = form.do === 'check';
+      const isCheck = form.do === 'check';
+      const options = { ...callerOf(c, token), replaces: isCheck ? undefined : form.expected };
       try {
         const { diagnostics, ...document } = readAccessBytes(new TextEncoder().encode(form.text));
-        const result = await deps.functionLocks.run('access', recheckToken(c), () =>
-          applyAccess(deps, document, {
-            ...callerOf(c, token),
-            dryRun,
-            ...defined({ replaces: dryRun ? undefined : form.expected }),
-          }),
-        );
-        if (dryRun) return page({ form, diagnostics, outcome: { is: 'checked', result } });
+        const apply = (dryRun: boolean) =>
+          deps.functionLocks.run('access', recheckToken(c), () =>
+            applyAccess(deps, document, { ...options, dryRun }),
+          );
+        if (isCheck || form.shown !== sha256(form.text)) {
+          const result = await apply(true);
+          if (isCheck) return page({ form, diagnostics, outcome: { is: 'checked', result } });
+          if (result.count > 0) return page({ form, diagnostics, outcome: { is: 'asks', result } });
+        }
+        await apply(false);
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;
         const { code, message, hint, diagnostics = [] } = error;

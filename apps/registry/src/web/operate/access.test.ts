@@ -16,6 +16,7 @@ const OWNED = document(`
   teams: [{name: red, displayName: Red <team>}]
   groups: [{pattern: "*.example.com", owner: red, visibility: private}]
   grants: [{to: {team: red}, may: [read], in: {catalog: in-house}}]`);
+const CONFIRMED = { text: OWNED, shown: sha256(OWNED), do: 'apply' };
 const words = (page: string) =>
   page
     .replace(/<[^>]*>/g, '')
@@ -38,11 +39,40 @@ describe('the Access document', () => {
     expect(await stored()).toBe(before);
   });
 
+  it('is applied only after its effects were shown for the same text', async () => {
+    const browser = await signedIn(registry);
+    const before = await stored();
+    const apply = async (text: string, shown?: string) =>
+      browser.act(PAGE, {
+        ...{ text, expected: sha256(before), do: 'apply' },
+        ...(shown === undefined ? {} : { shown }),
+      });
+    const asked = await apply(OWNED);
+    const page = await asked.text();
+    expect(asked.status).toBe(200);
+    expect(words(page)).toContain('Nothing was changed yet');
+    expect(words(page)).toContain('now: own on *.example.com: team red');
+    const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1];
+    expect(shown).toBe(sha256(OWNED));
+    // The text was edited after its effects were shown.
+    const edited = await apply(OWNED.replace('private', 'internal'), shown);
+    expect(words(await edited.text())).toContain('Nothing was changed yet');
+    expect(await stored()).toBe(before);
+    expect((await apply(OWNED, shown)).status).toBe(303);
+    expect(await stored()).toBe(OWNED);
+  });
+
+  it('is applied at once if nobody gains or loses a right', async () => {
+    const browser = await signedIn(registry);
+    const text = `# A comment.\n${await stored()}`;
+    expect((await browser.act(PAGE, { text, expected: await expected(), do: 'apply' })).status).toBe(303);
+  });
+
   it('is applied, and shows teams and what is not public', async () => {
     const browser = await signedIn(registry);
     expect(words(await browser.text(PAGE))).toContain('Every group is open');
     expect(words(await browser.text('/operate'))).toContain('Every group is open');
-    const applied = await browser.act(PAGE, { text: OWNED, expected: await expected(), do: 'apply' });
+    const applied = await browser.act(PAGE, { ...CONFIRMED, expected: await expected() });
     expect([applied.status, applied.headers.get('location')]).toEqual([303, `${PAGE}?applied=true`]);
     const page = await browser.text(`${PAGE}?applied=true`);
     expect(page).not.toContain('<team>');
@@ -56,7 +86,7 @@ describe('the Access document', () => {
   it('is not applied over that of another user', async () => {
     const browser = await signedIn(registry);
     const old = await expected();
-    await browser.act(PAGE, { text: OWNED, expected: old, do: 'apply' });
+    await browser.act(PAGE, { ...CONFIRMED, expected: old });
     const late = await browser.act(PAGE, { text: document('{}'), expected: old, do: 'apply' });
     expect(late.status).toBe(409);
     const page = await late.text();
@@ -88,8 +118,8 @@ describe('a check of access', () => {
     await registry.send('PUT', '/api/v1/access', OWNED);
     const ask = async (actor: string, object: string) =>
       words(await browser.text(`${PAGE}?${new URLSearchParams({ actor, action: 'publish', object })}`));
-    expect(await ask('team:red', 'a.example.com')).toContain('the team "red" owns the group');
-    expect(await ask('anonymous', 'a.example.com')).toContain('missing: the scope "publish"');
+    expect(await ask('team:red', 'a.example.com')).toContain('The team "red" owns the group');
+    expect(await ask('anonymous', 'a.example.com')).toContain('Missing: the scope "publish"');
     expect(await ask('<b>', 'a.example.com')).toContain('not found');
     expect(await ask('anonymous', '')).toContain('Enter an actor and an object.');
   });

@@ -39,13 +39,15 @@ interface EditorProps {
   banner: Child;
   /** Why nobody can change it; undefined if operators can. */
   fixed?: Child;
+  /** On the button that applies the text. */
+  applyLabel?: string;
   /** Further fields of the form. */
   children?: Child;
 }
 
 /** An editor for a YAML document that operators check and apply, or its text if they cannot. */
 export function DocumentEditor({ noun, label, action, text, stored, expected, ...props }: EditorProps) {
-  const { diagnostics, outcome, banner, fixed, children } = props;
+  const { diagnostics, outcome, banner, fixed, applyLabel = 'Apply', children } = props;
   const { one, them } = WORDS[noun];
   const lacking = missingChangeScopes(useOperator());
   const isConflict = outcome?.is === 'conflict';
@@ -95,7 +97,7 @@ export function DocumentEditor({ noun, label, action, text, stored, expected, ..
               Check only
             </button>
             <button type="submit" name="do" value="apply">
-              {isConflict ? `Replace ${them} with my ${noun}` : 'Apply'}
+              {isConflict ? `Replace ${them} with my ${noun}` : applyLabel}
             </button>
           </div>
         </ActionForm>
