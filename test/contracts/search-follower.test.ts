@@ -107,7 +107,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
       ...record,
       search: (query) => searched.search(query),
       descriptions: (names) => searched.descriptions(names),
-      nearFunctions: (name, access) => searched.nearFunctions(name, access),
+      nearFunctions: (name) => searched.nearFunctions(name),
       synchronizeSearch: (signal) => searched.synchronizeSearch(signal),
     };
   };

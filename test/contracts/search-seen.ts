@@ -178,7 +178,8 @@ export function searchSeenContract(harness: () => RegistryStoreHarness): void {
           const walked = await walk({ ...query, access }, (one) => store.search(one));
           expect(walked, about).toEqual(names(await less.search({ ...query, limit: 100 })));
           const name = { group: random.pick(GROUPS), kind: `Set${random.pick(WORDS)}` };
-          expect(await store.nearFunctions(name, access), about).toEqual(await less.nearFunctions(name));
+          const near = await store.nearFunctions({ ...name, access });
+          expect(near, about).toEqual(await less.nearFunctions(name));
         }
       }
       expect(hidden).toBeGreaterThan(0);

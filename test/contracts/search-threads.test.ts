@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { type AccessDocument, ANONYMOUS, NO_ACCESS } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type SearchThreads, searchThreads } from '../../apps/registry/src/store/search/search-threads.js';
@@ -40,6 +41,25 @@ it('finds what another thread has just committed', async () => {
   });
   await threads.close();
   await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
+  await store.close();
+});
+
+it('finds only what the actor may read', async () => {
+  const file = path.join(folder, 'registry.db');
+  const store = await openSqliteStore(file);
+  threads = searchThreads(file, log);
+  await store.commitFunction(changeOf({ kind: 'SetLabels', group: 'private.example.com' }));
+  await store.commitFunction(changeOf({ kind: 'SetLabel', group: 'public.example.com' }));
+  const document: AccessDocument = {
+    ...NO_ACCESS,
+    groups: [{ pattern: 'private.example.com', visibility: 'private', functions: [] }],
+  };
+  const access = { revision: '1', document, claims: [], actor: ANONYMOUS };
+  const seen = [{ group: 'public.example.com', kind: 'SetLabel' }];
+  expect((await threads.search({ limit: 10, access })).items).toMatchObject(seen);
+  const name = { group: 'private.example.com', kind: 'SetLable' };
+  expect(await threads.nearFunctions({ ...name, access })).toEqual(seen);
+  expect(await threads.nearFunctions(name)).toHaveLength(2);
   await store.close();
 });
 

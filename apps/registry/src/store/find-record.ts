@@ -49,7 +49,7 @@ export async function nearFunctions(
   store: Pick<FindStore, 'nearFunctions'>,
   name: { group: string; kind: string },
 ): Promise<{ hint: string; near: FunctionName[] }> {
-  const near = await store.nearFunctions(name).catch(() => []);
+  const near = await store.nearFunctions({ group: name.group, kind: name.kind }).catch(() => []);
   const hint =
     near.length === 0
       ? 'Search for it with `krmhub search`.'

@@ -73,7 +73,7 @@ const GUARDS: Guards = {
     const found = await call(digest);
     return found !== undefined && sight().function(found) ? found : undefined;
   },
-  nearFunctions: (call, sight) => (name) => call(name, searchAccess(sight())),
+  nearFunctions: (call, sight) => (name) => call({ ...name, access: searchAccess(sight()) }),
   search: (call, sight) => (query) => call({ ...query, access: searchAccess(sight()) }),
   descriptions: 'unseen',
   servedEntries: (call, sight) => async (group, kind) => {

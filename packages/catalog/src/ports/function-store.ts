@@ -58,7 +58,7 @@ export interface NameFinder {
    * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar
    * first. With `access`, only such that its actor may read. Linear in the number of functions.
    */
-  nearFunctions(name: FunctionName, access?: SearchAccess): Promise<FunctionName[]>;
+  nearFunctions(name: FunctionName & { access?: SearchAccess }): Promise<FunctionName[]>;
 }
 
 /** Stores functions, releases, and takedowns. */

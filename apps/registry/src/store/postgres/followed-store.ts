@@ -70,7 +70,7 @@ export async function openFollowedStore(
       store: {
         ...store,
         search: (query) => follower.search(query),
-        nearFunctions: (name, access) => follower.nearFunctions(name, access),
+        nearFunctions: (name) => follower.nearFunctions(name),
         descriptions: (names) => follower.descriptions(names),
         synchronizeSearch: (signal) => follower.synchronizeSearch(signal),
         close: async () => {

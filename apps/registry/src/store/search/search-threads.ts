@@ -29,7 +29,7 @@ export function searchThreads(file: string, log: Log): SearchThreads {
   const idle = () => threads.reduce((a, b) => (b.pending < a.pending ? b : a));
   return {
     search: async (query) => JSON.parse(await idle().call('search', query)) as SearchPage,
-    nearFunctions: (name, access) => idle().call('nearFunctions', name, access),
+    nearFunctions: (name) => idle().call('nearFunctions', name),
     start() {
       for (const thread of threads) thread.start();
     },

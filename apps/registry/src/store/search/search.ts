@@ -242,7 +242,7 @@ export function searchRows(
     search: (query) => read(() => page(query)),
     descriptions: (names) =>
       read(() => names.map(({ group, kind }) => description.get(group, kind.toLowerCase()))),
-    nearFunctions: (name, access) =>
+    nearFunctions: ({ access, ...name }) =>
       read(() => {
         const near = nearFunctions(name, currentColumns(defined({ access })).names());
         return near.map(({ group, kind }) => ({ group, kind }));

@@ -6,6 +6,10 @@
 
 export type Methods<Role> = { [Name in keyof Role]: (input: never) => unknown };
 
+/** What a method is called with; nothing fits if it has a second parameter, even an optional one, which would get lost. */
+export type Input<Method extends (input: never) => unknown> =
+  Parameters<Method> extends [unknown?] ? Parameters<Method> : [never, never];
+
 /** A role of which only the names of the methods are known, when they are called. */
 export type AnyRole = Record<string, (input?: unknown) => Promise<unknown>>;
 

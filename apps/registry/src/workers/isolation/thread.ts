@@ -16,7 +16,7 @@ import type { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
-import type { AnyRole, Methods } from './role.js';
+import type { AnyRole, Input, Methods } from './role.js';
 import { receivedError } from './sent-error.js';
 import type { Call, CallResult, Notice } from './serve-role.js';
 
@@ -65,7 +65,7 @@ export class Thread<Role extends Methods<Role> = AnyRole> {
 
   async call<Name extends keyof Role & string>(
     method: Name,
-    ...[input]: Parameters<Role[Name]>
+    ...[input]: Input<Role[Name]>
   ): Promise<Awaited<ReturnType<Role[Name]>>> {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {

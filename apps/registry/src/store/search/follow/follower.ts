@@ -105,8 +105,8 @@ export class SearchFollower implements SearchStore, NameFinder {
     return this.#searching(({ searches }) => searches.search(query));
   }
 
-  async nearFunctions(name: FunctionName, access?: SearchAccess): Promise<FunctionName[]> {
-    return this.#searching(({ searches }) => searches.nearFunctions(name, access));
+  async nearFunctions(name: FunctionName & { access?: SearchAccess }): Promise<FunctionName[]> {
+    return this.#searching(({ searches }) => searches.nearFunctions(name));
   }
 
   async descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]> {
