@@ -280,10 +280,10 @@ function lacks(rules: AccessRules, token: TokenRecord, name: string, action: Act
   if (kind.of === 'catalog') return lacking('push', { catalog: kind.catalog });
   if (kind.of === 'function') return lacking('publish', { group: kind.group });
   const push = lacking('push', { repository: name });
-  const scriptsOf = kind.of === 'anything' ? kind.scriptsOf : undefined;
-  if (scriptsOf !== undefined && rules.ownerOf(scriptsOf) !== undefined) {
+  const followed = kind.of === 'anything' ? kind.follows?.group : undefined;
+  if (followed !== undefined && (rules.ownerOf(followed) !== undefined || rules.hasPrivate(followed))) {
     // Its scripts are changed as its functions are.
-    return lacking('publish', { group: scriptsOf }) ?? (action === 'push' ? undefined : push);
+    return lacking('publish', { group: followed }) ?? (group === undefined ? push : undefined);
   }
   if (push === undefined || group === undefined) return push;
   return lacking('publish', { group });

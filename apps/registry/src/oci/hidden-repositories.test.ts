@@ -3,7 +3,12 @@ import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyAccess, teamBearer } from '../testing/access.js';
 import { imageManifest, manifestDigest, testClient } from '../testing/oci.js';
-import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
 
 const RULES = `teams: [{name: ops}, {name: others}]
 groups:
@@ -19,9 +24,19 @@ grants:
 `;
 const LAYER = 'a layer of a hidden image';
 const IMAGE = imageManifest([LAYER]);
-const HIDDEN = ['ops/tools', 'functions/secret.example.com/setlabels', 'catalogs/vault'];
+const HIDDEN = [
+  'ops/tools',
+  'functions/secret.example.com/setlabels',
+  'catalogs/vault',
+  'scripts/secret.example.com/tools/deep',
+];
 /** As long as the hidden ones: their names are in the responses. */
-const ABSENT = ['ops/xools', 'functions/secret.example.com/xetlabels', 'catalogs/xault'];
+const ABSENT = [
+  'ops/xools',
+  'functions/secret.example.com/xetlabels',
+  'catalogs/xault',
+  'scripts/secret.example.com/tools/xeep',
+];
 
 let registry: TestRegistry;
 let ops: string;
@@ -34,7 +49,7 @@ beforeAll(async () => {
   await registry.publish({ group: 'secret.example.com', kind: 'SetLabels', release: '1.0.0' });
   await registry.publish({ group: 'open.example.com', kind: 'SetLabels', release: '1.0.0' });
   await registry.waitForCatalogs();
-  for (const repository of ['ops/tools', 'inner/tools', 'open/tools']) {
+  for (const repository of ['ops/tools', 'inner/tools', 'open/tools', HIDDEN[3]!]) {
     await client.image(repository, '1', [LAYER]);
   }
   await applyAccess(registry, RULES);
@@ -155,6 +170,35 @@ describe('a hidden repository', () => {
         .status,
     ).toBe(202);
     expect(await mount('ops/tools', ops)).toBe(201);
+  });
+});
+
+describe('what a team cannot read', () => {
+  it('it does not change, also where everybody may begin groups', async () => {
+    const released = { group: 'secret.example.com', kind: 'SetLabels', release: '1.0.0' };
+    const admin = `Bearer ${(await registry.token({})).secret}`;
+    const pusher = `Bearer ${(await registry.token({ name: 'pusher', scopes: ['push'] })).secret}`;
+    // Nobody owns the private group.
+    await applyAccess(registry, RULES.replace('owner: ops, ', ''));
+    const manifest = () => ask('NAME/manifests/1.0.0', HIDDEN[1]!, { authorization: admin });
+    const { headers } = await manifest();
+    for (const [authorization, repository] of [
+      [others, HIDDEN[0]!],
+      [others, HIDDEN[1]!],
+      [others, HIDDEN[3]!],
+      [pusher, HIDDEN[3]!],
+    ] as const) {
+      const changed = async (method: string, target: string) =>
+        expect((await ask(target, repository, { authorization, method })).status).toBe(403);
+      for (const reference of ['1', manifestDigest(IMAGE), headers['docker-content-digest']]) {
+        await changed('DELETE', `NAME/manifests/${reference}`);
+      }
+      await changed('POST', 'NAME/blobs/uploads/');
+    }
+    const published = await registry.send('PUT', releasePath(released), definitionText(released), others);
+    expect(published.status).toBe(403);
+    expect((await manifest()).status).toBe(200);
+    await applyAccess(registry, RULES);
   });
 });
 

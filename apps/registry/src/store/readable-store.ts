@@ -289,9 +289,7 @@ export function repositoryObject(name: string): Exclude<AccessObject, 'registry'
     case 'catalog':
       return { catalog: kind.catalog };
     case 'anything':
-      return kind.scriptsOf === undefined
-        ? { repository: name }
-        : { group: kind.scriptsOf, kind: name.slice(name.lastIndexOf('/') + 1) };
+      return kind.follows ?? { repository: name };
     case 'nothing':
       return { repository: name };
   }

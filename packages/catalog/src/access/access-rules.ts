@@ -106,6 +106,12 @@ export class AccessRules {
     return own === undefined || isAtMostAsWide(visibility, own) ? visibility : own;
   }
 
+  /** Whether the group, or a function of it, is private. */
+  hasPrivate(group: string): boolean {
+    const { visibility, functions } = this.#of(group);
+    return visibility === 'private' || [...functions.values()].includes('private');
+  }
+
   catalogVisibility(name: string): Visibility {
     return this.#catalogs.find(({ pattern }) => matchesGlob(pattern, name))?.visibility ?? 'public';
   }

@@ -145,6 +145,33 @@ describe('can', () => {
     expect(may(token({}), 'publish', { group: 'new.example.com' })).toBe(true);
   });
 
+  it('does not let a team change what it cannot read', () => {
+    const made = rules(`teams: [{name: a}, {name: b}]
+openGroups: ["*"]
+groups:
+- {pattern: hidden.x, visibility: private}
+- {pattern: some.x, functions: [{kind: Hidden, visibility: private}]}
+- {pattern: inner.x, visibility: internal}
+repositories: [{pattern: "apps/*", visibility: private}]
+grants:
+- {to: {team: a}, may: [read], in: {group: "*.x"}}
+- {to: {team: a}, may: [read], in: {repository: "apps/*"}}
+- {to: {team: a}, may: [publish], in: {repository: apps/a}}`);
+    const [a, b] = ['a', 'b'].map((team) => token({ team, scopes: ['publish', 'yank', 'push'] }));
+    for (const action of ['publish', 'yank'] as const) {
+      const may = (actor: Actor, group: string) => can(made, actor, action, { group }).allowed;
+      expect(['hidden.x', 'some.x', 'inner.x', 'z.x'].map((group) => may(b!, group))).toEqual([
+        ...[false, false, true, true],
+      ]);
+      expect(['hidden.x', 'some.x'].map((group) => may(a!, group))).toEqual([true, true]);
+      expect(may(token({}), 'hidden.x')).toBe(true);
+    }
+    const pushes = (actor: Actor, repository: string) => can(made, actor, 'push', { repository }).allowed;
+    expect(['apps/a', 'apps/b', 'other/b'].map((name) => pushes(a!, name))).toEqual([true, false, true]);
+    expect(['apps/a', 'apps/b', 'other/b'].map((name) => pushes(b!, name))).toEqual([false, false, true]);
+    expect(pushes(token({ scopes: ['push'] }), 'apps/a')).toBe(true);
+  });
+
   it('never shows more to somebody with fewer rights (random rules)', () => {
     let seed = 7;
     const random = (count: number) => {

@@ -64,7 +64,7 @@ export function can(rules: AccessRules, actor: Actor, action: Action, object: Ac
   if (object === 'registry') return onRegistry(actor, action);
   if (action === 'read') return read(rules, actor, object);
   if ('group' in object) return changeGroup(rules, actor, action, object);
-  return push(actor, object);
+  return push(rules, actor, object);
 }
 
 /** Whether the actor has every right in the whole registry. */
@@ -101,7 +101,9 @@ function changeGroup(
     return deny(`a grant from the team "${owner.team}", which owns the group "${group}"`);
   }
   if (action === 'own') return deny(`the group "${group}", which has no owner`);
-  if (rules.isOpenGroup(group)) return allow(`the group "${group}" is open`);
+  // Everything in the group must be readable: who does not see a release could replace or delete it.
+  const hasHidden = rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
+  if (rules.isOpenGroup(group) && !hasHidden) return allow(`the group "${group}" is open`);
   if (actor.team !== undefined) return deny(`a grant to its team "${actor.team}" for the group "${group}"`);
   if (isNew && !actor.groups.includes(group)) {
     return deny(`the right to begin the group "${group}", in which nothing was published yet`);
@@ -109,8 +111,18 @@ function changeGroup(
   return allow(`the token has the scope "${scope}" for the group "${group}"`);
 }
 
-function push(actor: Actor, object: { catalog: string } | { repository: string }): Decision {
+function push(
+  rules: AccessRules,
+  actor: Actor,
+  object: { catalog: string } | { repository: string },
+): Decision {
   if (!actor.scopes.includes('push')) return deny('the scope "push"');
+  const { what, visibility } = seen(rules, object);
+  const { team } = actor;
+  const isBound = team !== undefined && visibility === 'private' && !isAdministrator(actor);
+  if (isBound && rules.grantOf(team, ['publish'], object) === undefined) {
+    return deny(`a grant to its team "${team}" to publish in ${what}`);
+  }
   const name = 'catalog' in object ? `catalogs/${object.catalog}` : object.repository;
   // A referrer of a catalog requires a token that names the catalog. `*` only covers other repositories.
   const isNamed = (glob: string) =>
@@ -126,10 +138,19 @@ function read(rules: AccessRules, actor: Actor, object: Exclude<AccessObject, 'r
   if (visibility === 'public') return allow(`${what} is public`);
   if (visibility === 'internal' && actor.isInside) return allow(`${what} is internal`);
   if (isAdministrator(actor)) return allow('it administers the registry');
-  const granted = teamRight(rules, actor, ['read', 'publish', 'yank'], object);
-  if (granted !== undefined) return allow(granted);
-  if (actor.team === undefined && reads(actor, object)) return allow(`the token names ${what}`);
+  const because = readsPrivate(rules, actor, object);
+  if (because !== undefined) return allow(because);
   return deny(`the right to read ${what}, which is ${visibility}`);
+}
+
+/** Returns what lets an actor who does not administer the registry read something private; undefined if nothing does. */
+function readsPrivate(
+  rules: AccessRules,
+  actor: Actor,
+  object: Exclude<AccessObject, 'registry'>,
+): string | undefined {
+  const granted = teamRight(rules, actor, ['read', 'publish', 'yank'], object);
+  return granted ?? (actor.team === undefined && reads(actor, object) ? 'the token names it' : undefined);
 }
 
 function seen(

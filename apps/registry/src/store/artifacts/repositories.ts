@@ -1,4 +1,5 @@
 import { isGroup } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 
 export { functionRepository } from '@krmhub/oci/function-repository';
 
@@ -9,8 +10,11 @@ export { functionRepository } from '@krmhub/oci/function-repository';
 export type RepositoryKind =
   | { of: 'function'; group: string; kindFolded: string }
   | { of: 'catalog'; catalog: string }
-  /** `scriptsOf` is the group whose publishers may push scripts to it: `scripts/GROUP/NAME`. */
-  | { of: 'anything'; scriptsOf?: string }
+  /**
+   * `scriptsOf` is the group whose publishers may push scripts to it: `scripts/GROUP/NAME`. `follows` is what it is as
+   * visible as: everything below `scripts/GROUP` follows the group.
+   */
+  | { of: 'anything'; scriptsOf?: string; follows?: { group: string; kind?: string } }
   /** Below a name that is ours, and neither a function's nor a catalog's. */
   | { of: 'nothing'; why: string };
 
@@ -29,8 +33,10 @@ export function repositoryKind(name: string): RepositoryKind {
     }
     return { of: 'function', group: second, kindFolded: third };
   }
-  if (first === 'scripts' && third !== undefined && more.length === 0 && isGroup(second!)) {
-    return { of: 'anything', scriptsOf: second! };
+  if (first === 'scripts' && second !== undefined && isGroup(second)) {
+    const follows = { group: second, ...defined({ kind: third }) };
+    const isOfFunction = third !== undefined && more.length === 0;
+    return { of: 'anything', follows, ...defined({ scriptsOf: isOfFunction ? second : undefined }) };
   }
   if (first !== 'catalogs') return { of: 'anything' };
   if (second === undefined || third !== undefined) {
