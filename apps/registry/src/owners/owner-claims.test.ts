@@ -7,35 +7,45 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 
 const DAY = 86_400_000;
 const URL_ = 'https://hub.example.net';
-const ACCESS = `apiVersion: krmhub.dev/v1alpha1
+const accessWith = (groups: string, openGroups = '["*"]') => `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}
 spec:
-  openGroups: ["*"]
+  openGroups: ${openGroups}
   teams: [{name: platform, displayName: Platform team, contact: "https://example.com/chat"}, {name: rivals}]
-  groups: [{pattern: ours.example.com, owner: platform}]
+  groups: [{pattern: ours.example.com, owner: platform}${groups}]
 `;
+const ACCESS = accessWith('');
+const HIDDEN = `,
+    {pattern: "*.secret.example.com", owner: platform, visibility: private},
+    {pattern: "*.inside.example.com", owner: platform, visibility: internal},
+    {pattern: claimed.example.com, visibility: private}`;
 
 let registry: TestRegistry;
 let names: NameServer;
 beforeEach(async () => {
   names = await startNameServer();
   registry = await openTestRegistry({ config: { publicUrl: `${URL_}/`, dnsServers: [names.address] } });
-  const { store, access } = registry.parts;
-  const event = { type: 'access.applied', at: new Date().toISOString(), by: 'test' } as const;
-  await store.applyAccess({
-    text: ACCESS,
-    appliedAt: event.at,
-    appliedBy: 'test',
-    expectedRevision: 1,
-    event,
-  });
-  await access.reload(store);
+  await apply(ACCESS);
 });
 afterEach(async () => {
   await registry.close();
   await names.close();
 });
+
+async function apply(text: string): Promise<void> {
+  const { store, access } = registry.parts;
+  const event = { type: 'access.applied', at: new Date().toISOString(), by: 'test' } as const;
+  const { revision } = (await store.access())!;
+  await store.applyAccess({
+    text,
+    appliedAt: event.at,
+    appliedBy: 'test',
+    expectedRevision: revision,
+    event,
+  });
+  await access.reload(store);
+}
 
 const prove = (team: string, group = 'new.example.com') =>
   names.records.set(`_krmhub.${group}`, ['v=spf1 -all', proofText(URL_, team)]);
@@ -64,10 +74,11 @@ const claim = (token: string, team: string, group = 'new.example.com') =>
     { team },
     token,
   );
-const owners = async () =>
-  ((await (await registry.request('/api/v1/owners')).json()) as OwnerList).owners.map(
-    ({ group, team, proof }) => `${group} ${team} ${proof}`,
-  );
+const owners = async (authorization?: string) => {
+  const headers = authorization === undefined ? {} : { Authorization: authorization };
+  const list = (await (await registry.request('/api/v1/owners', { headers })).json()) as OwnerList;
+  return list.owners.map(({ group, team, proof }) => `${group} ${team} ${proof}`);
+};
 const publish = async (token: string, release: string) => {
   const target = `/api/v1/functions/new.example.com/Fn/releases/${release}`;
   const { definitionText } = await import('../testing/test-registry.js');
@@ -174,8 +185,59 @@ it('is checked every week, warns while the proof is missing, and ends after two 
     'GET',
     '/api/v1/events?limit=1000',
   );
-  expect(body.events.at(-1)).toMatchObject({
-    type: 'access.applied',
+  // A catalog may be built after it.
+  expect(body.events.filter(({ type }) => type === 'access.applied').at(-1)).toMatchObject({
     reason: expect.stringContaining('proof is missing'),
   });
+});
+
+it('names the owner of a group only to those who may read the group', async () => {
+  const platform = await tokenOf('platform');
+  const rivals = await tokenOf('rivals');
+  prove('platform', 'claimed.example.com');
+  expect((await claim(platform, 'platform', 'claimed.example.com')).status).toBe(200);
+  await apply(accessWith(HIDDEN));
+  const inside = ['*.inside.example.com platform administrator', 'ours.example.com platform administrator'];
+  expect(await owners()).toEqual(inside.slice(1));
+  expect(await owners(rivals)).toEqual(inside);
+  const all = [
+    inside[0],
+    '*.secret.example.com platform administrator',
+    'claimed.example.com platform dns',
+    inside[1],
+  ];
+  expect(await owners(platform)).toEqual(all);
+  expect(await owners(await registry.bearer())).toEqual(all);
+});
+
+it('is not told to who may not read the group, by whatever is refused', async () => {
+  const rivals = await tokenOf('rivals', { scopes: ['publish', 'yank'] });
+  prove('platform', 'claimed.example.com');
+  await claim(await tokenOf('platform'), 'platform', 'claimed.example.com');
+  names.records.delete('_krmhub.claimed.example.com');
+  // No group is open, so that nobody can begin the one that does not exist.
+  await apply(accessWith(HIDDEN, '[]'));
+  const { definitionText } = await import('../testing/test-registry.js');
+  const said = async (group: string) => {
+    const api = `/api/v1/owners/${group}`;
+    const release = `/api/v1/functions/${group}/Fn/releases/1.0.0`;
+    const answers = [
+      await claim(rivals, 'rivals', group),
+      await registry.send('POST', `${api}/verify`, undefined, rivals),
+      await registry.send('DELETE', api, undefined, rivals),
+      await registry.send('PUT', release, definitionText({ group, kind: 'Fn', release: '1.0.0' }), rivals),
+      await registry.send('POST', `${release}/yank`, { reason: 'no' }, rivals),
+    ];
+    return JSON.stringify(answers.map(({ status, body }) => [status, { ...body, requestId: '' }])).replaceAll(
+      group,
+      'GROUP',
+    );
+  };
+  const absent = await said('absent.example.com');
+  expect(absent).not.toContain('platform');
+  expect(await said('claimed.example.com')).toBe(absent);
+  expect(await said('a.secret.example.com')).toBe(absent);
+  // Those who control the domain are told.
+  prove('rivals', 'a.secret.example.com');
+  expect((await claim(rivals, 'rivals', 'a.secret.example.com')).body.detail).toContain('gives a.secret');
 });

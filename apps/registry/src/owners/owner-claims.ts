@@ -3,6 +3,7 @@ import {
   can,
   checkedClaim,
   type NewEvent,
+  type Owner,
   type OwnerClaim,
   type OwnerClaimRecord,
   type OwnerClaimStore,
@@ -38,7 +39,9 @@ export async function claimGroup(
   origin: RequestOrigin,
 ): Promise<OwnerClaimRecord> {
   const { rules } = deps.access;
-  refuseClaim(rules, claim, token);
+  const owner = rules.ownerOf(claim.group);
+  const seesOwner = can(rules, tokenActor(token), 'read', { group: claim.group }).allowed;
+  refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
   refuseUnknownTeam(rules, claim.team);
   const registry = publicUrl(deps);
   const outcome = await deps.findProof(claim, registry);
@@ -47,6 +50,8 @@ export async function claimGroup(
       hint: howToProve(claim, registry),
     });
   }
+  // An owner that the token may not know is told only to those who control the domain.
+  refuseClaim(rules, claim, token, owner);
   const at = deps.clock().toISOString();
   const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
   await deps.store.putOwnerClaim(record, claimEvent(record, token.name, at), origin);
@@ -105,9 +110,13 @@ function claimEvent({ group, team, proof }: OwnerClaim, by: string, at: string):
   return { type: 'access.applied', at, by, reason: `owner of ${group}: ${team} (${proof})` };
 }
 
-function refuseClaim(rules: AccessRules, { group, team }: OwnerClaim, token: TokenRecord): void {
+function refuseClaim(
+  rules: AccessRules,
+  { group, team }: OwnerClaim,
+  token: TokenRecord,
+  owner: Owner | undefined,
+): void {
   const actor = tokenActor(token);
-  const owner = rules.ownerOf(group);
   if (owner?.proof === 'administrator') {
     throw new KrmhubError('conflict', `the Access document gives ${group} to the team "${owner.team}"`, {
       hint: `An administrator can change the owner of "${owner.by}" with \`krmhub access apply\`.`,

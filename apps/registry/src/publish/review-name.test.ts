@@ -78,8 +78,15 @@ spec: {openGroups: ["*"], groups: [{pattern: hidden-team.dev, visibility: privat
       groups: ['hidden-teem.dev'],
     });
     const definition = { group: 'hidden-teem.dev', kind: 'A', release: '1.0.0' };
-    const { status, body } = await put(definition, { authorization: `Bearer ${secret}` });
-    expect([status, body.detail]).toEqual([403, 'the group "hidden-teem.dev" looks like another group']);
+    const refused = async () => {
+      const { status, body } = await put(definition, { authorization: `Bearer ${secret}` });
+      return [status, body.detail];
+    };
+    const expected = [403, 'the group "hidden-teem.dev" looks like another group'];
+    expect(await refused()).toEqual(expected);
+    const claim = { group: 'hidden-team.dev', team: 'hidden', proof: 'dns' } as const;
+    await store.putOwnerClaim({ ...claim, claimedAt: at, claimedBy: 'ci', checkedAt: at });
+    expect(await refused()).toEqual(expected);
   });
 
   it('is refused if it looks like a group that an owner proved, without functions', async () => {

@@ -1,4 +1,5 @@
 import {
+  can,
   type DefinitionMediaType,
   definitionFile,
   type FunctionReader,
@@ -10,6 +11,7 @@ import {
   publishDiagnostic,
 } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
+import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 import type { Turns } from '../workers/locks/turns.js';
 
 /** Groups that are compared in one turn of the event loop. */
@@ -17,6 +19,7 @@ const GROUPS_PER_TURN = 200;
 
 export interface ReviewDeps {
   store: Pick<FunctionReader, 'groups' | 'kinds'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+  access: KnownAccess;
   turns: Turns;
 }
 
@@ -51,8 +54,9 @@ async function reasonToReview(deps: ReviewDeps, group: string): Promise<string |
   const found = await findLookAlike(deps, group);
   if (found === undefined) return undefined;
   // The name of a group that the publisher cannot read is not told.
+  const isReadable = can(deps.access.rules, currentActor(), 'read', { group: found.group }).allowed;
   const isClaimed = (await deps.store.ownerClaims()).some((claim) => claim.group === found.group);
-  const isSeen = isClaimed || (await deps.store.kinds(found.group)).length > 0;
+  const isSeen = (isClaimed && isReadable) || (await deps.store.kinds(found.group)).length > 0;
   return isSeen ? `looks like the group "${found.group}": ${found.reason}` : 'looks like another group';
 }
 

@@ -1,6 +1,6 @@
-import { ClaimRequest, type Owner, type OwnerList, type VerifiedOwner } from '@krmhub/api/owner-model';
+import { ClaimRequest, type OwnerList, type VerifiedOwner } from '@krmhub/api/owner-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { AccessRules, AuditStore, Owner as GroupOwner, OwnerClaimRecord } from '@krmhub/catalog';
+import type { AuditStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { type Authority, authenticate, authorize } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
@@ -8,14 +8,15 @@ import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { claimGroup, type OwnerClaimDeps, releaseGroup, verifyClaim } from '../owners/owner-claims.js';
+import { ownerDetail, readOwners } from '../owners/read-owners.js';
 
-/** Routes of owners. Who owns a group is public, whether or not its functions are. */
+/** Routes of owners. Who owns a group is for everybody who may read the group. */
 export function ownerRoutes(
   app: RegistryApp,
   deps: OwnerClaimDeps & Authority & { store: Pick<AuditStore, 'recordAct'> },
 ): void {
   serveRoute(app, ROUTES.owners, async (c) => {
-    const result: OwnerList = { owners: listOwners(deps.access.rules, await deps.store.ownerClaims()) };
+    const result: OwnerList = { owners: await readOwners(deps) };
     return c.json(result);
   });
 
@@ -44,28 +45,4 @@ export function ownerRoutes(
     await releaseGroup(deps, group, token, callerOf(c, token).origin);
     return c.body(null, 204);
   });
-}
-
-/** Owners by the Access document first, because they count before claims. */
-function listOwners(rules: AccessRules, claims: readonly OwnerClaimRecord[]): Owner[] {
-  const declared = rules.document.groups.flatMap(({ pattern, owner }) =>
-    owner === undefined ? [] : [ownerDetail(rules, { group: pattern, team: owner, proof: 'administrator' })],
-  );
-  const proven = claims
-    .filter(({ group }) => rules.ownerOf(group)?.proof !== 'administrator')
-    .map((claim) => ownerDetail(rules, claim));
-  return [...declared, ...proven].sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
-}
-
-function ownerDetail(
-  rules: AccessRules,
-  claim: Pick<GroupOwner, 'team' | 'proof'> & { group: string } & Partial<Omit<OwnerClaimRecord, 'proof'>>,
-): Owner {
-  const { group, team, proof, claimedAt, claimedBy, checkedAt, missingSince, problem } = claim;
-  const known = rules.team(team);
-  const { displayName, contact } = known ?? {};
-  return {
-    ...{ group, team, proof },
-    ...defined({ displayName, contact, claimedAt, claimedBy, checkedAt, missingSince, problem }),
-  };
 }

@@ -183,8 +183,8 @@ const GUARDS: Guards = {
   appliedPolicies: 'unseen',
   access: 'unseen',
   appliedAccess: 'unseen',
-  // To whom a group belongs is public, whether or not what is in it is.
-  ownerClaims: 'public',
+  // Its answers are in owners/read-owners.ts.
+  ownerClaims: 'unseen',
   auditRows: 'unseen',
   auditHead: 'unseen',
   ...unseen([

@@ -97,14 +97,21 @@ function changeGroup(
   const owner = rules.ownerOf(group);
   const granted = teamRight(rules, actor, [action as GrantedAction], { group });
   if (granted !== undefined) return allow(granted);
+  const lacksGrant = deny(
+    `a grant${actor.team === undefined ? '' : ` to its team "${actor.team}"`} for the group "${group}"`,
+  );
   if (owner !== undefined) {
+    // Who owns a group that the actor may not read is not told.
+    if (!read(rules, actor, { group }).allowed) return lacksGrant;
     return deny(`a grant from the team "${owner.team}", which owns the group "${group}"`);
   }
-  if (action === 'own') return deny(`the group "${group}", which has no owner`);
+  if (action === 'own') {
+    return actor.team === undefined ? deny(`the group "${group}", which has no owner`) : lacksGrant;
+  }
   // Everything in the group must be readable: who does not see a release could replace or delete it.
   const hasHidden = rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
   if (rules.isOpenGroup(group) && !hasHidden) return allow(`the group "${group}" is open`);
-  if (actor.team !== undefined) return deny(`a grant to its team "${actor.team}" for the group "${group}"`);
+  if (actor.team !== undefined) return lacksGrant;
   if (isNew && !actor.groups.includes(group)) {
     return deny(`the right to begin the group "${group}", in which nothing was published yet`);
   }
