@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cacheKey } from '../../apps/registry/src/catalogs/segments/catalog-documents.js';
 import { Listener } from '../../apps/registry/src/store/postgres/listener.js';
+import { applyAccess } from '../../apps/registry/src/testing/access.js';
 import { newKey, policy } from '../../apps/registry/src/testing/signing.js';
 import {
   definitionText,
@@ -151,6 +152,33 @@ describe.skipIf(missing)('two processes of one database (needs PostgreSQL and ve
     expect((await takeDown(other, 'Other')).status).toBe(200);
     expect(await catalog(other)).not.toContain('kind: Other');
     await expect.poll(() => catalog(leader), PATIENCE).not.toContain('kind: Other');
+  });
+
+  it('hides what another process hides, and shows it again: functions, catalogs, and repositories', async () => {
+    const group = 'secret.example.com';
+    const fn = { group, kind: 'SetSecret', release: '1.0.0' };
+    expect((await send(leader, 'PUT', releasePath(fn), definitionText(fn))).status).toBe(201);
+    const paths = [
+      `/api/v1/functions/${group}/SetSecret`,
+      `/catalogs/default/functions/${group}/SetSecret.yaml`,
+      `/v2/functions/${group}/setsecret/tags/list`,
+    ];
+    const statuses = (registry: TestRegistry, headers: Record<string, string> = {}) =>
+      Promise.all(paths.map(async (target) => (await registry.request(target, { headers })).status));
+    for (const registry of [leader, other]) {
+      await expect.poll(() => statuses(registry), PATIENCE).toEqual([200, 200, 200]);
+    }
+    await applyAccess(other, `groups: [{pattern: ${group}, visibility: private}]`);
+    for (const registry of [leader, other]) {
+      await expect.poll(() => statuses(registry), PATIENCE).toEqual([404, 404, 401]);
+      await expect.poll(() => catalog(registry), PATIENCE).not.toContain('SetSecret');
+    }
+    // The catalog is public, so nobody finds the entry there.
+    expect(await statuses(leader, { Authorization: authorization })).toEqual([200, 404, 200]);
+    await applyAccess(leader, '');
+    for (const registry of [leader, other]) {
+      await expect.poll(() => statuses(registry), PATIENCE).toEqual([200, 200, 200]);
+    }
   });
 
   it('enforces policies, recipes, and tokens of another process', async () => {

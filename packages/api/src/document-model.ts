@@ -149,6 +149,7 @@ const reportedSource = z.object({
   digest: exactOptional(DigestText),
   serial: exactOptional(z.number().int()),
   reason: exactOptional(z.string()),
+  warning: exactOptional(z.string()),
   invalid: z.array(invalidEntry),
   invalidEntries: z.number().int(),
   completed: exactOptional(z.array(completedEntry)),

@@ -153,8 +153,10 @@ function reportSections(report: SnapshotReport, width: number): Section[] {
           url,
         ]),
       ).concat(
-        sources.flatMap(({ source, reason }) =>
-          reason === undefined ? [] : indent(`${source}: ${reason}`, width),
+        sources.flatMap(({ source, reason, warning }) =>
+          [reason, warning].flatMap((text) =>
+            text === undefined ? [] : indent(`${source}: ${text}`, width),
+          ),
         ),
       ),
     },

@@ -31,6 +31,8 @@ export interface CheckedRecipe {
 }
 
 export interface ApplyRecipeDeps extends StoreRecipeDeps {
+  /** Rejects a recipe that would show to others what only this registry may fetch. */
+  refuseExposedSources(recipe: Pick<Recipe, 'name' | 'sources'>): Promise<void>;
   planner: RecipeReader;
   /** Syncs the sources of recipes. */
   refresher: { wake(): void };
@@ -93,12 +95,18 @@ export async function checkRecipe(
   return { text, recipe, diagnostics };
 }
 
-/** Stores the recipe, then starts the sync of its sources and a build. Rejects like `storeRecipe`. */
+/**
+ * Stores the recipe, then starts the sync of its sources and a build. Rejects like `storeRecipe`, and with `conflict` if
+ * a source needs credentials of the registry and the Access document does not say who may read the catalog.
+ */
 export async function applyRecipe(
   deps: ApplyRecipeDeps,
   given: SubmittedRecipe,
   application: Application,
 ): Promise<ApplyResult['outcome']> {
+  // A catalog of an earlier version stays as it is; its report has a warning.
+  const isApplied = (await deps.store.catalog(given.recipe.name))?.recipe === given.text;
+  if (!isApplied) await deps.refuseExposedSources(given.recipe);
   const outcome = await storeRecipe(deps, given, application);
   if (outcome !== 'unchanged') {
     if (upstreamSources(given.recipe).length > 0) deps.refresher.wake();

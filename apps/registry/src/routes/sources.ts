@@ -1,8 +1,8 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobBytes, FunctionReader, SourceStore } from '@krmhub/catalog';
+import type { BlobBytes, CatalogRecord, FunctionReader, SourceRecord, SourceStore } from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, type ReportedSource } from '@krmhub/schema';
 import { excludedFunctions } from '../catalogs/excluded-functions.js';
 import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
@@ -14,6 +14,8 @@ import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { sourceDetail } from '../http/presentation.js';
 import { findCatalog, findSource } from '../store/find-record.js';
+import { exposedSources, exposure } from '../upstreams/credentialed-sources.js';
+import type { FetchSettings } from '../upstreams/source-fetcher.js';
 import type { SyncSourceDeps } from '../upstreams/sync-source.js';
 import { syncSource } from '../upstreams/sync-source.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
@@ -23,6 +25,7 @@ type SourceDeps = Authority &
   SyncSourceDeps & {
     store: SourceStore & FunctionReader;
     derived: DerivedDocuments;
+    config: Pick<FetchSettings, 'sourceCredentials'>;
     /** Copies of the upstream catalogs. */
     sourceCopies: BlobBytes;
   };
@@ -62,7 +65,7 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
   serveRoute(app, ROUTES.catalogReport, async (c, { params: { name } }) => {
     const catalog = await findCatalog(store, name);
     const records = await store.sources(name);
-    const sources = records.length === 0 ? {} : { sources: reportSources(storedRecipe(catalog), records) };
+    const sources = records.length === 0 ? {} : { sources: await reportedSources(deps, catalog, records) };
     const excluded = await excludedFunctions({ store, rules: deps.access.rules }, catalog);
     const state = { catalog: name, serial: catalog.newest?.serial ?? 0, ...sources };
     return deps.derived.respond(
@@ -72,4 +75,17 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
       { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE },
     );
   });
+}
+
+async function reportedSources(
+  deps: Pick<SourceDeps, 'access' | 'config'>,
+  catalog: CatalogRecord,
+  records: readonly SourceRecord[],
+): Promise<ReportedSource[]> {
+  const recipe = storedRecipe(catalog);
+  // A file that cannot be used is in the log of each sync.
+  const exposed = await exposedSources(deps, recipe).catch((): string[] => []);
+  return reportSources(recipe, records).map((reported) =>
+    exposed.includes(reported.source) ? { ...reported, warning: exposure(reported.source) } : reported,
+  );
 }

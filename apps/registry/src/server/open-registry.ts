@@ -40,6 +40,7 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
 import { RegistryAccess } from '../store/stored-access.js';
+import { refuseExposedSources } from '../upstreams/credentialed-sources.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
@@ -353,6 +354,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       processes,
       trust,
       access,
+      refuseExposedSources: (recipe: Parameters<typeof refuseExposedSources>[1]) =>
+        refuseExposedSources({ config, access }, recipe),
       findProof,
       ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,

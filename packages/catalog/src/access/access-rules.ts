@@ -116,6 +116,11 @@ export class AccessRules {
     return this.#catalogs.find(({ pattern }) => matchesGlob(pattern, name))?.visibility ?? 'public';
   }
 
+  /** Whether the document says who may read the catalog. */
+  namesCatalog(name: string): boolean {
+    return this.#catalogs.some(({ pattern }) => matchesGlob(pattern, name));
+  }
+
   /** Only for repositories that follow neither a function nor a catalog. */
   repositoryVisibility(name: string): Visibility {
     return this.#repositories.find(({ pattern }) => matchesGlob(pattern, name))?.visibility ?? 'public';

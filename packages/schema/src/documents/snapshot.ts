@@ -123,6 +123,8 @@ export interface ReportedSource {
   serial?: number;
   /** Why the last sync failed. */
   reason?: string;
+  /** What the operator of the registry should change. Only in the report of the current state. */
+  warning?: string;
   /** The first invalid entries, and the number of all. */
   invalid: { entry: number; group?: string; kind?: string; message: string }[];
   invalidEntries: number;
