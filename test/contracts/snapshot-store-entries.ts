@@ -218,6 +218,18 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       await cut('z', [], '4');
       expect(await store().catalogsContaining('example.com', 'A')).toEqual(['y', 'z']);
       expect(await inCatalogs('z')).toEqual(['A']);
+      await cut('x', [place('A', 'two')], '5');
+      await cut('x', [place('B', 'three')], '6');
+      const included = async (kind: string) => store().snapshotsContaining('example.com', kind);
+      expect(await included('a')).toEqual([
+        { catalog: 'x', from: 1, to: 4 },
+        { catalog: 'y', from: 1, to: 1 },
+        { catalog: 'z', from: 1, to: 1 },
+      ]);
+      expect(await included('Late')).toEqual([{ catalog: 'x', from: 1, to: 4 }]);
+      await cut('x', [place('Late', undefined)], '7');
+      expect(await included('Late')).toEqual([{ catalog: 'x', from: 1, to: 4 }]);
+      expect(await included('None')).toEqual([]);
     });
 
     it('return entries by digest, or name the missing one', async () => {

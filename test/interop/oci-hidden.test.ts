@@ -1,23 +1,14 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dataPaths } from '../../apps/registry/src/store/data-folder.js';
-import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { type RunningRegistry, startProcess, temporaryFolder } from '../running.js';
 import { Cosigner, noCosign } from './cosign.js';
 import { missingReason, newToken, registryHost, titleWithReason, User } from './oci-tools.js';
+import { storeAccess } from './stored-access.js';
 
 /** What other projects' clients make of repositories that they may not read. */
 
 const { folder, remove } = temporaryFolder();
 const noCrane = missingReason('crane');
-
-const ACCESS = `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  repositories:
-  - {pattern: "ops/*", visibility: private}
-`;
 
 let registry: RunningRegistry;
 let host: string;
@@ -32,12 +23,7 @@ beforeAll(async () => {
   if (noCrane !== undefined) return;
   const data = path.join(folder, 'data');
   await (await startProcess(data)).stop();
-  const store = await openSqliteStore(dataPaths(data).database);
-  const at = new Date().toISOString();
-  const event = { type: 'access.applied' as const, at, by: 'test' };
-  const expectedRevision = (await store.access())?.revision ?? 0;
-  await store.applyAccess({ text: ACCESS, expectedRevision, appliedAt: at, appliedBy: 'test', event });
-  await store.close();
+  await storeAccess(data, 'repositories: [{pattern: "ops/*", visibility: private}]');
   registry = await startProcess(data);
   host = registryHost(registry);
   const login = async <Who extends User>(who: Who, name: string, ...options: string[]): Promise<Who> =>

@@ -5,6 +5,7 @@ import { GROUP, releasePath } from '../faults/workload.js';
 import { krmhubHere } from '../run-here.js';
 import type { RunningRegistry } from '../running.js';
 import { ask, blobPath, publish, pushBlob, useServers } from './servers.js';
+import { storeAccess, storeToken } from './stored-access.js';
 
 describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs PostgreSQL)', () => {
   const servers = useServers({ postgres: true });
@@ -87,6 +88,45 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
     const again = await start(at('moved'), url);
     expect(await contentOf(again)).toEqual(before);
     await stop(again);
+  });
+
+  it('carry who may read what to the other database and back', async () => {
+    const registry = await start(at('hidden'));
+    await fill(registry);
+    await stop(registry);
+    const rules = `teams: [{name: ours}]
+groups: [{pattern: ${GROUP}, owner: ours, visibility: private}]
+repositories: [{pattern: "team/*", visibility: private}]
+`;
+    await storeAccess(at('hidden'), rules);
+    const ours = `Bearer ${await storeToken(at('hidden'), 'ours')}`;
+    const targets = [releasePath({ kind: 'Kept', release: '1.0.0' }), blobPath(blob)];
+    const seen = async (again: RunningRegistry) => {
+      const statuses = async (authorization?: string) =>
+        Promise.all(
+          targets.map(async (target) => {
+            const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+            return (await fetch(again.url + target, { headers })).status;
+          }),
+        );
+      const catalog = await (await fetch(`${again.url}/catalogs/default/catalog.yaml`)).text();
+      const result = [await statuses(), await statuses(ours), catalog.includes('Kept')];
+      await stop(again);
+      return result;
+    };
+    // A team that owns a group reads it, and has no grant on the repository.
+    const expected = [[404, 401], [200, 404], false];
+    expect(await seen(await start(at('hidden')))).toEqual(expected);
+    await run(['backup', '--data', at('hidden'), '--out', at('hidden-backup')]);
+    const url = await servers.postgres.createDatabase();
+    const target = ['--data', at('hidden-postgres'), '--database-url', url];
+    await run(['restore', at('hidden-backup'), ...target]);
+    await run(['fsck', ...target]);
+    expect(await seen(await start(at('hidden-postgres'), url))).toEqual(expected);
+    await run(['backup', ...target, '--out', at('hidden-again')]);
+    await run(['restore', at('hidden-again'), '--data', at('hidden-sqlite')]);
+    await run(['fsck', '--data', at('hidden-sqlite')]);
+    expect(await seen(await start(at('hidden-sqlite')))).toEqual(expected);
   });
 
   it('are checked for the same damage', async () => {

@@ -100,6 +100,10 @@ const GUARDS: Guards = {
     const see = sight();
     return (await call(group, kind)).filter((name) => see.catalog(name));
   },
+  snapshotsContaining: (call, sight) => async (group, kind) => {
+    const see = sight();
+    return (await call(group, kind)).filter(({ catalog }) => see.catalog(catalog));
+  },
   snapshots: ofCatalog([]),
   snapshot: ofCatalog(undefined),
   snapshotSignature: ofCatalog(undefined),

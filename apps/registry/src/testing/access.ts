@@ -1,14 +1,20 @@
+import type { TokenStore } from '@krmhub/catalog';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import type { TestRegistry } from './test-registry.js';
 
 const HEAD = 'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec:\n';
+
+/** Returns an Access document with this `spec`; all groups are open. */
+export function accessText(spec: string): string {
+  return `${HEAD}  openGroups: ["*"]\n${spec.replaceAll(/^/gm, '  ')}`;
+}
 
 /** Replaces the Access document by one with this `spec`; all groups stay open. Waits until all catalogs follow it. */
 export async function applyAccess({ parts, waitForCatalogs }: TestRegistry, spec: string): Promise<void> {
   const { store, access, snapshotBuilder } = parts;
   const at = new Date().toISOString();
   await store.applyAccess({
-    text: `${HEAD}  openGroups: ["*"]\n${spec.replaceAll(/^/gm, '  ')}`,
+    text: accessText(spec),
     expectedRevision: (await store.access())?.revision ?? 0,
     appliedAt: at,
     appliedBy: 'tester',
@@ -19,21 +25,24 @@ export async function applyAccess({ parts, waitForCatalogs }: TestRegistry, spec
   await waitForCatalogs();
 }
 
+/** Stores a token of a team. Returns its secret. */
+export async function storeTeamToken(store: Pick<TokenStore, 'createToken'>, team: string): Promise<string> {
+  const secret = newSecret();
+  const token = {
+    id: crypto.randomUUID(),
+    name: `token of ${team}`,
+    scopes: ['read', 'publish', 'push'],
+    groups: ['*'],
+    repositories: ['*'],
+    team,
+    createdAt: new Date().toISOString(),
+    createdBy: 'tester',
+  };
+  await store.createToken(token, hashSecret(secret));
+  return secret;
+}
+
 /** Returns the header `Authorization` of a new token of a team. */
 export async function teamBearer({ parts }: TestRegistry, team: string): Promise<string> {
-  const secret = newSecret();
-  await parts.store.createToken(
-    {
-      id: crypto.randomUUID(),
-      name: `token of ${team}`,
-      scopes: ['read', 'publish', 'push'],
-      groups: ['*'],
-      repositories: ['*'],
-      team,
-      createdAt: new Date().toISOString(),
-      createdBy: 'tester',
-    },
-    hashSecret(secret),
-  );
-  return `Bearer ${secret}`;
+  return `Bearer ${await storeTeamToken(parts.store, team)}`;
 }

@@ -24,6 +24,13 @@ import type {
   SegmentContent,
 } from './segment-records.js';
 
+/** Serials of a catalog. */
+export interface SnapshotRange {
+  catalog: string;
+  from: number;
+  to: number;
+}
+
 /** Reads catalogs, and the records of their snapshots. */
 export interface CatalogReader {
   /** Returns the catalogs that are not deleted, by name. */
@@ -35,6 +42,11 @@ export interface CatalogReader {
   deletedCatalog(name: string): Promise<CatalogTombstone | undefined>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
+  /**
+   * Returns the first and the last snapshot of each catalog that contain the function, ignoring the case of the kind; by
+   * catalog. The newest snapshot may be the last.
+   */
+  snapshotsContaining(group: string, kind: string): Promise<SnapshotRange[]>;
   /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
   snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, RenderedEntry, SnapshotRange, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
@@ -32,6 +32,7 @@ export type CatalogRows = Pick<
   | 'catalogs'
   | 'catalog'
   | 'catalogsContaining'
+  | 'snapshotsContaining'
   | 'applyRecipe'
   | 'latestEntryRows'
   | 'latestEntry'
@@ -127,6 +128,15 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
+const containedIn = text<SnapshotRange>(
+  `SELECT place.catalog, MIN(from_serial) AS "from", MAX(COALESCE(to_serial, newest.serial + 1)) - 1 AS "to"
+   FROM catalog_function AS place
+   JOIN (SELECT catalog, MAX(serial) AS serial FROM snapshot GROUP BY catalog) AS newest
+     ON newest.catalog = place.catalog
+   WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL
+     AND from_serial <= newest.serial
+   GROUP BY place.catalog ORDER BY place.catalog`,
+);
 const selectEntries = text<RenderedEntry>(
   inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
@@ -152,6 +162,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       readOne(function* () {
         return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
       }),
+    snapshotsContaining: (group, kind) => readOne(() => containedIn.all({ group, kind })),
     applyRecipe: applyRecipe(database),
     latestEntryRows: (wanted, names) =>
       readOne(function* () {
