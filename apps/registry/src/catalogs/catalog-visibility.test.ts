@@ -3,7 +3,7 @@ import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accessText, applyAccess, teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
-import { exposedFunctions } from './exposed-functions.js';
+import { exposedFunctions } from './excluded-functions.js';
 
 let registry: TestRegistry;
 beforeEach(async () => {
@@ -64,11 +64,11 @@ describe('a catalog', () => {
     await applyAccess(registry, RULES);
     const inside = [
       'inside.example.com/SetLabels@1.0.0',
-      'visibility: the function is internal, and the catalog is public',
+      'visibility: the function is internal, and the catalog is public; snapshots from 3 to 4 still contain it',
     ];
     const secret = [
       'secret.example.com/SetLabels@1.0.0',
-      'visibility: the function is private, and the catalog is public',
+      'visibility: the function is private, and the catalog is public; snapshot 4 still contains it',
     ];
     expect(await refusals('default')).toEqual([]);
     expect(await refusals('default', await teamBearer(registry, 'apps'))).toEqual([inside]);

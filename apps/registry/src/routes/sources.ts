@@ -1,6 +1,13 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobBytes, CatalogRecord, FunctionReader, SourceRecord, SourceStore } from '@krmhub/catalog';
+import type {
+  BlobBytes,
+  CatalogReader,
+  CatalogRecord,
+  FunctionReader,
+  SourceRecord,
+  SourceStore,
+} from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
 import { KrmhubError, type ReportedSource } from '@krmhub/schema';
 import { excludedFunctions } from '../catalogs/excluded-functions.js';
@@ -23,7 +30,7 @@ import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 /** Routes of the upstream catalogs that recipes use. Their state is public: it explains the content of a catalog. */
 type SourceDeps = Authority &
   SyncSourceDeps & {
-    store: SourceStore & FunctionReader;
+    store: SourceStore & FunctionReader & CatalogReader;
     derived: DerivedDocuments;
     config: Pick<FetchSettings, 'sourceCredentials'>;
     /** Copies of the upstream catalogs. */
