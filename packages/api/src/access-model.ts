@@ -45,6 +45,19 @@ export const AccessChange = z
     description: 'What some actors can do that they could not do before, or no longer',
   });
 
+export const ExposedFunction = z
+  .object({
+    catalog: z.string(),
+    group: z.string(),
+    kind: z.string(),
+    from: z.number().int().openapi({ description: 'The first snapshot that contains the function' }),
+    to: z.number().int().openapi({ description: 'The last one' }),
+  })
+  .openapi('ExposedFunction', {
+    description:
+      'A function that snapshots of a catalog contain, and that not all readers of the catalog can read now',
+  });
+
 export const AccessResult = z
   .object({
     outcome: z.enum(['changed', 'unchanged']),
@@ -52,6 +65,8 @@ export const AccessResult = z
     diagnostics: z.array(Diagnostic),
     changes: z.array(AccessChange).openapi({ description: 'The first changes. Losses are first' }),
     count: z.number().int().openapi({ description: 'Number of all changes' }),
+    exposed: z.array(ExposedFunction).openapi({ description: 'The first of them' }),
+    exposedCount: z.number().int(),
   })
   .openapi('AccessResult');
 

@@ -15,6 +15,7 @@ export { ACCESS_CODES, type AccessCode } from './access/codes.js';
 export {
   type AccessChange,
   COMPARED_ACTIONS,
+  COMPARISON_LIMITS,
   type ComparedAction,
   type ComparedActor,
   compareAccess,
@@ -26,7 +27,10 @@ export {
   accessChangeCount,
   type DescribedChange,
   describeAccessChange,
+  describeExposedFunction,
+  describeSnapshots,
   EVERY_GROUP_IS_OPEN,
+  EXPOSED_STAYS,
 } from './access/describe-change.js';
 export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';

@@ -1,9 +1,7 @@
-import { AccessRules, readAccess } from '@krmhub/catalog';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accessText, applyAccess, teamBearer } from '../testing/access.js';
+import { applyAccess, teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
-import { exposedFunctions } from './excluded-functions.js';
 
 let registry: TestRegistry;
 beforeEach(async () => {
@@ -83,29 +81,6 @@ describe('a catalog', () => {
     const report = async (authorization?: string) =>
       (await get('/catalogs/default/snapshots/4/report.json', authorization)).text();
     expect(await report(await teamBearer(registry, 'ops'))).toBe(await report());
-  });
-
-  it('is known with the old snapshots that show what became private', async () => {
-    const { store, access } = registry.parts;
-    const exposed = async (rules = access.rules) =>
-      (await exposedFunctions(store, rules)).map(({ group, snapshots }) => [
-        group,
-        ...snapshots.map(({ catalog, from, to }) => `${catalog} ${from}-${to}`),
-      ]);
-    expect(await exposed()).toEqual([]);
-    await applyAccess(registry, RULES);
-    expect(await exposed()).toEqual([
-      ['inside.example.com', 'default 3-4'],
-      ['secret.example.com', 'default 4-4', 'inner 1-1'],
-    ]);
-    // A document can be checked before it is applied.
-    expect(await exposed(new AccessRules())).toEqual([]);
-    await applyAccess(registry, '');
-    const { access: document } = readAccess(new TextEncoder().encode(accessText(RULES)), 'access.yaml');
-    expect(await exposed(new AccessRules(document))).toEqual([
-      ['inside.example.com', 'default 3-6'],
-      ['secret.example.com', 'default 4-6', 'inner 1-3'],
-    ]);
   });
 
   it('keeps old snapshots as they are', async () => {

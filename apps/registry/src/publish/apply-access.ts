@@ -4,6 +4,7 @@ import {
   AccessRules,
   type AccessStore,
   type CatalogReader,
+  COMPARISON_LIMITS,
   compareAccess,
   type KnownNames,
   type OwnerClaimStore,
@@ -15,6 +16,7 @@ import {
 import type { ManifestReader } from '@krmhub/oci';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem } from '../http/auth/tokens.js';
 import { repositoryObject } from '../store/readable-store.js';
@@ -26,7 +28,7 @@ export interface ApplyAccessDeps {
   store: AccessStore &
     Pick<OwnerClaimStore, 'ownerClaims'> &
     Pick<TokenStore, 'tokens'> &
-    Pick<CatalogReader, 'catalogs'> &
+    Pick<CatalogReader, 'catalogs' | 'includedFunctions'> &
     Pick<SourceReader, 'ownedGroups'> &
     Pick<ManifestReader, 'repositories'>;
   access: RegistryAccess;
@@ -67,14 +69,17 @@ export async function applyAccess(
   const { store, access, clock } = deps;
   const stored = await store.access();
   refuseOtherText(WORDS, stored, replaces);
-  if (stored?.text === text) return { outcome: 'unchanged', dryRun, changes: [], count: 0 };
+  if (stored?.text === text)
+    return { outcome: 'unchanged', dryRun, changes: [], count: 0, exposed: [], exposedCount: 0 };
   const before = access.rules;
   const now = clock().toISOString();
   const usable = (await store.tokens()).filter((token) => tokenProblem(token, now) === undefined);
-  const compared = compareAccess(before, new AccessRules(document, before.claims), {
+  const after = new AccessRules(document, before.claims);
+  const compared = compareAccess(before, after, {
     tokens: usable.map(tokenActor),
     names: await existingNames(store),
   });
+  const exposed = await exposedFunctions(store, before, after);
   if (!dryRun) {
     const reason = `${document.teams.length} teams, ${document.groups.length} group rules`;
     const change = { text, at: now, by, origin, event: { type: 'access.applied', reason } } as const;
@@ -83,7 +88,13 @@ export async function applyAccess(
     // Catalogs contain only what their readers may read.
     deps.snapshotBuilder.wake();
   }
-  return { outcome: 'changed', dryRun, ...compared };
+  return {
+    outcome: 'changed',
+    dryRun,
+    ...compared,
+    exposed: exposed.slice(0, COMPARISON_LIMITS.maxExposed),
+    exposedCount: exposed.length,
+  };
 }
 
 async function existingNames(store: ApplyAccessDeps['store']): Promise<KnownNames> {

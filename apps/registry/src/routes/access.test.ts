@@ -65,6 +65,39 @@ describe('the Access document', () => {
     expect(registry.parts.access.rules.hidesAnything).toBe(false);
   });
 
+  it('names the snapshots that still contain what it hides from their readers', async () => {
+    for (const group of ['open.test', 'inside.test', 'secret.test']) {
+      await registry.publish({ group, kind: 'SetLabels', release: '1.0.0' });
+    }
+    const recipe = (name: string) =>
+      `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${name}}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
+    await registry.send('PUT', '/api/v1/catalogs/inner', recipe('inner'));
+    await registry.waitForCatalogs();
+    const hidden = document(`
+      groups: [{pattern: inside.test, visibility: internal}, {pattern: secret.test, visibility: private}]
+      catalogs: [{pattern: inner, visibility: internal}]`);
+    const named = async (text: string, query = '') => {
+      const { exposed, exposedCount } = (await apply(text, query)).body;
+      expect(exposed.length).toBe(exposedCount);
+      return exposed.map(({ catalog, group, kind, from, to }) => `${catalog} ${from}-${to} ${group}/${kind}`);
+    };
+    const expected = [
+      'default 3-4 inside.test/SetLabels',
+      'default 4-4 secret.test/SetLabels',
+      'inner 1-1 secret.test/SetLabels',
+    ];
+    expect(await named(hidden, '?dryRun=true')).toEqual(expected);
+    expect(await named(hidden)).toEqual(expected);
+    await registry.waitForCatalogs();
+    // Only what this change hides. A catalog that more actors may read shows what it contained before.
+    expect(
+      await named(hidden.replace('catalogs: [', 'catalogs: [{pattern: other, visibility: private}, ')),
+    ).toEqual([]);
+    expect(
+      await named(hidden.replace('pattern: inner, visibility: internal', 'pattern: a, visibility: internal')),
+    ).toEqual(['inner 1-2 inside.test/SetLabels']);
+  });
+
   it('is not replaced by an author who saw another one', async () => {
     const before = await show();
     await apply(OWNED);

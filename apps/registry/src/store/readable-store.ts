@@ -100,9 +100,10 @@ const GUARDS: Guards = {
     const see = sight();
     return (await call(group, kind)).filter((name) => see.catalog(name));
   },
-  snapshotsContaining: (call, sight) => async (group, kind) => {
+  includedFunctions: (call, sight) => async (name) => {
+    const found = await call(name);
     const see = sight();
-    return (await call(group, kind)).filter(({ catalog }) => see.catalog(catalog));
+    return see.catalog(name) ? found.filter(see.function) : [];
   },
   snapshots: ofCatalog([]),
   snapshot: ofCatalog(undefined),

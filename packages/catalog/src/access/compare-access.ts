@@ -39,7 +39,7 @@ export interface KnownNames {
 }
 
 /** Limits on the report of a comparison. */
-export const COMPARISON_LIMITS = { maxChanges: 200, maxActors: 20, maxObjects: 20 } as const;
+export const COMPARISON_LIMITS = { maxChanges: 200, maxActors: 20, maxObjects: 20, maxExposed: 50 } as const;
 
 /** An object with its text, which has the pattern where the object represents every other name. */
 export interface ComparedObject {

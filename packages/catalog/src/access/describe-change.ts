@@ -1,4 +1,5 @@
 import { plural } from '@krmhub/schema/text';
+import type { IncludedFunction } from '../ports/snapshot-store.js';
 import type { AccessChange, ComparedActor } from './compare-access.js';
 
 /** What an upgraded registry says until an administrator closes it. */
@@ -24,6 +25,20 @@ export function describeAccessChange(change: AccessChange): DescribedChange {
   const described = { right, actors: listed(actors.map(actorText), actorCount) };
   if (!isLoss || newOwner === undefined) return described;
   return { ...described, reason: `the team ${newOwner} now owns ${objectCount === 1 ? 'it' : 'them'}` };
+}
+
+/** What to do about the functions that snapshots show although they are hidden now. */
+export const EXPOSED_STAYS =
+  'earlier snapshots stay as they are, for everybody who can read the catalog; only a takedown removes a release from them';
+
+/** Describes a function that snapshots of a catalog show to readers who may not read it. */
+export function describeExposedFunction(fn: IncludedFunction & { catalog: string }): string {
+  return `catalog ${fn.catalog}: ${describeSnapshots(fn)} ${fn.group}/${fn.kind}`;
+}
+
+/** For example `snapshots from 3 to 4 still contain`. */
+export function describeSnapshots({ from, to }: Pick<IncludedFunction, 'from' | 'to'>): string {
+  return from === to ? `snapshot ${from} still contains` : `snapshots from ${from} to ${to} still contain`;
 }
 
 /** Describes the size of a change: in how many ways rights change, of which `shown` are listed. */

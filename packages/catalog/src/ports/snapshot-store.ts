@@ -24,9 +24,8 @@ import type {
   SegmentContent,
 } from './segment-records.js';
 
-/** Serials of a catalog. */
-export interface SnapshotRange {
-  catalog: string;
+/** A function with the first and the last snapshot of a catalog that contain it. */
+export interface IncludedFunction extends FunctionName {
   from: number;
   to: number;
 }
@@ -42,11 +41,8 @@ export interface CatalogReader {
   deletedCatalog(name: string): Promise<CatalogTombstone | undefined>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
-  /**
-   * Returns the first and the last snapshot of each catalog that contain the function, ignoring the case of the kind; by
-   * catalog. The newest snapshot may be the last.
-   */
-  snapshotsContaining(group: string, kind: string): Promise<SnapshotRange[]>;
+  /** Returns the functions that any snapshot of the catalog contains, ignoring the case of kinds; by name. */
+  includedFunctions(name: string): Promise<IncludedFunction[]>;
   /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
   snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;

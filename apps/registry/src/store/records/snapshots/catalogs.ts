@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { CatalogRecord, RenderedEntry, SnapshotRange, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, IncludedFunction, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
@@ -32,7 +32,7 @@ export type CatalogRows = Pick<
   | 'catalogs'
   | 'catalog'
   | 'catalogsContaining'
-  | 'snapshotsContaining'
+  | 'includedFunctions'
   | 'applyRecipe'
   | 'latestEntryRows'
   | 'latestEntry'
@@ -128,14 +128,13 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
-const containedIn = text<SnapshotRange>(
-  `SELECT place.catalog, MIN(from_serial) AS "from", MAX(COALESCE(to_serial, newest.serial + 1)) - 1 AS "to"
-   FROM catalog_function AS place
-   JOIN (SELECT catalog, MAX(serial) AS serial FROM snapshot GROUP BY catalog) AS newest
-     ON newest.catalog = place.catalog
-   WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL
-     AND from_serial <= newest.serial
-   GROUP BY place.catalog ORDER BY place.catalog`,
+const NEWEST = '(SELECT MAX(serial) FROM snapshot WHERE catalog = :name)';
+const included = text<IncludedFunction>(
+  `SELECT group_name AS "group", MIN(kind) AS kind, MIN(from_serial) AS "from",
+     MAX(COALESCE(to_serial - 1, ${NEWEST})) AS "to"
+   FROM catalog_function
+   WHERE catalog = :name AND entry IS NOT NULL AND from_serial <= ${NEWEST}
+   GROUP BY group_name, lower(kind) ORDER BY group_name, lower(kind)`,
 );
 const selectEntries = text<RenderedEntry>(
   inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
@@ -162,7 +161,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       readOne(function* () {
         return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
       }),
-    snapshotsContaining: (group, kind) => readOne(() => containedIn.all({ group, kind })),
+    includedFunctions: (name) => readOne(() => included.all({ name })),
     applyRecipe: applyRecipe(database),
     latestEntryRows: (wanted, names) =>
       readOne(function* () {
