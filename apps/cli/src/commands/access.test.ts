@@ -1,7 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { RegistryClient } from '@krmhub/api/client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { definitionText } from '../testing/catalog-build.js';
 import { expectEnd, fileRegistry, runTest, type TestIo, temporaryFolder } from '../testing/command-line.js';
 
 const root = temporaryFolder();
@@ -55,6 +57,16 @@ describe('access apply', () => {
     expect(shown.out()).toBe(OWNED);
     expectEnd(shown, 0, 'by admin');
     expectEnd(await apply(OWNED), 0, 'unchanged');
+  });
+
+  it('names the old snapshots that show what becomes hidden', async () => {
+    const fn = { group: 'a.example.com', kind: 'SetLabels', release: '1.0.0' };
+    writeFileSync(path.join(folder, 'fn.yaml'), definitionText(fn));
+    expectEnd(await run(['publish', 'fn.yaml']), 0);
+    await new RegistryClient({ url: registry.url, token: registry.token }).cutCatalog('default');
+    const io = await run(['access', 'diff', put(OWNED)]);
+    expect(io.err()).toMatch(/^catalog default: snapshots? \S.* contains? a\.example\.com\/SetLabels$/m);
+    expect(io.err()).toContain('only a takedown removes a release from them');
   });
 
   it('asks at a terminal, and changes nothing without a yes', async () => {

@@ -35,7 +35,11 @@ async function apply(name: string, url: string) {
 const addCredentials = () =>
   writeFile(
     file,
-    JSON.stringify({ [upstream.origin]: { token: 'x' }, 'https://ghcr.example': { token: 'y' } }),
+    JSON.stringify({
+      [upstream.origin]: { token: 'x' },
+      'https://ghcr.example': { token: 'y' },
+      'http://plain.example': { token: 'z' },
+    }),
   );
 
 it('a source with credentials needs a catalog whose readers the Access document names', async () => {
@@ -47,6 +51,7 @@ it('a source with credentials needs a catalog whose readers the Access document 
   ];
   expect(await apply('theirs', url)).toEqual(refusal('theirs'));
   expect(await apply('images', 'oci://GHCR.example:443/team/catalog:1')).toEqual(refusal('images'));
+  expect(await apply('plain', 'http://plain.example:80/catalog.yaml')).toEqual(refusal('plain'));
   expect(await registry.parts.store.catalog('theirs')).toBeUndefined();
   expect(await apply('others', 'oci://other.example/team/catalog:1')).toEqual([201, undefined]);
   await applyAccess(

@@ -40,8 +40,8 @@ export function exposure(source: string): string {
   return `the registry has credentials for the source ${source}, and the Access document does not say who may read the catalog`;
 }
 
-/** Sources of every type have a host, and only those over HTTP an origin. */
+/** Sources of every type have a host, and only those over HTTP an origin. Default ports do not count. */
 function hostOf(url: string): string | undefined {
   const host = /:\/\/(?:[^/?#]*@)?([^/?#]+)/.exec(url)?.[1];
-  return host === undefined ? undefined : parseUrl(`https://${host}`)?.host;
+  return host === undefined ? undefined : parseUrl(`https://${host}`)?.host.replace(/:80$/, '');
 }

@@ -1,5 +1,5 @@
+import type { FunctionName } from '@krmhub/schema';
 import { plural } from '@krmhub/schema/text';
-import type { IncludedFunction } from '../ports/snapshot-store.js';
 import type { AccessChange, ComparedActor } from './compare-access.js';
 
 /** What an upgraded registry says until an administrator closes it. */
@@ -32,12 +32,17 @@ export const EXPOSED_STAYS =
   'earlier snapshots stay as they are, for everybody who can read the catalog; only a takedown removes a release from them';
 
 /** Describes a function that snapshots of a catalog show to readers who may not read it. */
-export function describeExposedFunction(fn: IncludedFunction & { catalog: string }): string {
-  return `catalog ${fn.catalog}: ${describeSnapshots(fn)} ${fn.group}/${fn.kind}`;
+export function describeExposedFunction({
+  catalog,
+  group,
+  kind,
+  ...range
+}: FunctionName & { catalog: string; from: number; to: number }): string {
+  return `catalog ${catalog}: ${describeSnapshots(range)} ${group}/${kind}`;
 }
 
 /** For example `snapshots from 3 to 4 still contain`. */
-export function describeSnapshots({ from, to }: Pick<IncludedFunction, 'from' | 'to'>): string {
+export function describeSnapshots({ from, to }: { from: number; to: number }): string {
   return from === to ? `snapshot ${from} still contains` : `snapshots from ${from} to ${to} still contain`;
 }
 
