@@ -15,11 +15,17 @@ export function operationId({ operationId: id }: NamedOperation): string {
   return `operation-${id}`;
 }
 
-/** The method, path, and summary of an operation. */
-export function OperationName({ operation: { method, path, summary = '' } }: { operation: NamedOperation }) {
+/** The method, path, and summary of an operation. `children` is the path. */
+export function OperationName({
+  operation: { method, summary = '' },
+  children,
+}: {
+  operation: NamedOperation;
+  children?: Child;
+}) {
   return (
     <>
-      <span class={`method method-${method}`}>{method.toUpperCase()}</span> <code>{path}</code>{' '}
+      <span class={`method method-${method}`}>{method.toUpperCase()}</span> {children}{' '}
       <span class="quiet">
         <Text value={summary} />
       </span>
@@ -33,7 +39,9 @@ export function Operation({ operation, document }: { operation: NamedOperation; 
   return (
     <details class="operation" id={operationId(operation)}>
       <summary>
-        <OperationName operation={operation} />
+        <OperationName operation={operation}>
+          <code>{path}</code>
+        </OperationName>
       </summary>
       <Description text={description} />
       {security.length === 0 ? null : (

@@ -56,15 +56,18 @@ function Overview({ document, parts }: { document: ApiDocument; parts: readonly 
       {parts.map(({ name, title, operations, schemas }) => (
         <section aria-labelledby={`tag-${name}`}>
           <h2 id={`tag-${name}`}>{title}</h2>
-          <ul class="plain-list">
+          <ul class="operations">
             {operations.map((operation) => (
               <li>
-                <Moved part={name} id={operationId(operation)}>
-                  <OperationName operation={operation} />
-                </Moved>
+                <OperationName operation={operation}>
+                  <Moved part={name} id={operationId(operation)}>
+                    <code>{operation.path}</code>
+                  </Moved>
+                </OperationName>
               </li>
             ))}
           </ul>
+          {operations.length === 0 || schemas.length === 0 ? null : <h3>Schemas</h3>}
           <ul class="tags">
             {schemas.map((schema) => (
               <li>
