@@ -103,6 +103,11 @@ beforeEach(() => {
       'apiVersion: example.com/v1alpha1\nkind: AddSecret\nmetadata: {name: a}\nowner: me\n',
     );
   }
+  const source = `{name: theirs, catalog: {url: '${catalog()}/catalog.yaml'}}`;
+  write(
+    'recipe.yaml',
+    `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ours}\nspec: {sources: [${source}]}\n`,
+  );
   write('app/kustomization.yaml', 'resources: [map.yaml]\ntransformers: [config.yaml]\n');
   write(
     'package/Kptfile',
@@ -143,13 +148,14 @@ const READS: [string, () => string[]][] = [
   ['diff', () => ['diff', `${FN}@0.1.0`, `${FN}@0.1.0`]],
   ['pull', () => ['pull', `${FN}@0.1.0`, '--out', 'pulled']],
   ['catalog pull', () => ['catalog', 'pull', 'default', '--out', 'catalog.yaml']],
+  ['catalog build', () => ['catalog', 'build', 'recipe.yaml', '--out', 'built']],
   ['catalog show', () => ['catalog', 'show', 'default']],
 ];
 
 describe('a private function and its catalog', () => {
   it.each(READS)('are read with a token by %s, and not without', async (_, args) => {
     const refused = await run(args());
-    expect([3, 4, 6], refused.stderr).toContain(refused.code);
+    expect([3, 4, 5, 6], refused.stderr).toContain(refused.code);
     await login();
     await done(args());
     expect(needless).toEqual([]);

@@ -1,6 +1,5 @@
 export { invalidRanges } from './address-guard.js';
 export type {
-  CredentialUse,
   FetchedCatalog,
   FetcherOptions,
   FetchRequest,

@@ -246,7 +246,9 @@ function statusFailure(
       hint:
         status === 410
           ? 'The server removed it. Use another catalog, or ask the operator of the server.'
-          : 'Check the URL and that the catalog still exists.',
+          : known
+            ? `Check the URL, that the catalog still exists, and that the credentials for ${url.origin} allow access.`
+            : `Check the URL and that the catalog still exists. If it is private, configure credentials for ${url.origin}.`,
       responseCode,
     });
   }
