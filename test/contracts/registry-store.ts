@@ -7,6 +7,7 @@ import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
+import { searchOwnersContract } from './search-owners.js';
 import { searchQueriesContract } from './search-queries.js';
 import { searchSeenContract } from './search-seen.js';
 import { searchContract } from './search-store.js';
@@ -65,6 +66,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     searchWalksContract(() => harness);
     searchWordsContract(() => harness);
     searchSeenContract(() => harness);
+    searchOwnersContract(() => harness);
     sourceContract(() => harness);
     sourceEntriesContract(() => harness);
     sourceChangesContract(() => harness);

@@ -24,6 +24,7 @@ import { RandomRegistry } from './random-registry.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';
+import { searchOwnersContract } from './search-owners.js';
 import { searchSeenContract } from './search-seen.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
@@ -140,6 +141,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
   searchWalksContract(() => harness);
   searchWordsContract(() => harness);
   searchSeenContract(() => harness);
+  searchOwnersContract(() => harness);
 });
 
 describe('a search index in another file', () => {

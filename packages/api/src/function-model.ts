@@ -11,6 +11,7 @@ import {
   Time,
 } from './base-model.js';
 import { EntryVersion, FunctionDefinition } from './document-model.js';
+import { GroupOwner } from './owner-model.js';
 import { Bundle, TestReport, Verdict } from './trust-model.js';
 
 /** The JSON of functions, their releases and search results. */
@@ -32,6 +33,7 @@ export const ReleaseSummary = z
 export const Release = ReleaseSummary.extend({
   group: z.string(),
   kind: z.string(),
+  owner: GroupOwner.optional(),
   definition: FunctionDefinition,
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
   notes: z.string().optional().openapi({
@@ -62,6 +64,7 @@ export const CatalogFunction = z
     catalog: z.string(),
     serial: z.number().int().openapi({ description: "Serial of the catalog's newest snapshot" }),
     digest: DigestText.openapi({ description: 'Digest of the catalog.yaml of that snapshot' }),
+    owner: GroupOwner.optional(),
     definition: FunctionDefinition,
     versions: z
       .array(EntryVersion.extend({ yanked: LifecycleChange.optional(), deprecated: Deprecation.optional() }))
@@ -73,6 +76,7 @@ export const FunctionDetail = z
   .object({
     group: z.string(),
     kind: z.string(),
+    owner: GroupOwner.optional(),
     newest: Release.optional().openapi({
       description:
         'The newest release that is not yanked, or the newest release if all are yanked. Absent for a function that ' +
@@ -101,7 +105,8 @@ export const SearchItem = z
     group: z.string(),
     kind: z.string(),
     description: z.string(),
-    publisher: z.string(),
+    publisher: z.string().openapi({ description: 'Text of the definition, which nothing verifies' }),
+    owner: exactOptional(GroupOwner),
     release: z.string().optional().openapi({
       description:
         'Absent for a function that exists only in upstream catalogs, because its releases are unknown',
@@ -137,7 +142,15 @@ export const SearchItem = z
   .openapi('SearchItem');
 
 /** Empty in a response of an older registry, which does not know the facet. */
-const Facet = z.array(z.object({ value: z.string(), count: z.number().int() })).default([]);
+const Facet = z
+  .array(
+    z.object({
+      value: z.string(),
+      count: z.number().int(),
+      text: exactOptional(z.string().openapi({ description: 'Display name of the team, of an owner' })),
+    }),
+  )
+  .default([]);
 
 export const SearchResult = z
   .object({

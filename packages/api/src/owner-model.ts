@@ -9,13 +9,27 @@ const TeamName = z
   .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'is not the name of a team')
   .openapi({ example: 'platform' });
 
+const Proof = z
+  .enum(['administrator', 'dns', 'https'])
+  .openapi({ description: 'How the owner was shown: `administrator` is the Access document' });
+
+export const GroupOwner = z
+  .object({
+    team: z.string(),
+    displayName: z.string().openapi({ description: 'Display name of the team; without one, its name' }),
+    proof: Proof,
+  })
+  .openapi('GroupOwner', {
+    description: 'Owner of the group. Absent if nobody is verified: `publisher` is then only a claim',
+  });
+
 export const Owner = z
   .object({
     group: z.string().openapi({ description: 'A group, or a pattern of groups of the Access document' }),
     team: z.string(),
     displayName: z.string().optional(),
     contact: z.string().optional(),
-    proof: z.enum(['administrator', 'dns', 'https']).openapi({ description: 'How the owner was shown' }),
+    proof: Proof,
     claimedAt: Time.optional(),
     claimedBy: z.string().optional(),
     checkedAt: Time.optional().openapi({ description: 'When the proof was last looked for' }),

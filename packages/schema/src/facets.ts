@@ -33,6 +33,10 @@ export interface FacetDescription {
 }
 
 const BOOLEAN = ['true', 'false'] as const;
+
+/** Value of the facet `owner` for functions whose group has no owner. The name of a team has no space. */
+export const NOT_VERIFIED = 'not verified';
+
 const text = { match: 'any', maxLength: MAX_FILTER_LENGTH } as const;
 const fact = { ...text, placeholder: 'boolean', values: BOOLEAN } as const;
 
@@ -63,12 +67,23 @@ export const FACETS = {
     help: 'Functions of this group.',
     parameter: 'Group',
   },
+  owner: {
+    ...text,
+    title: 'Owner',
+    placeholder: 'team',
+    help: `Functions of groups that this team owns, or "${NOT_VERIFIED}".`,
+    parameter: `Name of the team that owns the group, or \`${NOT_VERIFIED}\``,
+    counts: `Teams that own the groups. \`${NOT_VERIFIED}\` is last: functions of groups without an owner`,
+  },
   publisher: {
     ...text,
     title: 'Says it is published by',
     placeholder: 'name',
-    help: 'Functions of this publisher.',
-    parameter: 'Publisher',
+    help: 'Functions that say they are published by this name.',
+    parameter: 'Text of the field `publisher`, which nothing verifies',
+    counts: 'Texts of the field `publisher`, which nothing verifies',
+    // Useful in links only.
+    offered: 'none',
   },
   runtime: {
     ...text,

@@ -87,7 +87,7 @@ describe('catalog show of another catalog', () => {
         'banana.co/split:v2',
       ],
     ]);
-    expect(io.err()).toContain('1 function of Banana, 1 invalid\n');
+    expect(io.err()).toContain('1 function says it is published by Banana, 1 invalid\n');
     expect(io.err()).toContain('signature not verified: no key is pinned');
     expect(io.out() + io.err()).not.toContain('\u001b');
     const data = JSON.parse((await run(['catalog', 'show', './catalog.yaml', '-o', 'json'])).out());
@@ -102,7 +102,7 @@ describe('catalog show of another catalog', () => {
   it('cuts nothing on a terminal of 80 columns', async () => {
     const io = await run(['catalog', 'show', './catalog.yaml'], { tty: true, columns: 80 });
     expect(io.out()).toContain(
-      `  publisher  Banana\n  may touch  container: requires network access, only its input\n  runs       banana.co/split:v1@sha256:${SHA}\n  pinned     yes\n`,
+      `  owner      not verified: says it is published by Banana\n  may touch  container: requires network access, only its input\n  runs       banana.co/split:v1@sha256:${SHA}\n  pinned     yes\n`,
     );
     expect(io.out()).toContain('  pinned     no: can move: banana.co/split:v2\n');
     expect(io.out()).not.toContain('…');

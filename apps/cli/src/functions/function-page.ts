@@ -1,5 +1,6 @@
 import type { Release, ReleaseSummary, ServedEntry, Takedown, Verdict } from '@krmhub/api/model';
-import type { UsageTopic } from '@krmhub/catalog';
+import type { GroupOwner, UsageTopic } from '@krmhub/catalog';
+import { ownerText } from '@krmhub/catalog/access/owner-text';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { compareApiVersions } from '@krmhub/schema/gvk';
@@ -13,6 +14,8 @@ import { releaseNote } from './release-note.js';
 export interface FunctionPage {
   group: string;
   kind: string;
+  /** Of the group. */
+  owner?: GroupOwner;
   /** Definition of the release; if no release is known, of the first catalog entry. */
   definition: FunctionDefinition;
   /** Absent for a function that only upstream catalogs have. */
@@ -160,11 +163,11 @@ function addVersion(
     sheet.prose('The function also accepts a ConfigMap with its settings in data.');
 }
 
-function addAbout(sheet: Sheet, { definition, known, catalogs }: FunctionPage): void {
+function addAbout(sheet: Sheet, { definition, owner, known, catalogs }: FunctionPage): void {
   sheet.title('ABOUT');
   const names = catalogs.length === 0 ? 'none' : catalogs.join(', ');
   sheet.facts([
-    ['publisher', definition.publisher],
+    ['owner', ownerText(owner, definition.publisher)],
     ['maintainers', definition.maintainers?.join(', ')],
     ['tags', definition.tags?.join(', ')],
     ['home', definition.home],

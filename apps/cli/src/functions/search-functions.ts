@@ -1,6 +1,7 @@
 import type { RegistryClient, SearchRequest } from '@krmhub/api/client';
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
+import { ownerText } from '@krmhub/catalog/access/owner-text';
 import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
@@ -76,16 +77,24 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
     { header: 'FUNCTION', min: 16 },
     { header: 'GROUP', min: 14 },
     { header: 'RELEASE' },
+    { header: 'OWNER', min: 14 },
     { header: 'DESCRIPTION', min: 20 },
   ];
   await printTable(io, columns, items, {
-    terminal: (item) => [item.kind, item.group, item.release ?? UNKNOWN, describeItem(item)],
+    terminal: (item) => [
+      item.kind,
+      item.group,
+      item.release ?? UNKNOWN,
+      ownerText(item.owner, item.publisher),
+      describeItem(item),
+    ],
     pipe: (item) => [
       `${item.group}/${item.kind}`,
       item.release ?? UNKNOWN,
       stateMarks(item) + item.description,
       item.tags.join(','),
-      ...(item.from === undefined ? [] : [origins(item.from)]),
+      origins(item.from ?? []),
+      ownerText(item.owner, item.publisher),
     ],
   });
 }

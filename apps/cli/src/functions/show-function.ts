@@ -55,6 +55,7 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
       ...name,
       definition,
       ...defined({
+        owner: fn.owner,
         known:
           release === undefined
             ? undefined

@@ -1,3 +1,4 @@
+import { ownerText } from '@krmhub/catalog/access/owner-text';
 import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
 import { describePermissions } from '@krmhub/catalog/render/usage';
 import { declaredPrograms } from '@krmhub/catalog/runtimes/runtimes';
@@ -46,8 +47,8 @@ interface ShownCatalog {
 
 /**
  * Prints a catalog that is not of the configured registry: a URL, a file, or an OCI artifact. It lists the publisher
- * and the signer, and for each function what runs and what that may touch. Throws `untrusted` if a key is pinned and
- * another one signed the catalog, and the errors of reading it.
+ * that the functions claim and the signer, and for each function what runs and what that may touch. Throws `untrusted`
+ * if a key is pinned and another one signed the catalog, and the errors of reading it.
  */
 export async function showUpstream(
   io: Io,
@@ -135,7 +136,7 @@ async function printShown(io: Io, shown: ShownCatalog, { address, registry }: Na
   await printLine(
     io,
     escapeControls(
-      `${plural(functions.length, 'function')} of ${publishers.join(', ') || 'no publisher'}${skipped}`,
+      `${plural(functions.length, 'function')}${claimed(functions.length, publishers)}${skipped}`,
     ),
   );
   if (signer !== undefined) return printLine(io, `signature verified: signed by the pinned ${signer}`);
@@ -152,6 +153,13 @@ async function printShown(io: Io, shown: ShownCatalog, { address, registry }: Na
   }
 }
 
+/** Returns who the functions say they are published by, which nothing verifies. */
+function claimed(count: number, publishers: readonly string[]): string {
+  const named = publishers.filter((publisher) => publisher !== '');
+  if (named.length === 0) return '';
+  return ` ${count === 1 ? 'says it is' : 'say they are'} published by ${named.join(', ')}`;
+}
+
 function pinning({ unpinned }: ShownVersion): string {
   return unpinned.length === 0 ? 'pinned' : `can move: ${unpinned.join(', ')}`;
 }
@@ -161,7 +169,7 @@ const LABEL_COLUMNS = 11;
 /** Formats a version for a terminal. It cuts nothing, because the reader decides by it. */
 function block(io: Io, { group, kind, publisher }: ShownFunction, version: ShownVersion): string {
   const facts = [
-    ['publisher', publisher],
+    ['owner', ownerText(undefined, publisher)],
     ['may touch', version.mayTouch.join('; ')],
     ...version.runs.map((one) => ['runs', one]),
     ['pinned', version.unpinned.length === 0 ? 'yes' : `no: ${pinning(version)}`],

@@ -1,6 +1,7 @@
 import type * as api from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import {
+  type AccessRules,
   type CatalogEntryRow,
   describeSigner,
   type Event,
@@ -105,12 +106,19 @@ export function bundleList(policies: readonly SigningPolicy[], release: ReleaseH
   };
 }
 
+/** What the registry says about releases: whose signatures it trusts, and who owns groups. */
+export interface Judges {
+  trust: { readonly policies: readonly SigningPolicy[] };
+  access: { readonly rules: AccessRules };
+}
+
 /** Without the definition: responses contain it as it is stored. */
 export function releaseDetail(
-  policies: readonly SigningPolicy[],
+  { trust: { policies }, access }: Judges,
   release: ReleaseHead,
   notes?: string,
 ): Omit<api.Release, 'definition'> {
+  const owner = access.rules.groupOwner(release.group);
   const tests = testReports(policies, release, release.bundles).map(testReport);
   return {
     ...releaseSummary(policies, release, release),
@@ -118,7 +126,7 @@ export function releaseDetail(
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
-    ...defined({ notes, tests: tests.length === 0 ? undefined : tests }),
+    ...defined({ owner, notes, tests: tests.length === 0 ? undefined : tests }),
   };
 }
 
@@ -151,7 +159,7 @@ const NO_RELEASE: api.Verdict = {
 
 /** Without the newest release and the entries, which contain definitions. */
 export function functionDetail(
-  policies: readonly SigningPolicy[],
+  { trust: { policies }, access }: Judges,
   known: {
     name: FunctionName;
     releases: readonly ReleaseSummary[];
@@ -164,7 +172,10 @@ export function functionDetail(
     group: name.group,
     kind: name.kind,
     releases: releases.map((one) => releaseSummary(policies, name, one)),
-    ...defined({ takedowns: takedowns.length === 0 ? undefined : [...takedowns] }),
+    ...defined({
+      owner: access.rules.groupOwner(name.group),
+      takedowns: takedowns.length === 0 ? undefined : [...takedowns],
+    }),
     catalogs,
   };
 }
@@ -176,14 +187,16 @@ export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<ap
 
 /** Without the definition. Only versions from a release of this registry have a state. */
 export function catalogFunction(
+  { access }: Pick<Judges, 'access'>,
   { catalog, serial, digests }: SnapshotRecord,
-  { versions }: Pick<CatalogEntryRow, 'versions'>,
+  { group, versions }: Pick<CatalogEntryRow, 'group' | 'versions'>,
   releases: readonly ReleaseSummary[],
 ): Omit<api.CatalogFunction, 'definition'> {
   return {
     catalog,
     serial,
     digest: digests['catalog.yaml'],
+    ...defined({ owner: access.rules.groupOwner(group) }),
     versions: versions.map((version) => {
       const same = releases.find(
         ({ release, digest }) => release === version.release && digest === version.definition,

@@ -6,22 +6,21 @@ import { type Digest, functionConfigSchema, KrmhubError } from '@krmhub/schema';
 import { CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { functionDetail, releaseDetail, searchItem, servedEntry } from '../http/presentation.js';
+import { functionDetail, type Judges, releaseDetail, searchItem, servedEntry } from '../http/presentation.js';
 import { jsonArray, type StoredJson, storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
-import type { SigningTrust } from '../publish/trust/signing-trust.js';
 import { definitionJson, findFunction, findReleaseHead } from '../store/find-record.js';
 import { searchQuery } from '../store/search/search-query.js';
 import type { Derivation } from '../workers/derive/derivation.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import { readDefinition, type StoredDefinition } from '../workers/derive/stored-definition.js';
 
-interface FunctionDeps {
+interface FunctionDeps extends Judges {
   store: FunctionStore & SnapshotStore & SearchStore;
-  trust: SigningTrust;
   derived: DerivedDocuments;
 }
 
-export function functionRoutes(app: RegistryApp, { store, trust, derived }: FunctionDeps): void {
+export function functionRoutes(app: RegistryApp, deps: FunctionDeps): void {
+  const { store, trust, derived } = deps;
   serveRoute(app, ROUTES.search, async (c, { query }) => {
     const page = await store.search(searchQuery(query));
     const result: SearchResult = {
@@ -39,14 +38,14 @@ export function functionRoutes(app: RegistryApp, { store, trust, derived }: Func
     const name = fn ?? entries[0] ?? (await findFunction(store, params));
     const newest =
       fn && (await findReleaseHead(store, { ...fn, release: displayedRelease(fn.releases).release })).release;
-    const detail = functionDetail(trust.policies, {
+    const detail = functionDetail(deps, {
       name,
       releases: fn?.releases ?? [],
       takedowns: await store.takedowns(group, kind),
       catalogs: await store.catalogsContaining(group, kind),
     });
     const [notes] = newest === undefined ? [] : await store.releaseNotes([newest]);
-    const newestDetail = newest && releaseDetail(trust.policies, newest, notes);
+    const newestDetail = newest && releaseDetail(deps, newest, notes);
     return storedJsonResponse(c, [detail, newestDetail, entries], async () => {
       let json = toJson(detail);
       if (entries.length > 0) json = withMember(json, 'entries', await entriesJson(store, entries));

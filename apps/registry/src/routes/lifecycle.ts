@@ -29,7 +29,7 @@ const FALLBACKS: Partial<Record<LifecycleAction, string>> = {
 
 export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
   const respond = (c: RegistryContext, release: ReleaseRecord) =>
-    c.json({ ...releaseDetail(deps.trust.policies, release), definition: release.definition });
+    c.json({ ...releaseDetail(deps, release), definition: release.definition });
 
   for (const action of ['yank', 'unyank', 'undeprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {

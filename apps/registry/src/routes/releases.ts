@@ -62,7 +62,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   serveRoute(app, ROUTES.release, async (c, { params }) => {
     const { release } = await findReleaseHead(store, params);
     const [notes] = await store.releaseNotes([release]);
-    const detail = releaseDetail(deps.trust.policies, release, notes);
+    const detail = releaseDetail(deps, release, notes);
     return storedJsonResponse(c, detail, async () =>
       withMember(toJson(detail), 'definition', [await definitionJson(store, release)]),
     );

@@ -20,13 +20,13 @@ import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-d
 import { bytesResponse, CACHE_FOREVER, negotiatedResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { catalogFunction, snapshotSummary } from '../http/presentation.js';
+import { catalogFunction, type Judges, snapshotSummary } from '../http/presentation.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import { findCatalog } from '../store/find-record.js';
 import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
-interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
+interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps, Pick<Judges, 'access'> {
   store: SnapshotStore & FunctionReader;
   documents: CatalogDocuments;
   newestResponses: NewestResponses;
@@ -83,7 +83,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
       const { row, releases } = await findEntry(params);
       // A snapshot that was built in between may have changed the entry.
       if (attempt < 3 && (await newestSnapshot(params.name)).serial !== snapshot.serial) continue;
-      const detail = catalogFunction(snapshot, row, releases);
+      const detail = catalogFunction(deps, snapshot, row, releases);
       return storedJsonResponse(c, [detail, row.entry], async () => {
         const { json } = (await store.entries([row.entry])).get(row.entry)!;
         return withMember(toJson(detail), 'definition', [Buffer.from(json)]);

@@ -122,7 +122,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     log,
     metrics,
   });
-  const store = trustedSearch(options.wrapStore?.(opened.store) ?? opened.store, trust);
+  const access = new RegistryAccess();
+  const store = trustedSearch(options.wrapStore?.(opened.store) ?? opened.store, { trust, access });
   const { processes, shared } = opened;
   const { bytesLock } = processes;
   const turns = new Turns();
@@ -181,7 +182,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const newestSnapshots = new NewestSnapshots(store);
     const newestResponses = new NewestResponses({ config, documents });
     await trust.reload(store);
-    const access = new RegistryAccess();
     await access.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const findProof = options.findProof ?? proofFinder(config, { temporaryFolder: paths.fetching });

@@ -96,6 +96,11 @@ export function functionReleasesPath(
   return functionTabPath({ group: name.group, kind: name.kind }, 'releases') + formatQuery({ after });
 }
 
+/** Returns the path of what a team owns. */
+export function ownerPath(team: string): string {
+  return `/owners/${encodeURIComponent(team)}`;
+}
+
 export const POLICIES = '/policies';
 
 export function policyPath(name: string): string {

@@ -22,6 +22,12 @@ export interface Owner {
   by: string;
 }
 
+/** The owner of a group as people know it. */
+export interface GroupOwner extends Pick<Owner, 'team' | 'proof'> {
+  /** Of the team; without one, its name. */
+  displayName: string;
+}
+
 /** A group whose owner proved it. */
 export interface OwnerClaim {
   group: string;
@@ -97,6 +103,14 @@ export class AccessRules {
   /** Returns the owner of a group: by the most specific pattern that names one, or else by a proof. */
   ownerOf(group: string): Owner | undefined {
     return this.#of(group).owner;
+  }
+
+  /** Returns the owner of a group as people know it. */
+  groupOwner(group: string): GroupOwner | undefined {
+    const owner = this.ownerOf(group);
+    if (owner === undefined) return undefined;
+    const { team, proof } = owner;
+    return { team, displayName: this.team(team)?.displayName || team, proof };
   }
 
   /** Returns the visibility of a function, or of a group without a kind; the case of the kind is ignored. */

@@ -14,6 +14,7 @@ import type {
   Takedown,
   TakenDownSigner,
 } from '@krmhub/schema';
+import type { GroupOwner } from '../access/access-rules.js';
 import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
@@ -170,6 +171,8 @@ export interface SearchResult extends Omit<SearchDocument, 'release' | 'images' 
   replacement?: Replacement;
   /** By catalog, `default` last. Absent for a function of this registry. */
   from?: UpstreamOrigin[];
+  /** Of the group. Absent if it has none. */
+  owner?: GroupOwner;
 }
 
 /** The entry of the newest snapshot of a catalog for a function from an upstream catalog, at least in part. */

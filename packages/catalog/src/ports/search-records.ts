@@ -5,13 +5,14 @@ import type { OwnerClaim } from '../access/access-rules.js';
 import type { Actor } from '../access/can.js';
 import type { SearchResult } from './records.js';
 
-/** Rules and an actor, as a thread can receive them. */
+/** Who owns which group, and what an actor may read, as a thread can receive it. */
 export interface SearchAccess {
   /** Changes with the rules. */
   revision: string;
   document: AccessDocument;
   claims: readonly OwnerClaim[];
-  actor: Actor;
+  /** Absent if everything exists for the search. */
+  actor?: Actor;
 }
 
 export type SearchOrder = 'relevance' | 'name' | 'newest';
@@ -28,7 +29,7 @@ export interface SearchQuery extends FacetFilters {
     /** Of type SigningPolicy. */
     policies: readonly object[];
   };
-  /** Who searches: the rules and the actor decide what exists for this search. Absent if everything is public. */
+  /** The rules decide who owns a group, and with the actor what exists for this search. Absent if there are none. */
   access?: SearchAccess;
   /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;
@@ -41,6 +42,8 @@ export interface SearchQuery extends FacetFilters {
 export interface FacetCount {
   value: string;
   count: number;
+  /** How people know the value, if not by itself: the display name of a team. */
+  text?: string;
 }
 
 export interface SearchPage {

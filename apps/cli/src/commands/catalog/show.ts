@@ -13,8 +13,9 @@ export function registerCatalogShow(parent: Command, io: Io): void {
       'after',
       `
 For a name, the command shows the newest snapshot, the URLs, and the recipe. For
-another catalog, it shows the publisher, whether a pinned key signed it, and for
-each function what runs, whether that is pinned, and what it may touch.
+another catalog, it shows who its functions say they are published by, whether a
+pinned key signed it, and for each function what runs, whether that is pinned,
+and what it may touch.
 
 Examples:
   krmhub catalog show default

@@ -12,6 +12,8 @@ const VALUES: Record<FacetName, (column: FacetColumn, row: JudgedRow, catalogs: 
     tag: (column, { id, tags }) => column.putText(id, tags, readList),
     kind: (column, { id, kind }) => column.put(id, [kind]),
     group: (column, { id, group }) => column.put(id, [group]),
+    // The column of groups: the rules of a search say who owns them.
+    owner: () => undefined,
     publisher: (column, { id, publisher }) => column.put(id, [publisher]),
     runtime: (column, { id, runtimes }) => column.putText(id, runtimes, readList),
     license: (column, { id, licenses }) => column.putText(id, licenses, readList),
@@ -31,7 +33,7 @@ const VALUES: Record<FacetName, (column: FacetColumn, row: JudgedRow, catalogs: 
 /** Facets that are counted together, because many functions have the same values in all of them. */
 const TOGETHER: readonly (readonly FacetName[])[] = [
   ['runtime', 'license', 'signed', 'pinned', 'network', 'storage', 'deprecated', 'signedBy', 'catalog'],
-  ['group', 'publisher', 'apiVersion'],
+  ['group', 'owner', 'publisher', 'apiVersion'],
 ];
 /** Facets that are counted one by one. */
 export const ALONE: readonly FacetName[] = FACET_NAMES.filter((facet) => !TOGETHER.flat().includes(facet));
@@ -92,7 +94,7 @@ interface NamedId extends Name {
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
   state = 0;
-  readonly facets = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
+  readonly facets = newColumns();
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   readonly shownBy = new FacetColumn();
@@ -212,6 +214,11 @@ export class Columns implements SearchColumns {
     }
     return low;
   };
+}
+
+function newColumns(): Record<FacetName, FacetColumn> {
+  const columns = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
+  return { ...columns, owner: columns.group };
 }
 
 function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {

@@ -1,14 +1,30 @@
+import type { FacetCount } from '@krmhub/catalog';
+
 /** Texts whose sets are remembered. More would take more memory than they save time. */
 const MAX_TEXTS = 20_000;
 /** Largest number of facet values in a response. */
 const MAX_FACET_VALUES = 20;
 const SHOWS_ALL = (_value: string): boolean => true;
 
+/** What a search reads of a facet of every function. */
+export interface CountedColumn {
+  /** Set numbers by function id. Read it again after every change. */
+  readonly numbers: Uint32Array;
+  /** The number of different sets so far: the length of an array of counts. */
+  readonly sets: number;
+  /** Returns 1 for each set that has one of the values, or all of them; by set number. */
+  matching(values: readonly string[], mode: 'any' | 'all'): Uint8Array;
+  /** Returns the most frequent values of those that are shown, given how many functions have each set. */
+  mostFrequent(countOfSet: Uint32Array, shows?: (value: string) => boolean): FacetCount[];
+  /** Returns the most frequent values of fewer functions than there are sets: the cost follows these functions. */
+  mostFrequentOf(ids: Uint32Array, shows?: (value: string) => boolean): FacetCount[];
+}
+
 /**
  * One facet of every function, in memory. Each function has the number of its set of values, so that a search only
  * counts numbers and reads values at the end.
  */
-export class FacetColumn {
+export class FacetColumn implements CountedColumn {
   readonly #values: string[] = [];
   readonly #valueNumbers = new Map<string, number>();
   /** Value numbers of every set, one set after the other, and the start of each set. */
@@ -34,12 +50,10 @@ export class FacetColumn {
     this.#setNumber([]);
   }
 
-  /** Returns set numbers by function id. Read it again after every `put`. */
   get numbers(): Uint32Array {
     return this.#setOf;
   }
 
-  /** Returns the number of different sets so far: the length of an array of counts. */
   get sets(): number {
     return this.#starts.length - 1;
   }
@@ -67,7 +81,6 @@ export class FacetColumn {
     this.#setOf[id] = number;
   }
 
-  /** Returns 1 for each set that has one of the values, or all of them; by set number. */
   matching(values: readonly string[], mode: 'any' | 'all'): Uint8Array {
     const found = new Uint8Array(this.sets);
     const wanted = values.map((value) => this.#numbersOf(value));
@@ -102,8 +115,7 @@ export class FacetColumn {
     return number === undefined ? [] : [number];
   }
 
-  /** Returns the most frequent values of those that are shown, given how many functions have each set. */
-  mostFrequent(countOfSet: Uint32Array, shows = SHOWS_ALL): { value: string; count: number }[] {
+  mostFrequent(countOfSet: Uint32Array, shows = SHOWS_ALL): FacetCount[] {
     const counts = this.#areSingle ? countOfSet.subarray(1) : this.#countValues(countOfSet);
     this.#mergeSpellings(
       (number) => counts[number] ?? 0,
@@ -111,12 +123,12 @@ export class FacetColumn {
         counts[number] = count;
       },
     );
-    const best: { value: string; count: number }[] = [];
+    const best: FacetCount[] = [];
     let least = 1;
     for (let number = 0; number < counts.length; number += 1) {
       const count = counts[number]!;
       if (count < least || !shows(this.#values[number]!)) continue;
-      insertByFrequency(best, this.#values[number]!, count);
+      insertByFrequency(best, { value: this.#values[number]!, count });
       if (best.length === MAX_FACET_VALUES) least = best.at(-1)!.count;
     }
     return best;
@@ -133,8 +145,7 @@ export class FacetColumn {
     }
   }
 
-  /** Returns the most frequent values of fewer functions than there are sets: the cost follows these functions. */
-  mostFrequentOf(ids: Uint32Array, shows = SHOWS_ALL): { value: string; count: number }[] {
+  mostFrequentOf(ids: Uint32Array, shows = SHOWS_ALL): FacetCount[] {
     const counts = new Map<number, number>();
     for (const id of ids) {
       const set = this.#setOf[id]!;
@@ -148,9 +159,10 @@ export class FacetColumn {
       (number) => counts.get(number) ?? 0,
       (number, count) => counts.set(number, count),
     );
-    const best: { value: string; count: number }[] = [];
+    const best: FacetCount[] = [];
     for (const [number, count] of counts)
-      if (count > 0 && shows(this.#values[number]!)) insertByFrequency(best, this.#values[number]!, count);
+      if (count > 0 && shows(this.#values[number]!))
+        insertByFrequency(best, { value: this.#values[number]!, count });
     return best;
   }
 
@@ -215,8 +227,9 @@ export class FacetColumn {
 }
 
 /** Inserts a value by descending count, then by value, and keeps the most frequent ones. */
-function insertByFrequency(best: { value: string; count: number }[], value: string, count: number): void {
-  const isBefore = (other: { value: string; count: number }): boolean =>
+export function insertByFrequency(best: FacetCount[], one: FacetCount): void {
+  const { value, count } = one;
+  const isBefore = (other: FacetCount): boolean =>
     other.count > count || (other.count === count && other.value < value);
   if (best.length === MAX_FACET_VALUES) {
     if (isBefore(best.at(-1)!)) return;
@@ -224,5 +237,5 @@ function insertByFrequency(best: { value: string; count: number }[], value: stri
   }
   let at = best.length;
   while (at > 0 && !isBefore(best[at - 1]!)) at -= 1;
-  best.splice(at, 0, { value, count });
+  best.splice(at, 0, one);
 }

@@ -11,26 +11,24 @@ import { quote, type TextQuery } from './text.js';
  * docs/use.md explains it to users.
  */
 export const TIER = {
-  /** The query is the kind of a function of this registry, or its name. */
+  /** The query is the kind of a function, or its name. */
   kind: 0,
-  /** The same, of an upstream function. */
-  upstreamKind: 1,
   /** The kind begins with the query. */
-  kindStart: 2,
+  kindStart: 1,
   /** All words are words of the kind. */
-  kindWords: 3,
+  kindWords: 2,
   /** All words are beginnings, or plurals, of words of the kind. */
-  kindBeginnings: 4,
+  kindBeginnings: 3,
   /** All words are words of the kind or tags. */
-  tagWords: 5,
-  tagBeginnings: 6,
+  tagWords: 4,
+  tagBeginnings: 5,
   /** All words are words of any of these, the description, the group, or the publisher. */
-  words: 7,
-  beginnings: 8,
+  words: 6,
+  beginnings: 7,
   /** All words are words of any of these, or of fields of the functionConfig. */
-  fields: 9,
+  fields: 8,
   /** The README has some of them. */
-  readme: 10,
+  readme: 9,
 } as const;
 
 export interface TextHits {
@@ -88,8 +86,8 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
   const begunIds = idsOf('function_text');
   const wholeIds = idsOf('function_text_whole');
   const named = prepared(() =>
-    client.prepare<[string], { id: number; group: string; isOurs: 0 | 1 }>(
-      `SELECT id, group_name AS "group", release IS NOT NULL AS isOurs FROM ${FINDABLE} WHERE kind_folded = ?`,
+    client.prepare<[string], { id: number; group: string }>(
+      `SELECT id, group_name AS "group" FROM ${FINDABLE} WHERE kind_folded = ?`,
     ),
   );
 
@@ -108,11 +106,11 @@ export function textHits({ client }: Pick<Connection, 'client'>): {
       for (const id of found) if (id < tiers.length && tiers[id]! > tier) tiers[id] = tier;
     };
     const putNamed = (kind: string, group?: string): void => {
-      for (const row of named.all(kind)) {
-        if (group === undefined || row.group === group) {
-          put(row.isOurs === 1 ? TIER.kind : TIER.upstreamKind, [row.id]);
-        }
-      }
+      const rows = named.all(kind).filter((row) => group === undefined || row.group === group);
+      put(
+        TIER.kind,
+        rows.map(({ id }) => id),
+      );
     };
     for (const list of lists) put(TIER.beginnings, list);
     const inText = (tier: number, columns: string, expression: keyof NonNullable<typeof begun>) => {

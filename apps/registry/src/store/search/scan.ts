@@ -1,6 +1,6 @@
 import type { SearchPage } from '@krmhub/catalog';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
-import { ALONE, type SearchColumns } from './columns.js';
+import { ALONE } from './columns.js';
 import { countNumbers } from './facet-tuples.js';
 import type { ResultOrder } from './order.js';
 import type { SeenColumns } from './seen-columns.js';
@@ -68,7 +68,7 @@ export function scan(
 /** Sets for each function from which on the values of the functions are counted, not the functions of each set. */
 const SETS_FOR_EACH = 8;
 
-function isCountedByValue(facet: FacetName, ids: Uint32Array, { facets }: SearchColumns): boolean {
+function isCountedByValue(facet: FacetName, ids: Uint32Array, { facets }: SeenColumns): boolean {
   return ALONE.includes(facet) && facets[facet].sets > SETS_FOR_EACH * ids.length;
 }
 
@@ -97,7 +97,7 @@ function passingOne(candidates: Uint32Array, passes: Uint8Array, valueSets: Uint
 
 /** Returns the candidates that pass every filter, and counts those that fail exactly one. */
 function passingAll(
-  columns: SearchColumns,
+  columns: SeenColumns,
   candidates: Uint32Array,
   {
     given,

@@ -22,6 +22,7 @@ import {
   thingOf,
 } from '@krmhub/api/search-syntax';
 import type {
+  AccessRules,
   NameFinder,
   SearchPage,
   SearchQuery,
@@ -35,7 +36,6 @@ import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
-import type { SearchColumns } from './columns.js';
 import { type Position, type Reading, readCursor, writeCursor } from './cursor.js';
 import { DOCUMENT_FIELDS, type DocumentRow, decodeDocument, FINDABLE } from './document-rows.js';
 import { type TextHits, TIER, textHits } from './hits.js';
@@ -114,7 +114,7 @@ export function searchRows(
   };
 
   /** Returns the ids of the functions that run an image whose name starts with the text, or that has a digest. */
-  const running = (query: SearchQuery, term: SearchTerm | undefined, columns: SearchColumns): Uint32Array => {
+  const running = (query: SearchQuery, term: SearchTerm | undefined, columns: SeenColumns): Uint32Array => {
     if (term === undefined) return new Uint32Array();
     const { reference, digest } = thingOf(term);
     const { images } = columns;
@@ -207,7 +207,8 @@ export function searchRows(
     if (known !== undefined) return known;
     const text = sought && findText(sought, columns.sees, namedThing(expression).name);
     const rankedText = (query.sort ?? 'relevance') === 'relevance' ? text : undefined;
-    const order = resultOrder(query, columns, rankedText);
+    const equal = reading === 'image' && (query.sort ?? 'relevance') === 'relevance';
+    const order = resultOrder(query, columns, { text: rankedText, equal });
     const some = reading === 'image' ? running(query, wanted[0], columns) : text?.ids;
     const left = excluded(query, expression, columns);
     const candidates = left && (some ?? columns.order).filter((id) => left[id] !== 1);
@@ -226,7 +227,7 @@ export function searchRows(
       ...corrected,
       ...defined({ partial: reading === 'some' || undefined }),
       total: hits.length,
-      items: rows.map((row) => foundFunction(row, originsSeenIn(columns))),
+      items: rows.map((row) => foundFunction(row, columns.rules, originsSeenIn(columns))),
       facets,
       ...defined({
         next: more ? writeCursor(query, reading, positionOf(ids[limit - 1]!, last, order)) : undefined,
@@ -276,7 +277,7 @@ function setsWith(
 }
 
 function select(
-  { order, images }: SearchColumns,
+  { order, images }: SeenColumns,
   sets: Uint8Array,
   isNamed: (id: number) => boolean = () => false,
 ): Uint32Array {
@@ -301,7 +302,7 @@ function readPage(
   hits: Uint32Array,
   limit: number,
   wanted: {
-    columns: SearchColumns;
+    columns: SeenColumns;
     order: ResultOrder;
     text: TextHits | undefined;
     after: Position | undefined;
@@ -325,7 +326,7 @@ function readPage(
 
 function isAfter(
   position: Position,
-  { rank, ranksUpTo }: SearchColumns,
+  { rank, ranksUpTo }: SeenColumns,
   order: ResultOrder,
 ): (id: number) => boolean {
   const ranks = ranksUpTo(position.group, position.kind);
@@ -337,6 +338,7 @@ function isAfter(
 
 function foundFunction(
   row: ItemRow,
+  rules: AccessRules,
   readOrigins: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
   const { group, kind, release } = row;
@@ -350,6 +352,7 @@ function foundFunction(
       publishedAt: published === '' ? undefined : published,
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
       from: release === null ? readOrigins(group, kind) : undefined,
+      owner: rules.groupOwner(group),
     }),
   };
 }

@@ -10,12 +10,18 @@ import {
 import type { FacetName } from '@krmhub/schema/facets';
 import { LRUCache } from 'lru-cache';
 import type { SearchColumns } from './columns.js';
+import type { CountedColumn, FacetColumn } from './facet-column.js';
+import { OwnerColumn } from './owner-column.js';
 
 /** What is remembered at a time. One of 100,000 functions takes half a megabyte. */
 const MAX_VIEWS = 16;
 
 /** The columns as one actor sees them: a function that it may not read is in no order, count, or name. */
-export interface SeenColumns extends SearchColumns {
+export interface SeenColumns extends Omit<SearchColumns, 'facets'> {
+  facets: Record<FacetName, CountedColumn>;
+  /** The facet `owner`. */
+  owners: OwnerColumn;
+  rules: AccessRules;
   /** By id: 1 for each function that exists for the actor. Absent if all do. */
   sees?: Uint8Array;
   /** Whether a value of a facet exists for the actor. Absent if all do. */
@@ -25,38 +31,57 @@ export interface SeenColumns extends SearchColumns {
   counts: Map<FacetName, FacetCount[]>;
 }
 
-/** Returns a function that limits columns to what an actor may read; valid for one state of the columns. */
+/**
+ * Returns a function that adds the owners of groups to columns, and limits them to what an actor may read; valid for
+ * one state of the columns.
+ */
 export function seenColumns(): (columns: SearchColumns, access: SearchAccess | undefined) => SeenColumns {
   const views = new LRUCache<string, SeenColumns>({ max: MAX_VIEWS });
   let state: number | undefined;
-  let known: { revision: string; rules: AccessRules } | undefined;
-  const rulesOf = ({ revision, document, claims }: SearchAccess): AccessRules => {
-    if (known?.revision !== revision)
-      known = { revision, rules: new AccessRules(document, claims, revision) };
-    return known.rules;
+  let known = new AccessRules();
+  let owners: OwnerColumn | undefined;
+  const rulesOf = (access: SearchAccess | undefined): AccessRules => {
+    const { revision = '', document, claims } = access ?? {};
+    if (known.revision !== revision) known = new AccessRules(document, claims, revision);
+    return known;
+  };
+  const ownersOf = (groups: FacetColumn, rules: AccessRules): OwnerColumn => {
+    if (owners?.isOf(groups, rules) === true) owners.update();
+    else owners = new OwnerColumn(groups, rules);
+    return owners!;
   };
   return (columns, access) => {
     if (columns.state !== state) views.clear();
     state = columns.state;
-    const key = access === undefined ? '' : `${access.revision} ${readRights(access.actor)}`;
-    const view = views.get(key) ?? viewOf(columns, access && { rules: rulesOf(access), actor: access.actor });
+    const { revision = '', actor } = access ?? {};
+    const key = actor === undefined ? revision : `${revision} ${readRights(actor)}`;
+    const rules = rulesOf(access);
+    const view = views.get(key) ?? viewOf(columns, ownersOf(columns.facets.group, rules), { rules, actor });
     views.set(key, view);
     return view;
   };
 }
 
-function viewOf(columns: SearchColumns, access?: { rules: AccessRules; actor: Actor }): SeenColumns {
-  const caches = { pages: new Map<string, SearchPage>(), counts: new Map<FacetName, FacetCount[]>() };
-  const all = allOf(columns);
-  if (access === undefined) return { ...all, ...caches };
-  const { rules, actor } = access;
+function viewOf(
+  columns: SearchColumns,
+  owners: OwnerColumn,
+  { rules, actor }: { rules: AccessRules; actor: Actor | undefined },
+): SeenColumns {
+  const all = {
+    ...allOf(columns),
+    facets: { ...columns.facets, owner: owners },
+    owners,
+    rules,
+    pages: new Map<string, SearchPage>(),
+    counts: new Map<FacetName, FacetCount[]>(),
+  };
+  if (actor === undefined) return all;
   const seesCatalog = (catalog: string) => can(rules, actor, 'read', { catalog }).allowed;
   const sees = seenFunctions(columns, rules, actor, seesCatalog);
   const isSeen = (id: number) => sees[id] === 1;
   const names = all.names().filter((_, rank) => isSeen(columns.order[rank]!));
   return {
     ...all,
-    ...caches,
     sees,
     shows: (facet, value) => facet !== 'catalog' || seesCatalog(value),
     order: columns.order.filter(isSeen),

@@ -12,10 +12,10 @@ import type { FunctionView } from './read-function.js';
 /** Maximum number of items of a list; the definition has all. */
 const MAX_ITEMS = 20;
 
-/** Shows the publisher, the documentation, and the catalogs of a function. */
+/** Shows the owner, the documentation, and the catalogs of a function. */
 export function AboutSection({ view }: { view: FunctionView }) {
   const { at } = useSite();
-  const { name, definition, known, version, catalogs } = view;
+  const { name, owner, definition, known, version, catalogs } = view;
   const { usage, examples, license, maintainers = definition.maintainers ?? [] } = version.version;
   const release = known?.release;
   const hasReadme = known?.readme !== undefined;
@@ -30,7 +30,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
               <Text value={license} max={100} />
             </a>,
           ],
-          ['Publisher', <PublisherLine publisher={definition.publisher} max={200} />],
+          ['Owner', <PublisherLine owner={owner} publisher={definition.publisher} max={200} />],
           ['Maintainers', list(maintainers.map((one) => <Text value={one} max={200} />))],
           ['Home', definition.home === undefined ? undefined : <ExternalLink url={definition.home} />],
           // Without a README, the overview has these links.

@@ -77,14 +77,14 @@ describe('the page of a function', () => {
     await publish('SetLabels', '1.1.0', { readme: '# Set labels\n\nSee [usage](#usage).\n\n## Usage\n' });
   });
 
-  it('shows signature, publisher, access, and what runs first, then how to use it, then the README', async () => {
+  it('shows signature, owner, access, and what runs first, then how to use it, then the README', async () => {
     const { status, text, headers } = await page('/functions/example.com/SetLabels');
     expect(status).toBe(200);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expectWhole(text);
     const order = [
       '>Signature<',
-      '>Publisher<',
+      '>Owner<',
       '>May touch<',
       '>Runs<',
       'id="use"',
@@ -100,7 +100,7 @@ describe('the page of a function', () => {
     expect(text).toMatch(/>Signature<\/a><\/dt><dd><span[^>]*>not signed</);
     expect(text).toMatch(/>May touch<\/a><\/dt><dd><span[^>]*>only its input</);
     expect(text).toContain(
-      '<dd>says it is published by <a href="/functions?publisher=Example+Co" rel="nofollow">',
+      '<dd>not verified: says it is published by <a href="/functions?publisher=Example+Co" rel="nofollow">',
     );
     expect(text).toMatch(
       />Runs<\/a><\/dt><dd>.*registry.example.com\/setlabels:v1.1.0<.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/,

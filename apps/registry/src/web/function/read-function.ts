@@ -2,6 +2,7 @@ import type { CatalogReader, EntryReader } from '@krmhub/catalog';
 import {
   displayedRelease,
   findPredecessor,
+  type GroupOwner,
   type ReleaseHead,
   type ReleaseSummary,
   type ServedEntry,
@@ -41,6 +42,8 @@ import type { ScriptView } from './view-script.js';
 export interface FunctionReading {
   name: FunctionName;
   visibility: Visibility;
+  /** Of the group. */
+  owner?: GroupOwner;
   /** Of the release; without one, as the first catalog serves it. */
   stored: StoredDefinition;
   /** Absent for a function that only upstream catalogs have. */
@@ -143,7 +146,7 @@ export async function readFunction(
     name: { group: name.group, kind: name.kind },
     visibility: access.rules.visibilityOf(name.group, name.kind),
     stored: known === undefined ? { entry: first!.entry } : storedDefinition(known.release),
-    ...defined({ known }),
+    ...defined({ owner: access.rules.groupOwner(name.group), known }),
     releases: fn?.releases ?? [],
     takedowns,
     catalogs: await readMemberships(deps, name),

@@ -19,10 +19,10 @@ import { TestSummary } from './test-reports.js';
 /** Maximum number of characters of an image; the tab has the whole. */
 const MAX_PROGRAM = 120;
 
-/** Shows first who signed the release, what it may touch, and what runs. Each leads to the details. */
+/** Shows first who signed the release, who owns the group, what it may touch, and what runs. Each leads to the details. */
 export function Summary({ view }: { view: FunctionView }) {
   const { at } = useSite();
-  const { name, known, version, origins, asked, definition } = view;
+  const { name, owner, known, version, origins, asked, definition } = view;
   const touched = permissions(version.version);
   const source = `${at(functionTabPath({ ...name, release: asked }, 'source'))}#runtime`;
   return (
@@ -34,8 +34,8 @@ export function Summary({ view }: { view: FunctionView }) {
           <Signature known={known} />
         </Fact>
       )}
-      <Fact name="Publisher">
-        <PublisherLine publisher={definition.publisher} />
+      <Fact name="Owner">
+        <PublisherLine owner={owner} publisher={definition.publisher} />
       </Fact>
       {known === undefined || known.tests.length === 0 ? null : (
         <Fact

@@ -1,7 +1,7 @@
 /** Response of `/` for programs and terminals. */
 export const FIRST_PAGE = `krmhub: a registry of KRM functions
 
-/api/v1/functions                        search: q, tag, kind, group, publisher, runtime, license, catalog
+/api/v1/functions                        search: q, tag, kind, group, owner, runtime, license, catalog
 /api/v1/functions/{group}/{kind}         a function and its releases
 /api/v1/catalogs                         catalogs and their recipes
 /catalogs/default/catalog.yaml           the newest release of every function, as a KEP-2906 catalog

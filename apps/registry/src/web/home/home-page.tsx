@@ -1,5 +1,5 @@
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
-import { FACETS, type FacetName } from '@krmhub/schema/facets';
+import { type FacetName, NOT_VERIFIED } from '@krmhub/schema/facets';
 import { CATALOGS, catalogPath, docsPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';
@@ -29,7 +29,7 @@ const BROWSE_FACETS = [
   { name: 'tag', title: 'Tags', values: 12 },
   { name: 'runtime', title: 'Runtimes', values: 3 },
   { name: 'group', title: 'Groups', values: 6 },
-  { name: 'publisher', title: FACETS.publisher.title, values: 6 },
+  { name: 'owner', title: 'Owners', values: 6 },
   { name: 'signedBy', title: 'Signed by', values: 6 },
 ] as const satisfies readonly { name: FacetName; title: string; values: number }[];
 
@@ -95,15 +95,15 @@ function Browse({ facets }: Pick<HomeData, 'facets'>) {
       <h2 id="browse">Browse</h2>
       <dl class="browse">
         {BROWSE_FACETS.map(({ name, title, values }) =>
-          facets[name].length === 0 ? null : (
+          facets[name].every(({ value }) => value === NOT_VERIFIED) ? null : (
             <div>
               <dt>{title}</dt>
               <dd>
                 <ul class="tags">
-                  {facets[name].slice(0, values).map(({ value, count }) => (
+                  {facets[name].slice(0, values).map(({ value, text = value, count }) => (
                     <li>
                       <a href={at(searchPath({ [name]: [value] }))}>
-                        <ShortSigner value={value} max={60} />{' '}
+                        <ShortSigner value={text} max={60} />{' '}
                         <span class="quiet">{count.toLocaleString('en')}</span>
                       </a>
                     </li>

@@ -1,19 +1,46 @@
-import { FACETS } from '@krmhub/schema/facets';
-import { searchPath } from '../addresses.js';
+import type { GroupOwner } from '@krmhub/catalog';
+import { PROOF_TEXTS, PUBLISHER_CLAIM, publisherClaim } from '@krmhub/catalog/access/owner-text';
+import { NOT_VERIFIED } from '@krmhub/schema/facets';
+import { ownerPath, searchPath } from '../addresses.js';
 import { useSite } from '../site.js';
 import { Text } from './text.js';
 
-const CLAIM = FACETS.publisher.title.toLowerCase();
-
-/** Who a function says it is published by: free text of its author, which nothing verifies. */
-export function PublisherLine({ publisher, max = 100 }: { publisher: string; max?: number }) {
+/**
+ * Who a function is from: the owner of its group, with how that was shown, and what its definition says if that is
+ * something else. No other component shows the publisher of a definition, because it is free text of its author.
+ */
+export function PublisherLine({
+  owner,
+  publisher,
+  max = 100,
+}: {
+  owner: GroupOwner | undefined;
+  publisher: string;
+  max?: number;
+}) {
   const { at } = useSite();
+  const claim = publisherClaim(owner, publisher);
   return (
     <>
-      {CLAIM}{' '}
-      <a href={at(searchPath({ publisher: [publisher] }))} rel="nofollow">
-        <Text value={publisher} max={max} />
-      </a>
+      {owner === undefined ? (
+        NOT_VERIFIED
+      ) : (
+        <>
+          <a href={at(ownerPath(owner.team))}>
+            <Text value={owner.displayName} max={max} />
+          </a>{' '}
+          <span class="tone-good">{PROOF_TEXTS[owner.proof]}</span>
+        </>
+      )}
+      {claim === undefined ? null : (
+        <>
+          {owner === undefined ? ': ' : ', '}
+          {PUBLISHER_CLAIM}{' '}
+          <a href={at(searchPath({ publisher: [claim] }))} rel="nofollow">
+            <Text value={claim} max={max} />
+          </a>
+        </>
+      )}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import type { SearchResult } from '@krmhub/api/model';
 import type { FacetCount } from '@krmhub/catalog';
 import { HOME, searchPath } from '../addresses.js';
 import { Empty } from '../parts/empty.js';
@@ -8,9 +9,17 @@ import { chips, type Search } from './search-view.js';
 const SAMPLES = 8;
 
 /** Repeats the search with its filters, and suggests searches with results. */
-export function NoResults({ search, tags }: { search: Search; tags: readonly FacetCount[] }) {
+export function NoResults({
+  search,
+  result,
+  tags,
+}: {
+  search: Search;
+  result: SearchResult;
+  tags: readonly FacetCount[];
+}) {
   const { at } = useSite();
-  const asked = chips(search);
+  const asked = chips(search, result);
   if (asked.length === 0) {
     return (
       <p class="found-corrected">

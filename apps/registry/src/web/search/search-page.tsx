@@ -30,7 +30,7 @@ export function SearchPage({
 }) {
   const { at } = useSite();
   const { total, items, next } = result;
-  const filters = chips(search);
+  const filters = chips(search, result);
   const isEmpty = total === 0 && filters.length === 0;
   return (
     <div class="search-page">
@@ -63,7 +63,7 @@ export function SearchPage({
             </p>
           ) : null}
           {total === 0 ? (
-            <NoResults search={search} tags={tags} />
+            <NoResults search={search} result={result} tags={tags} />
           ) : (
             <ol class="found-list">
               {items.map((item) => (

@@ -68,7 +68,7 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
 
 function Facts({ item }: { item: SearchItem }) {
   const { at } = useSite();
-  const { publishedAt, publisher, runtimes, license, pinned, network, storage, from = [] } = item;
+  const { publishedAt, owner, publisher, runtimes, license, pinned, network, storage, from = [] } = item;
   return (
     <ul class="found-facts">
       {publishedAt === undefined ? null : (
@@ -76,11 +76,9 @@ function Facts({ item }: { item: SearchItem }) {
           <Time at={publishedAt} />
         </li>
       )}
-      {publisher === '' ? null : (
-        <li>
-          <PublisherLine publisher={publisher} max={MAX_NAME} />
-        </li>
-      )}
+      <li>
+        <PublisherLine owner={owner} publisher={publisher} max={MAX_NAME} />
+      </li>
       {runtimes.length === 0 ? null : <li>{runtimes.join(', ')}</li>}
       {pinned ? null : <li class="tone-warning">not pinned</li>}
       {network ? <li class="tone-warning">network</li> : null}

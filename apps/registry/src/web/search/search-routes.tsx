@@ -5,6 +5,7 @@
  */
 
 import { createRoute, z } from '@hono/zod-openapi';
+import type { SearchResult } from '@krmhub/api/model';
 import { Group, REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
 import {
   formatSearch,
@@ -113,8 +114,8 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
     );
     return pageResponse(c, site, {
       head: {
-        title: searchTitle(search),
-        description: 'Search the functions of this registry by words, tags, groups, publishers, and more.',
+        title: searchTitle(search, result),
+        description: 'Search the functions of this registry by words, tags, groups, owners, and more.',
         path: '/functions',
         section: 'functions',
         isIndexed: false,
@@ -151,8 +152,8 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
   });
 }
 
-function searchTitle(search: Search): string {
-  const asked = chips(search).map(({ title, value }) =>
+function searchTitle(search: Search, result: SearchResult): string {
+  const asked = chips(search, result).map(({ title, value }) =>
     title === 'Text' ? value.trim() : `${title.toLowerCase()} ${value}`,
   );
   return asked.length === 0 ? 'Functions' : `${asked.join(', ')} – functions`;

@@ -15,7 +15,7 @@ const FIRST: readonly FacetName[] = [
   'network',
   'storage',
   'group',
-  'publisher',
+  'owner',
   'license',
   'signedBy',
   'catalog',
@@ -58,13 +58,12 @@ export interface Chip {
 export function facetViews(search: Search, { facets, total }: SearchResult): FacetView[] {
   return FACETS.flatMap(({ name, title }) => {
     const chosen = search[name] ?? [];
-    const counts = new Map(facets[name].map(({ value, count }) => [value, count]));
     const values = [
-      ...chosen.map((value) => facetValue(search, name, value, valueCount(counts, value, name))),
-      ...facets[name]
-        .filter(({ value, count }) => !isAmong(chosen, value, name) && narrowsResults(name, count))
-        .map(({ value, count }) => facetValue(search, name, value, count)),
-    ];
+      ...chosen.map((value) => ({ ...findValue(facets, name, value), value })),
+      ...facets[name].filter(
+        ({ value, count }) => !isAmong(chosen, value, name) && narrowsResults(name, count),
+      ),
+    ].map((found) => facetValue(search, name, found));
     // A single value that every result has leaves no choice.
     const isOne = chosen.length === 0 && values.length === 1 && values[0]?.count === total;
     if (values.length === 0 || isOne || values.every(({ count = 0 }) => count === 0)) return [];
@@ -73,10 +72,14 @@ export function facetViews(search: Search, { facets, total }: SearchResult): Fac
   });
 }
 
-function facetValue(search: Search, name: FacetName, value: string, count: number | undefined): FacetValue {
+function facetValue(
+  search: Search,
+  name: FacetName,
+  { value, text, count }: { value: string; text?: string; count?: number },
+): FacetValue {
   const isChosen = (search[name] ?? []).includes(value);
   return {
-    text: facetText(name, value),
+    text: text ?? facetText(name, value),
     ...defined({ count }),
     isChosen,
     path: isChosen ? pathWithout(search, name, value) : pathWith(search, name, value),
@@ -99,17 +102,15 @@ function isAmong(chosen: readonly string[], value: string, name: FacetName): boo
     : chosen.includes(value);
 }
 
-function valueCount(
-  counts: ReadonlyMap<string, number>,
-  chosen: string,
-  name: FacetName,
-): number | undefined {
-  const known = counts.get(chosen);
-  if (known !== undefined || !describeFacet(name).ignoresCase) return known;
-  return [...counts].find(([value]) => isAmong([chosen], value, name))?.[1];
+/** Returns what a search counted for a chosen value, whatever its case if that does not matter. */
+function findValue(facets: SearchResult['facets'], name: FacetName, chosen: string) {
+  return (
+    facets[name].find(({ value }) => value === chosen) ??
+    facets[name].find(({ value }) => isAmong([chosen], value, name))
+  );
 }
 
-export function chips(search: Search): Chip[] {
+export function chips(search: Search, { facets }: Pick<SearchResult, 'facets'>): Chip[] {
   const { q } = search;
   return [
     ...(q === undefined || q.trim() === ''
@@ -118,7 +119,7 @@ export function chips(search: Search): Chip[] {
     ...FACETS.flatMap(({ name, title }) =>
       (search[name] ?? []).map((value) => ({
         title,
-        value: facetText(name, value),
+        value: findValue(facets, name, value)?.text ?? facetText(name, value),
         path: pathWithout(search, name, value),
       })),
     ),
