@@ -100,7 +100,10 @@ function randomOwners(random: Random): { document: AccessDocument; claims: Owner
 }
 
 /** Returns how many pairs of equal match have a verified owner on one side. */
-function expectVerifiedFirst(items: readonly Found[], isEqual: (one: Found, other: Found) => boolean): number {
+function expectVerifiedFirst(
+  items: readonly Found[],
+  isEqual: (one: Found, other: Found) => boolean,
+): number {
   let pairs = 0;
   for (const [at, one] of items.entries()) {
     for (const later of items.slice(at + 1)) {

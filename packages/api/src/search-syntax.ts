@@ -14,7 +14,7 @@ export const SEARCH_SYNTAX: readonly (readonly [example: string, meaning: string
   ['labels -helm', 'without the functions that the word finds'],
   ['kind:Set', 'a word of the kind'],
   ['field:labelSelector', 'a field of the functionConfig'],
-  ['tag:mutator', 'a filter; also group:, publisher:, license:, …'],
+  ['tag:mutator', 'a filter; also group:, owner:, license:, …'],
   ['-tag:mutator', 'without the functions that the filter finds'],
   ['is:signed', 'also is:pinned, is:deprecated, -is:deprecated'],
   ['example.com/SetLabels@1.0.0', 'a function, or a release of it'],
