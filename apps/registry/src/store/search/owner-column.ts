@@ -1,4 +1,5 @@
 import type { AccessRules, FacetCount } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { NOT_VERIFIED } from '@krmhub/schema/facets';
 import { type CountedColumn, type FacetColumn, insertByFrequency } from './facet-column.js';
 
@@ -45,7 +46,8 @@ export class OwnerColumn implements CountedColumn {
     const known = this.#numberOf.get(owner.team);
     if (known !== undefined) return known;
     const { team, displayName } = owner;
-    const number = this.#owners.push({ value: team, ...(displayName !== team && { text: displayName }) }) - 1;
+    const text = displayName === team ? undefined : displayName;
+    const number = this.#owners.push({ value: team, ...defined({ text }) }) - 1;
     this.#numberOf.set(team, number);
     return number;
   }
