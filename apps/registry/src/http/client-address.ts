@@ -111,7 +111,10 @@ export function insideAddresses({
 }
 
 /** Header fields that proxies add. */
-const FORWARDING_FIELDS = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
+const FORWARDING_FIELDS = [
+  ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'forwarded', 'via'],
+  ...['x-client-ip', 'x-cluster-client-ip', 'true-client-ip', 'cf-connecting-ip'],
+];
 
 /** Returns the key under which an address counts: one subscriber has a whole /64 of IPv6 addresses. */
 export function rateLimitKey(address: string): string {

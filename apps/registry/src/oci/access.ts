@@ -11,7 +11,7 @@ import {
   refuseForbidden,
 } from '../http/auth/authorize.js';
 import { readCredentials } from '../http/auth/credentials.js';
-import { currentActor } from '../http/auth/request-actor.js';
+import { asActor, currentActor } from '../http/auth/request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
@@ -109,6 +109,29 @@ export class RepositoryAccess {
       scope: `repository:${repository}:pull`,
       hint: READ_HINT,
     });
+  }
+
+  /**
+   * Rejects with a challenge if the access token of a request does not cover the repository, whether that exists or not:
+   * clients then ask for one that does.
+   */
+  async challengeUnlessCovered(c: RegistryContext, repository: string): Promise<void> {
+    if (await this.covers(c, repository)) return;
+    throw this.#challenge(c, 'the access token does not cover this repository', {
+      scope: `repository:${repository}:pull`,
+      error: 'insufficient_scope',
+      hint: READ_HINT,
+    });
+  }
+
+  /** Reports whether the access token of a request, if it has one, was issued for what is not public there. */
+  async covers(c: RegistryContext, repository: string): Promise<boolean> {
+    const credentials = readCredentials(c.req.header('authorization'));
+    if (typeof credentials === 'string' || 'secret' in credentials) return true;
+    const claims = await this.#tokens.read(credentials.token, this.#now());
+    // Without a registry token, nothing is visible that is not public.
+    if (claims?.hash === undefined || claims.access.some((one) => one.repository === repository)) return true;
+    return asActor(ANONYMOUS, () => this.#isVisible(repository));
   }
 
   /** Reports whether everybody may read the repository. */

@@ -241,6 +241,34 @@ describe('a token of /v2/token', () => {
     ]);
   });
 
+  it('reads only what is public, and the repositories that it was issued for', async () => {
+    const { token } = await issue(basic(ops), 'open/tools');
+    const authorization = `Bearer ${token}`;
+    for (const repository of ['ops/tools', 'ops/xools', 'functions/secret.example.com/setlabels']) {
+      for (const target of READS) {
+        const { status, headers } = await ask(target, repository, { authorization });
+        expect(status).toBe(401);
+        expect(headers['www-authenticate']).toContain(
+          'scope="repository:NAME:pull",error="insufficient_scope"',
+        );
+      }
+    }
+    for (const repository of ['open/tools', 'functions/open.example.com/setlabels']) {
+      expect((await ask('NAME/tags/list', repository, { authorization })).status).toBe(200);
+    }
+    const pushing = await client.request('GET', 'token?scope=repository:open/mounts:push', {
+      authorization: basic(ops),
+    });
+    const pusher = `Bearer ${((await pushing.json()) as { token: string }).token}`;
+    const mount = `open/mounts/blobs/uploads/?mount=${sha256(LAYER)}&from=ops/tools`;
+    expect((await client.request('POST', mount, { authorization: pusher })).status).toBe(202);
+    expect((await client.request('POST', mount, { authorization: ops })).status).toBe(201);
+    const path = '/api/v1/functions/secret.example.com/SetLabels';
+    const statusFor = async (bearer: string) =>
+      (await registry.request(path, { headers: { Authorization: bearer } })).status;
+    expect([await statusFor(ops), await statusFor(authorization)]).toEqual([200, 404]);
+  });
+
   it('reads what its actor may read, as long as that one may', async () => {
     const read = async (token: string) =>
       (await ask('NAME/manifests/1', 'ops/tools', { authorization: `Bearer ${token}` })).status;

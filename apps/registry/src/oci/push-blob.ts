@@ -25,8 +25,9 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
     if (from !== undefined && !isRepository(from)) {
       throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
     }
+    const source = from !== undefined && (await deps.repositoryAccess.covers(c, from)) ? from : undefined;
     const done = await withinQuota(repository, () =>
-      deps.store.mountBlob(from, repository, mounted, newChange(deps, callerOf(c, token))),
+      deps.store.mountBlob(source, repository, mounted, newChange(deps, callerOf(c, token))),
     );
     if (done) return created(c, repository, mounted);
   }

@@ -122,6 +122,7 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
   c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_CLASSES[route.what] : 'write');
   if (!reads || !('repository' in route) || route.what === 'upload') return dispatch(c, deps, route);
   const { repository } = route;
+  await deps.repositoryAccess.challengeUnlessCovered(c, repository);
   // Of a repository that is absent, it would list none.
   if (route.what === 'referrers') await deps.repositoryAccess.challengeUnlessVisible(c, repository);
   try {

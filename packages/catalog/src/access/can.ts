@@ -130,7 +130,7 @@ function push(
   if (isBound && rules.grantOf(team, ['publish'], object) === undefined) {
     return deny(`a grant to its team "${team}" to publish in ${what}`);
   }
-  const name = 'catalog' in object ? `catalogs/${object.catalog}` : object.repository;
+  const name = repositoryOf(object);
   // A referrer of a catalog requires a token that names the catalog. `*` only covers other repositories.
   const isNamed = (glob: string) =>
     !('catalog' in object) || glob.startsWith('catalogs/') || actor.scopes.includes('admin');
@@ -182,16 +182,20 @@ function reads({ scopes, groups, repositories }: Actor, object: Exclude<AccessOb
     return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && matchesAny(groups, object.group);
   }
   if (!scopes.includes('read') && !scopes.includes('push')) return false;
-  const name = 'catalog' in object ? `catalogs/${object.catalog}` : object.repository;
   const named =
     'catalog' in object ? repositories.filter((glob) => glob.startsWith('catalogs/')) : repositories;
-  return matchesAny(named, name);
+  return matchesAny(named, repositoryOf(object));
+}
+
+/** Returns the name of the repository that `repositories` of a token limits. */
+function repositoryOf(object: { catalog: string } | { repository: string }): string {
+  return 'catalog' in object ? `catalogs/${object.catalog}` : object.repository;
 }
 
 /** Returns what gives the team of an actor a right: it owns the group, or has a grant. */
 function teamRight(
   rules: AccessRules,
-  { team, groups, scopes }: Actor,
+  { team, groups, repositories, scopes }: Actor,
   actions: readonly GrantedAction[],
   object: GrantTarget,
 ): string | undefined {
@@ -200,7 +204,7 @@ function teamRight(
     if (!matchesAny(groups, object.group)) return undefined;
     if (rules.ownerOf(object.group)?.team === team)
       return `the team "${team}" owns the group "${object.group}"`;
-  }
+  } else if (!matchesAny(repositories, repositoryOf(object))) return undefined;
   if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
   const pattern = rules.grantOf(team, actions, object);
   return pattern === undefined ? undefined : `the team "${team}" has a grant on "${pattern}"`;

@@ -209,7 +209,8 @@ function isOnlyNew(
 
 /**
  * Returns who makes a request that anybody may make: its token, or nobody. A wrong token is as none, so that an expired
- * one never breaks what is public. `accessTokenHash` finds the token for which a client of OCI got a short one.
+ * one never breaks what is public. `accessTokenHash` finds the token for which a client of OCI got a short one, which is
+ * for repositories only.
  */
 export async function identify(
   c: RegistryContext,
@@ -219,8 +220,9 @@ export async function identify(
   const credentials = readCredentials(c.req.header('authorization'));
   let hash: string | undefined;
   if (typeof credentials === 'string') return ANONYMOUS;
-  if ('token' in credentials) hash = await accessTokenHash(credentials.token);
-  else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
+  if ('token' in credentials) {
+    if (c.req.path.startsWith('/v2/')) hash = await accessTokenHash(credentials.token);
+  } else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
   const token = hash === undefined ? undefined : await store.tokenByHash(hash);
   if (token === undefined || tokenProblem(token, clock().toISOString()) !== undefined) return ANONYMOUS;
   return tokenActor(token);
