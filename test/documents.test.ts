@@ -58,6 +58,7 @@ const runByOthers: Record<string, string | readonly string[]> = {
   argocd: 'test/interop/argocd-steps.ts',
   package: 'test/package.test.ts',
   executable: 'test/interop/executable.test.ts',
+  dns: 'test/end-to-end/own-names.test.ts',
   s3: 'test/interop/server-documents.test.ts',
   postgres: 'test/interop/server-documents.test.ts',
   replicas: 'test/interop/server-documents.test.ts',

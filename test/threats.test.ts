@@ -171,6 +171,76 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'a source with a group that looks like one of the registry has a warning in the report and in the inputs',
     ],
   },
+  'A token of one team publishes or yanks in the group of another': {
+    'packages/catalog/src/access/access.test.ts': [
+      'lets only the owner and its grants change an owned group',
+    ],
+    'apps/registry/src/owners/owner-claims.test.ts': [
+      'belongs to the team that its domain names, and nobody else publishes in it',
+    ],
+  },
+  'A token begins a group that belongs to nobody yet': {
+    'packages/catalog/src/access/access.test.ts': [
+      'lets a token begin a group only if it is open, or named without a wildcard',
+    ],
+    'apps/registry/src/routes/access.test.ts': ['is refused with the ways out, and each of them works'],
+  },
+  'A domain changes hands after its team proved it': {
+    'apps/registry/src/owners/owner-claims.test.ts': [
+      'is checked every week, warns while the proof is missing, and ends after two weeks',
+      'moves to another team with its proof, and ends with it',
+    ],
+  },
+  'A client finds out what is private: by its name, a search, a count, a feed, or the OCI catalog': {
+    'test/authorization/seen.test.ts': ['shows nobody what they may not see, and everybody what they may'],
+    'test/authorization/hidden-pages.test.ts': [
+      '$name answers as if nothing were hidden',
+      '$name names nothing hidden',
+    ],
+    'apps/registry/src/oci/hidden-repositories.test.ts': [
+      'answers an anonymous client as an absent one: %s',
+      'answers a token without the right as an absent one: %s',
+    ],
+  },
+  'A refused request names the owner of a private group': {
+    'apps/registry/src/owners/owner-claims.test.ts': [
+      'names the owner of a group only to those who may read the group',
+      'is not told to who may not read the group, by whatever is refused',
+    ],
+  },
+  'A catalog shows functions to readers who may not read them': {
+    'packages/catalog/src/access/catalog-readers.test.ts': [
+      'everybody who may read a catalog may read each function that it may contain',
+    ],
+    'apps/registry/src/catalogs/catalog-visibility.test.ts': [
+      'contains only what everybody may read who may read it, at once when the rules change',
+      'names what it leaves out only to actors who may read it, and its rows name nothing',
+    ],
+  },
+  'A cache gives one user what another one may read, or after the right ended': {
+    'test/authorization/hidden-pages.test.ts': [
+      '%s is there, for nobody else',
+      'ends with the right, whatever the client has',
+    ],
+    'apps/registry/src/oci/hidden-repositories.test.ts': [
+      'is read by those with the right, and no cache may keep it',
+    ],
+  },
+  'A client pretends to be in the internal network': {
+    'apps/registry/src/http/client-address.test.ts': ['from %s with %j: %s', 'not through a proxy with %s'],
+  },
+  'Another site makes the browser of an administrator change access': {
+    'test/authorization/pages.test.ts': ['%s refuses requests from another site'],
+    'apps/registry/src/web/operate/access.test.ts': [
+      'is applied only after its effects were shown for the same text',
+    ],
+  },
+  'A leaked token is used': {
+    'test/authorization/operations.test.ts': [
+      'stops working at once when it is revoked, reported or expired',
+    ],
+    'test/authorization/revoked-while-waiting.test.ts': ['%s refuses a token that is revoked while it waits'],
+  },
   'A key is stolen': {
     'apps/registry/src/publish/trust/bundles.test.ts': [
       'trusts no signature of a revoked key, whenever it was made',

@@ -23,7 +23,9 @@ export function describeAccessChange(change: AccessChange): DescribedChange {
   const isLoss = change.change === 'loses';
   const right = `${isLoss ? 'no longer' : 'now'}: ${actions.join(', ')} on ${listed(objects, objectCount)}`;
   const described = { right, actors: listed(actors.map(actorText), actorCount) };
-  if (!isLoss || newOwner === undefined) return described;
+  // An owner does not change who may read.
+  const isOnlyRead = actions.every((action) => action === 'read');
+  if (!isLoss || newOwner === undefined || isOnlyRead) return described;
   return { ...described, reason: `the team ${newOwner} now owns ${objectCount === 1 ? 'it' : 'them'}` };
 }
 
