@@ -171,6 +171,12 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'a source with a group that looks like one of the registry has a warning in the report and in the inputs',
     ],
   },
+  'A publisher claims the name of someone else': {
+    'test/end-to-end/claimed-publisher.test.ts': [
+      'is not verified on any page',
+      'is not listed above the owner',
+    ],
+  },
   'A token of one team publishes or yanks in the group of another': {
     'packages/catalog/src/access/access.test.ts': [
       'lets only the owner and its grants change an owned group',

@@ -143,7 +143,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     owners: ['log', 'http', 'workers', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
     routes: ['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
-    web: ['limits', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams'],
+    web: ['limits', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
     server: [
       'limits',
       'log',

@@ -45,14 +45,11 @@ const NEUTRAL = new Set([
     'openSearch',
     'robots',
     'security',
-    'ownerPage',
-    'owners',
     'docsSamples',
     'audit',
     'access',
     'showAccess',
   ],
-  ...['listOwners'],
 ]);
 
 /** Reads of administrators, by their names in the contract. */
@@ -78,6 +75,8 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
   },
   functionsExport: { names: true },
   catalogs: { names: true },
+  owners: { names: true },
+  ownersPage: { names: true, queries: ['', '?after=granted', '?after=team-yyyyyyyx'] },
   sources: { names: false, queries: ['', '?catalog=cat-yyyyyyyy'] },
   events: { names: true, queries: ['', '?limit=1', '?after=3&limit=2', '?limit=1000'] },
   revocations: { names: true, queries: ['', '?limit=1'] },
@@ -99,11 +98,11 @@ const OPERATE = /^\/operate/;
 
 /** Values of path parameters by name. A parameter that is not here makes the test fail. */
 function values(letter: string, digests: Digests, ofCatalog = letter): Record<string, string> {
-  const { group, kind } = namesWith(letter);
+  const { group, kind, team } = namesWith(letter);
   const { catalog } = namesWith(ofCatalog);
   const found = digests[letter as Letter] ?? digests.y;
   return {
-    ...{ group, kind, name: catalog, version: 'v1', release: '1.1.0', snapshot: found.snapshot },
+    ...{ group, kind, team, name: catalog, version: 'v1', release: '1.1.0', snapshot: found.snapshot },
     ...{ digest: found.definition, profile: 'plain', source: 'ours' },
   };
 }
@@ -147,7 +146,7 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
       isForAdministrators: ADMINISTRATORS.has(route),
       // An entry needs both: a token can be given a catalog by name, and not its functions.
       of: [
-        ...(parameters.includes('group') ? (['functions'] as const) : []),
+        ...(parameters.some((one) => one === 'group' || one === 'team') ? (['functions'] as const) : []),
         ...(parameters.includes('name') ? (['catalogs'] as const) : []),
       ],
       path: (letter, ofCatalog) =>

@@ -36,10 +36,16 @@ kind: Access
 metadata: {name: registry}
 spec:
   openGroups: ["*"]
-  teams: [{name: owners}, {name: granted}, {name: others}]
+  teams:
+  - {name: granted}
+  - {name: others}
+  - {name: team-${name('w')}, displayName: Team of ${name('w')}, contact: ${name('w')}@example.com}
+  - {name: team-${name('x')}, displayName: Team of ${name('x')}, contact: ${name('x')}@example.com}
+  - {name: team-${name('y')}, displayName: Team of ${name('y')}, contact: ${name('y')}@example.com}
   groups:
-  - {pattern: ${name('x')}.example.com, visibility: internal}
-  - {pattern: ${name('y')}.example.com, visibility: private, owner: owners}
+  - {pattern: ${name('w')}.example.com, owner: team-${name('w')}}
+  - {pattern: ${name('x')}.example.com, visibility: internal, owner: team-${name('x')}}
+  - {pattern: ${name('y')}.example.com, visibility: private, owner: team-${name('y')}}
   catalogs:
   - {pattern: cat-${name('x')}, visibility: internal}
   - {pattern: cat-${name('y')}, visibility: private}
@@ -65,6 +71,7 @@ export function namesWith(letter: string) {
     kind,
     catalog: `cat-${name(letter)}`,
     repository: `team/${name(letter)}`,
+    team: `team-${name(letter)}`,
     word: name(letter),
   };
 }
@@ -186,10 +193,10 @@ export async function fillWorld(world: World): Promise<Viewer[]> {
       EVERYTHING,
     ),
     await viewer('publisher of the group', { scopes: ['publish'], groups: [y.group] }, EVERYTHING, INTERNAL),
-    await viewer('owners', { scopes: ['read'], team: 'owners' }, EVERYTHING, INTERNAL),
+    await viewer('owners', { scopes: ['read'], team: y.team }, EVERYTHING, INTERNAL),
     await viewer(
       'owners elsewhere',
-      { scopes: ['read'], team: 'owners', groups: ['other.example.com'] },
+      { scopes: ['read'], team: y.team, groups: ['other.example.com'] },
       INTERNAL,
     ),
     await viewer('granted', { scopes: ['read'], team: 'granted' }, EVERYTHING),

@@ -96,9 +96,16 @@ export function functionReleasesPath(
   return functionTabPath({ group: name.group, kind: name.kind }, 'releases') + formatQuery({ after });
 }
 
+export const OWNERS = '/owners';
+
+/** Returns the path of the teams after one of them. */
+export function ownersPath({ after }: { after?: string | undefined } = {}): string {
+  return `${OWNERS}${formatQuery({ after })}`;
+}
+
 /** Returns the path of what a team owns. */
-export function ownerPath(team: string): string {
-  return `/owners/${encodeURIComponent(team)}`;
+export function ownerPath(team: string, { cursor }: { cursor?: string | undefined } = {}): string {
+  return `${OWNERS}/${encodeURIComponent(team)}${formatQuery({ cursor })}`;
 }
 
 export const POLICIES = '/policies';

@@ -7,6 +7,7 @@ import {
   INSTALL,
   KEYS,
   OPERATE,
+  OWNERS,
   POLICIES,
   PUBLIC_EVENTS,
   RELEASES_FEED,
@@ -164,6 +165,9 @@ function Footer({ site: { at } }: { site: Site }) {
           </li>
           <li>
             <a href={at(RELEASES_FEED)}>Feed of releases</a>
+          </li>
+          <li>
+            <a href={at(OWNERS)}>Owners</a>
           </li>
           <li>
             <a href={at(PUBLIC_EVENTS)}>Events</a>

@@ -30,6 +30,7 @@ import {
 import { HOME_ROUTES, type HomeDeps, homeRoutes } from './home/home-routes.js';
 import { INSTALL_ROUTES, type InstallDeps, installRoutes } from './install/install-routes.js';
 import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
+import { OWNER_PAGE_ROUTES, type OwnerPageDeps, ownerPageRoutes } from './owners/owner-routes.js';
 import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy/policy-routes.js';
 import { REFERENCE_ROUTES, type ReferenceDeps, referenceRoutes } from './reference/reference-routes.js';
 import {
@@ -49,6 +50,7 @@ export type WebDeps = HomeDeps &
   SearchPageDeps &
   CatalogPageDeps &
   PolicyPageDeps &
+  OwnerPageDeps &
   DiscoveryDeps &
   RegistryPageDeps &
   BadgeDeps &
@@ -72,6 +74,7 @@ export const WEB_ROUTES: readonly (readonly [name: string, route: RouteConfig])[
   SEARCH_ROUTES,
   CATALOG_PAGE_ROUTES,
   POLICY_PAGE_ROUTES,
+  OWNER_PAGE_ROUTES,
   REGISTRY_PAGE_ROUTES,
   DISCOVERY_ROUTES,
   OPERATE_ROUTES,
@@ -92,6 +95,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
   policyPageRoutes(app, deps);
+  ownerPageRoutes(app, deps);
   registryPageRoutes(app, deps);
   discoveryRoutes(app, deps);
   operateRoutes(app, deps);

@@ -71,7 +71,7 @@ export function discoveryRoutes(
   app: RegistryApp,
   { config, site, store, clock, access }: DiscoveryDeps,
 ): void {
-  const sitemaps = new Sitemaps(store, site, clock, () => access.rules.revision);
+  const sitemaps = new Sitemaps(store, site, clock, access);
 
   servePage(app, DISCOVERY_ROUTES.sitemapIndex, {}, async (c) => {
     refuseUnknownUrl(site);

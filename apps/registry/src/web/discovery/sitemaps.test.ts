@@ -1,3 +1,4 @@
+import { AccessRules } from '@krmhub/catalog';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { feedId } from '../feeds/feed-id.js';
@@ -43,6 +44,7 @@ describe('sitemaps', () => {
     let now = 0;
     const store = {
       catalogs: async () => [],
+      ownerClaims: async () => [],
       async *allFunctions() {
         reads += 1;
         for (let at = 0; at < SITEMAP_URLS; at += 1)
@@ -50,12 +52,7 @@ describe('sitemaps', () => {
       },
     };
     const site = { whole: (path: string) => `https://x.example${path}` };
-    const made = new Sitemaps(
-      store,
-      site as never,
-      () => new Date(now),
-      () => '',
-    );
+    const made = new Sitemaps(store, site as never, () => new Date(now), { rules: new AccessRules() });
     const [first, again] = await Promise.all([made.current(), made.current()]);
     expect(first).toBe(again);
     expect(first.parts).toHaveLength(2);
