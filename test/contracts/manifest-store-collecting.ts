@@ -37,6 +37,13 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await store().findUnreferencedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
     });
 
+    it('are never those that a release names', async () => {
+      for (const text of ['named', 'left']) await add(text);
+      await harness().publish('A', `oci://registry.example.com/team/tools@${sha256('named')}`);
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect([await isThere('named'), await isThere('left')]).toEqual([true, false]);
+    });
+
     it('are collected with their bytes', async () => {
       const file = sha256('old');
       const row = { digest: file, file, size: 3, place: 'rows', bytes: Buffer.from('old') } as const;
@@ -214,6 +221,21 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await forget()).toBe(others.length);
       for (const repository of ours) expect(await isKept(manifest.digest, repository)).toBe(true);
       for (const repository of others) expect(await isKept(manifest.digest, repository)).toBe(false);
+    });
+
+    it('are not those that a release names, nor those with a file that it names', async () => {
+      const pinned = await old('pinned');
+      const signature = await old('signature', { subject: pinned });
+      for (const file of ['script', 'other script']) await add(file);
+      const holder = await old('holder', { references: [sha256('script')] });
+      const lone = await old('lone', { references: [sha256('other script')] });
+      await harness().publish('A', `oci://registry.example.com/team/tools@${pinned}`);
+      await harness().publish('B', `oci://registry.example.com/team/tools@${sha256('script')}`);
+      expect(await forget()).toBe(1);
+      for (const digest of [pinned, signature, holder]) expect(await isKept(digest)).toBe(true);
+      expect(await isKept(lone)).toBe(false);
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect([await isThere('script'), await isThere('other script')]).toEqual([true, false]);
     });
 
     it('leave their parts to the next collection', async () => {

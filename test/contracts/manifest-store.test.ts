@@ -1,6 +1,6 @@
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { manifestStoreContract } from './manifest-store.js';
-import { takeDownBytes } from './sample-records.js';
+import { publishScript, takeDownBytes } from './sample-records.js';
 import { openSqliteFile } from './sqlite.js';
 
 manifestStoreContract('SQLite in a file', async () => {
@@ -14,10 +14,16 @@ manifestStoreContract('SQLite in a file', async () => {
       return store;
     },
     takeDown: (digest) => takeDownBytes(store, digest),
+    publish: (kind, script) => publishScript(store, kind, script),
   };
 });
 
 manifestStoreContract('SQLite in memory', async () => {
   const store = await openSqliteStore(':memory:');
-  return { store, takeDown: (digest) => takeDownBytes(store, digest), dispose: () => store.close() };
+  return {
+    store,
+    takeDown: (digest) => takeDownBytes(store, digest),
+    publish: (kind, script) => publishScript(store, kind, script),
+    dispose: () => store.close(),
+  };
 });

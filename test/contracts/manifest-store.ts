@@ -13,6 +13,8 @@ export interface ManifestStoreHarness {
   reopen?(): Promise<ManifestStore>;
   /** Takes down a release with these bytes. */
   takeDown(file: Digest): Promise<void>;
+  /** Publishes a release with this script. */
+  publish(kind: string, script: string): Promise<void>;
   dispose(): Promise<void>;
 }
 

@@ -161,6 +161,11 @@ export function applySample(
   });
 }
 
+/** Publishes a release that runs a script. */
+export async function publishScript(store: RegistryStore, kind: string, starlark: string): Promise<void> {
+  await store.commitFunction(changeOf({ kind, runtimes: ['starlark'], runtime: { starlark } }));
+}
+
 /** Takes down a release with these bytes. */
 export async function takeDownBytes(store: RegistryStore, digest: Digest): Promise<void> {
   const name = { group: 'example.com', kind: 'Bad' };

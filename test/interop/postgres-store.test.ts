@@ -11,7 +11,7 @@ import { text } from '../../apps/registry/src/store/sql/statement.js';
 import { manifestStoreContract } from '../contracts/manifest-store.js';
 import { postgresMissing, query } from '../contracts/postgres.js';
 import { registryStoreContract } from '../contracts/registry-store.js';
-import { takeDownBytes } from '../contracts/sample-records.js';
+import { publishScript, takeDownBytes } from '../contracts/sample-records.js';
 import { useServers } from './servers.js';
 
 describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
@@ -89,6 +89,11 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
   registryStoreContract('PostgreSQL', open);
   manifestStoreContract('PostgreSQL', async () => {
     const { store, ...harness } = await open();
-    return { ...harness, store, takeDown: (digest) => takeDownBytes(store, digest) };
+    return {
+      ...harness,
+      store,
+      takeDown: (digest) => takeDownBytes(store, digest),
+      publish: (kind, script) => publishScript(store, kind, script),
+    };
   });
 });

@@ -11,11 +11,12 @@ export type Collector = Pick<
 
 const UNNEEDED = `oci_blob.seen_at < :seenBefore AND NOT EXISTS (
   SELECT 1 FROM oci_reference AS named
-  WHERE named.repository = oci_blob.repository AND named.digest = oci_blob.digest)`;
+  WHERE named.repository = oci_blob.repository AND named.digest = oci_blob.digest)
+  AND NOT EXISTS (SELECT 1 FROM release_pin WHERE pin = oci_blob.file)`;
 const page = text<{ repository: string; digest: OciDigest; isUnneeded: number }>(
   // The page first: PostgreSQL then expects few rows, and looks up each instead of reading all references.
   `SELECT repository, digest, CASE WHEN ${UNNEEDED} THEN 1 ELSE 0 END AS "isUnneeded"
-   FROM (SELECT repository, digest, seen_at FROM oci_blob
+   FROM (SELECT repository, digest, file, seen_at FROM oci_blob
      WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit) AS oci_blob
    ORDER BY repository, digest`,
 );
@@ -24,6 +25,13 @@ const unneeded = text<{ repository: string }>(
 );
 const DEAD = `SELECT id FROM oci_manifest WHERE pushed_at < :pushedBefore
   AND NOT (repository LIKE 'functions/%' OR repository LIKE 'catalogs/%') AND id NOT IN (SELECT id FROM alive)`;
+/** What releases name by digest: manifests, and manifests with such a file. */
+const PINNED = `SELECT id, repository, digest FROM oci_manifest WHERE digest IN (SELECT pin FROM release_pin)
+      UNION
+      SELECT holder.id, holder.repository, holder.digest
+      FROM release_pin JOIN oci_blob AS blob ON blob.file = release_pin.pin
+        JOIN oci_reference AS named ON named.repository = blob.repository AND named.digest = blob.digest
+        JOIN oci_manifest AS holder ON holder.id = named.manifest`;
 const dead = text<{ id: number }>({
   // CROSS JOIN makes SQLite go from live manifests to what they refer to: the other order would scan all manifests of a
   // repository in each step.
@@ -31,6 +39,8 @@ const dead = text<{ id: number }>({
       SELECT manifest.id, manifest.repository, manifest.digest
       FROM oci_tag AS tag CROSS JOIN oci_manifest AS manifest ON manifest.id = tag.manifest
       WHERE NOT (tag.repository LIKE 'functions/%' OR tag.repository LIKE 'catalogs/%')
+      UNION
+      ${PINNED}
       UNION
       SELECT child.id, child.repository, child.digest
       FROM alive CROSS JOIN oci_reference AS named ON named.manifest = alive.id
@@ -45,6 +55,8 @@ const dead = text<{ id: number }>({
       SELECT manifest.id, manifest.repository, manifest.digest
       FROM oci_tag AS tag JOIN oci_manifest AS manifest ON manifest.id = tag.manifest
       WHERE NOT (tag.repository LIKE 'functions/%' OR tag.repository LIKE 'catalogs/%')
+      UNION
+      ${PINNED}
       UNION
       SELECT next.id, next.repository, next.digest FROM alive CROSS JOIN LATERAL (
         SELECT child.id, child.repository, child.digest
