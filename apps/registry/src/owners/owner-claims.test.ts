@@ -129,7 +129,11 @@ it('needs a public URL, a known team, and a token that covers the group', async 
     403, 403,
   ]);
   const unknown = await claim(await registry.bearer(), 'platfrom');
-  expect([unknown.status, unknown.body.hint]).toEqual([400, 'Did you mean "platform"?']);
+  expect([unknown.status, unknown.body.detail, unknown.body.hint]).toEqual([
+    400,
+    'team "platfrom" is not in the Access document',
+    'Did you mean platform?',
+  ]);
   const declared = await claim(await registry.bearer(), 'rivals', 'ours.example.com');
   expect([declared.status, declared.body.detail]).toEqual([409, expect.stringContaining('Access document')]);
   expect(await owners()).toEqual(['ours.example.com platform administrator']);

@@ -14,9 +14,9 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/suggest';
 import { refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
+import { unknownTeam } from '../http/auth/issue-token.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
 
@@ -42,7 +42,9 @@ export async function claimGroup(
   const owner = rules.ownerOf(claim.group);
   const seesOwner = can(rules, tokenActor(token), 'read', { group: claim.group }).allowed;
   refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
-  refuseUnknownTeam(rules, claim.team);
+  const unknown = unknownTeam(rules, claim.team);
+  if (unknown !== undefined)
+    throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
   const registry = publicUrl(deps);
   const outcome = await deps.findProof(claim, registry);
   if (!outcome.found) {
@@ -136,18 +138,6 @@ function refuseClaim(
       },
     );
   }
-}
-
-function refuseUnknownTeam(rules: AccessRules, team: string): void {
-  if (rules.team(team) !== undefined) return;
-  const known = rules.document.teams.map(({ name }) => name);
-  const meant = suggest(team, known);
-  throw new KrmhubError('invalid-request', `the team "${team}" is not in the Access document`, {
-    hint:
-      meant === undefined
-        ? 'An administrator adds teams with `krmhub access apply`.'
-        : `Did you mean "${meant}"?`,
-  });
 }
 
 function publicUrl({ config }: OwnerClaimDeps): string {

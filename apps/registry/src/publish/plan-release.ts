@@ -9,6 +9,7 @@ import {
   type ReleaseRecord,
 } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
+import type { Caller } from '../http/auth/caller.js';
 import type { Planner } from './planner.js';
 import { type ReviewDeps, reviewName } from './review-name.js';
 import type { Submission } from './submission.js';
@@ -19,9 +20,7 @@ export interface PlanDeps extends ReviewDeps {
   clock: () => Date;
 }
 
-export interface PlanOptions {
-  /** Name of the token. */
-  by: string;
+export interface PlanOptions extends Pick<Caller, 'by'> {
   /** Whether it administers the registry, so that it may publish to every new group. */
   isAdministrator: boolean;
   allowBreaking: boolean;

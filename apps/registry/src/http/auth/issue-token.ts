@@ -94,7 +94,10 @@ export function unknownTeam(rules: AccessRules, team: string): { message: string
   const near = suggest(team, known);
   return {
     message: `team ${JSON.stringify(team)} is not in the Access document`,
-    hint: near === undefined ? 'Add the team with `krmhub access apply`.' : `Did you mean ${near}?`,
+    hint:
+      near === undefined
+        ? 'An administrator adds teams with `krmhub access apply`.'
+        : `Did you mean ${near}?`,
   };
 }
 
