@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyAccess, teamBearer } from '../testing/access.js';
 import { definitionArtifact, readError, testClient } from '../testing/oci.js';
 import {
   definitionText,
@@ -103,6 +104,29 @@ spec: {openGroups: ["*"], groups: [{pattern: hidden-team.dev, visibility: privat
       403,
       expect.stringContaining('looks like the group "proved.org"'),
     ]);
+  });
+
+  it('is refused if it looks like a group that the Access document gives to a team, without its name', async () => {
+    await applyAccess(
+      registry,
+      `teams: [{name: platform}]
+groups:
+- {pattern: exact.dev, owner: platform}
+- {pattern: "*.wide-zone.org", owner: platform}
+- {pattern: "team-*.below-it.net", owner: platform}
+- {pattern: "*.unowned-zone.org", visibility: internal}`,
+    );
+    const outcome = async (group: string, authorization = publisher) => {
+      const { status, body } = await put({ group, kind: 'A', release: '1.0.0' }, { authorization });
+      return [status, body.detail];
+    };
+    for (const group of ['exacct.dev', 'a.wide-zome.org', 'wide-z0ne.org', 'a.be1ow-it.net']) {
+      expect(await outcome(group)).toEqual([403, `the group "${group}" looks like another group`]);
+    }
+    expect(await outcome('a.unowned-z0ne.org')).toEqual([201, undefined]);
+    // The team itself may name its groups as it likes.
+    const ours = await teamBearer(registry, 'platform');
+    expect(await outcome('widezone.wide-zone.org', ours)).toEqual([201, undefined]);
   });
 
   it('is published by an administrator, and the next ones by every token for the group', async () => {

@@ -10,9 +10,12 @@ import {
   type OwnerClaimStore,
   publishDiagnostic,
 } from '@krmhub/catalog';
-import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
+import { type Diagnostic, type FunctionName, KrmhubError, matchesGlob } from '@krmhub/schema';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 import type { Turns } from '../workers/locks/turns.js';
+
+/** The part after the last label with a `*`, if it has a dot: a whole group, or `example.com` of `*.example.com`. */
+const DOMAIN_OF_PATTERN = /^(?:.*\*[^.]*\.)?([^*.]+\.[^*]+)$/;
 
 /** Groups that are compared in one turn of the event loop. */
 const GROUPS_PER_TURN = 200;
@@ -60,10 +63,19 @@ async function reasonToReview(deps: ReviewDeps, group: string): Promise<string |
   return isSeen ? `looks like the group "${found.group}": ${found.reason}` : 'looks like another group';
 }
 
-/** Compares a group with those that have functions, and with those whose owner proved them. */
-async function findLookAlike({ store, turns }: ReviewDeps, group: string): Promise<LookAlike | undefined> {
+/**
+ * Compares a group with those that have functions, with those whose owner proved them, and with those that the Access
+ * document gives to a team, also by patterns that other groups match.
+ */
+async function findLookAlike(
+  { store, access, turns }: ReviewDeps,
+  group: string,
+): Promise<LookAlike | undefined> {
   const claimed = (await store.ownerClaims()).map((claim) => claim.group);
-  const groups = [...new Set([...(await store.groups()), ...claimed])];
+  const given = access.rules.document.groups.flatMap(({ owner, pattern }) =>
+    owner === undefined || matchesGlob(pattern, group) ? [] : (DOMAIN_OF_PATTERN.exec(pattern)?.[1] ?? []),
+  );
+  const groups = [...new Set([...(await store.groups()), ...claimed, ...given])];
   for (let at = 0; at < groups.length; at += GROUPS_PER_TURN) {
     const some = groups.slice(at, at + GROUPS_PER_TURN);
     const found = await turns.run(() => lookAlikeFinder(some)(group));
