@@ -10,11 +10,12 @@ import {
   readTrustedProxies,
 } from './client-address.js';
 
-function requestFrom(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
+function requestFrom(remoteAddress: string | undefined, forwarded?: string, host?: string): IncomingMessage {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
   const request = new IncomingMessage(socket);
   if (forwarded !== undefined) request.headers['x-forwarded-for'] = forwarded;
+  if (host !== undefined) request.headers.host = host;
   return request;
 }
 
@@ -114,7 +115,9 @@ describe('insideAddresses', () => {
   const isInside = insideAddresses({
     internalAddresses: ['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8:7::/48'],
     trustedProxies: ['10.9.0.1', '::1', '2001:db8:7::1'],
+    publicUrl: 'https://krmhub.example.com:8443/at',
   });
+  const HOST = 'krmhub.example.com';
 
   it.each([
     ['10.1.2.3', undefined, true],
@@ -148,17 +151,44 @@ describe('insideAddresses', () => {
     ['203.0.113.9', '10.1.2.3', false],
     ['203.0.113.9', '::ffff:10.1.2.3', false],
   ])('from %s with %j: %s', (remote, forwarded, expected) => {
-    expect(isInside(requestFrom(remote, forwarded))).toBe(expected);
+    expect(isInside(requestFrom(remote, forwarded, HOST))).toBe(expected);
   });
 
   it.each(['via', 'forwarded', 'x-real-ip', 'x-forwarded-proto', 'true-client-ip'])(
     'not through a proxy with %s',
     (name) => {
-      const request = requestFrom('10.1.2.3');
+      const request = requestFrom('10.1.2.3', undefined, HOST);
+      expect(isInside(request)).toBe(true);
       request.headers[name] = '10.1.2.3';
       expect(isInside(request)).toBe(false);
     },
   );
+
+  // With a name, whether directly, by a trusted proxy, and directly without a public URL.
+  it.each([
+    [HOST, true, true, false],
+    ['KRMHUB.example.com.:80', true, true, false],
+    ['10.0.0.5:8080', true, false, true],
+    ['[fd00::5]:8080', true, false, true],
+    ['localhost:8080', true, false, true],
+    ['krmhub', true, false, true],
+    ['krmhub.krmhub.svc.cluster.local', true, false, true],
+    ['registry.internal:443', true, false, true],
+    ['rebound.example.net', false, false, false],
+    ['rebound.example.net:8080', false, false, false],
+    ['krmhub.example.com.example.net', false, false, false],
+    ['10.0.0.5.example.net', false, false, false],
+    ['local', true, false, true],
+    ['x.notlocal', false, false, false],
+    ['10.0.0.5@example.net', false, false, false],
+    ['', false, false, false],
+    [undefined, false, false, false],
+  ])('by the name %s: %s, %s, %s', (host, direct, proxied, unnamed) => {
+    expect(isInside(requestFrom('10.1.2.3', undefined, host))).toBe(direct);
+    expect(isInside(requestFrom('10.9.0.1', '10.1.2.3', host))).toBe(proxied);
+    const withoutUrl = insideAddresses({ internalAddresses: ['10.0.0.0/8'] });
+    expect(withoutUrl(requestFrom('10.1.2.3', undefined, host))).toBe(unnamed);
+  });
 
   it('is nowhere without the setting', () => {
     expect(insideAddresses({})(requestFrom('127.0.0.1'))).toBe(false);

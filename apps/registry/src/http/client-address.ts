@@ -16,6 +16,7 @@ export interface TrustedProxySettings {
 export interface InternalAddressSettings extends TrustedProxySettings {
   /** Addresses and CIDR ranges whose clients see what is internal; absent for none. */
   internalAddresses?: readonly string[];
+  publicUrl?: string;
 }
 
 /** Matches the proxies whose X-Forwarded-For is trusted. */
@@ -92,22 +93,42 @@ export function clientAddresses(
 
 /**
  * Returns whether a request comes from an internal address. A proxy is not a client: a request that one forwards comes from
- * the client that it names, and if the proxy is not trusted, from outside.
+ * the client that it names, and if the proxy is not trusted, from outside. `Host` must be a name that no stranger can have,
+ * else a page of a stranger whose name leads to this registry (DNS rebinding) could read it with a browser inside.
  */
 export function insideAddresses({
   internalAddresses = [],
   trustedProxies = [],
+  publicUrl,
 }: InternalAddressSettings): (request: IncomingMessage | undefined) => boolean {
   if (internalAddresses.length === 0) return () => false;
   const internal = readTrustedProxies(internalAddresses).proxies;
   const trusted = readTrustedProxies(trustedProxies).proxies;
+  const ownName = publicUrl === undefined ? undefined : hostName(new URL(publicUrl).host);
   return (request) => {
     const peer = plainAddress(request?.socket.remoteAddress ?? NO_ADDRESS);
     const isForwarded = FORWARDING_FIELDS.some((name) => request?.headers[name] !== undefined);
     if (isForwarded && !trusted.includes(peer)) return false;
     const client = clientAddress(request, trusted);
-    return internal.includes(client) && !trusted.includes(client);
+    if (!internal.includes(client) || trusted.includes(client)) return false;
+    const name = hostName(request?.headers.host ?? '');
+    // A proxy may replace the name that the client used by one of these.
+    return name === ownName || (!trusted.includes(peer) && isLocalName(name));
   };
+}
+
+/** Returns the name or address of a `Host` field, without its port. */
+function hostName(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/\.$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Whether nobody can register the name: an address, a name without dots, or one below a name for local networks. */
+function isLocalName(name: string): boolean {
+  return isIP(name) !== 0 || /^(?:[a-z0-9_-]+|.+\.(?:localhost|local|internal|home\.arpa))$/.test(name);
 }
 
 /** Header fields that proxies add. */

@@ -88,7 +88,7 @@ export const SETTINGS = {
     name: 'KRMHUB_INTERNAL_ADDRESSES',
     unit: 'addresses and CIDR ranges, separated by commas',
     default: 'none',
-    why: 'Networks whose clients see what is internal without a token, but never what is private. The address of a client is found as for `KRMHUB_TRUSTED_PROXIES`: list your proxies there, because a request that another proxy forwards is not internal.',
+    why: 'Networks whose clients see what is internal without a token, but never what is private. The address of a client is found as for `KRMHUB_TRUSTED_PROXIES`: list your proxies there, because a request that another proxy forwards is not internal. The request must be for the host of `KRMHUB_PUBLIC_URL`, or, without a proxy, for an address or a local name.',
   },
   requestsPerMinute: {
     name: 'KRMHUB_REQUESTS_PER_MINUTE',
