@@ -1,4 +1,10 @@
-import type { AuditFilter, AuditRow, AuditStore, NewAuditRow } from '@krmhub/catalog';
+import {
+  type AuditFilter,
+  type AuditRow,
+  type AuditStore,
+  type NewAuditRow,
+  RevisionConflict,
+} from '@krmhub/catalog';
 import { AUDIT_ACTIONS, sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
@@ -211,11 +217,16 @@ export function auditedActsContract(store: () => RegistryStore): void {
       await store().applyAccess({ ...document, event: changed, origin });
       const claim = { group: 'example.com', team: 'a', proof: 'dns', claimedBy: 'admin' } as const;
       const claimed = { ...claim, claimedAt: AT, checkedAt: AT };
-      await store().putOwnerClaim(claimed, changed, origin);
-      await store().putOwnerClaim(claimed);
-      for (let twice = 0; twice < 2; twice += 1) {
-        await store().deleteOwnerClaim('example.com', changed, origin);
+      await store().putOwnerClaim(claimed, { event: changed, origin });
+      await store().putOwnerClaim(claimed, { replaces: claimed });
+      const other = { ...claimed, team: 'b' };
+      for (const replaces of [undefined, other]) {
+        const replacing = store().putOwnerClaim(other, { replaces, event: changed, origin });
+        await expect(replacing).rejects.toThrow(RevisionConflict);
       }
+      await expect(store().deleteOwnerClaim(other, changed, origin)).rejects.toThrow(RevisionConflict);
+      await store().deleteOwnerClaim(claimed, changed, origin);
+      await expect(store().deleteOwnerClaim(claimed, changed, origin)).rejects.toThrow(RevisionConflict);
       const applied = { ...event, type: 'catalog.applied' as const, catalog: 'zoo' };
       await store().applyRecipe({
         ...{ name: 'zoo', recipe: 'r', expectedRecipe: undefined, at: AT, by: 'admin', event: applied },

@@ -1,9 +1,11 @@
 import type { Owner, OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
 import { proofText } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import { type NameServer, startNameServer } from '../testing/name-server.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { claimGroup, verifyClaim } from './owner-claims.js';
 
 const DAY = 86_400_000;
 const URL_ = 'https://hub.example.net';
@@ -157,6 +159,64 @@ it('moves to another team with its proof, and ends with it', async () => {
   expect((await release(await registry.bearer())).status).toBe(404);
   expect(await owners()).toEqual(['ours.example.com platform administrator']);
 });
+
+it('is what it became while a proof was looked for', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  await claim(platform, 'platform');
+  const { store } = registry.parts;
+  const { deps, meanwhile } = withSlowProof();
+  // The weekly check of a claim that moves to another team, and of one that ends.
+  meanwhile(async () => {
+    prove('rivals');
+    expect((await claim(platform, 'rivals')).status).toBe(200);
+  });
+  expect((await verifyClaim(deps, 'new.example.com'))?.team).toBe('rivals');
+  meanwhile(async () => {
+    const headers = { Authorization: await tokenOf('rivals') };
+    const released = await registry.request('/api/v1/owners/new.example.com', { method: 'DELETE', headers });
+    expect(released.status).toBe(204);
+  });
+  await expect(verifyClaim(deps, 'new.example.com')).rejects.toMatchObject({ code: 'not-found' });
+  // A claim while another team claims the group.
+  const token = (await store.tokens()).find(({ team }) => team === 'platform')!;
+  const asked = { group: 'new.example.com', team: 'platform', proof: 'dns' } as const;
+  const origin = { address: 'x' };
+  meanwhile(async () => {
+    expect((await claim(await tokenOf('rivals'), 'rivals')).status).toBe(200);
+    prove('platform');
+  });
+  const claiming = claimGroup(deps, asked, token, { origin, recheck: async () => undefined });
+  await expect(claiming).rejects.toMatchObject({ code: 'forbidden' });
+  expect((await owners())[0]).toBe('new.example.com rivals dns');
+  // With a token that is revoked.
+  const moved = { ...asked, group: 'next.example.com' };
+  prove('platform', 'next.example.com');
+  const recheck = () => Promise.reject(new KrmhubError('unauthorized', 'revoked'));
+  await expect(claimGroup(deps, moved, token, { origin, recheck })).rejects.toMatchObject({
+    code: 'unauthorized',
+  });
+  expect(await owners()).toHaveLength(2);
+});
+
+/** Dependencies with which something happens once while the next proof is looked for, before its result is used. */
+function withSlowProof() {
+  const { store, access, findProof, clock, config } = registry.parts;
+  let work = async () => {};
+  const slow: typeof findProof = async (...given) => {
+    const found = await findProof(...given);
+    const now = work;
+    work = async () => {};
+    await now();
+    return found;
+  };
+  return {
+    deps: { store, access, clock, config, findProof: slow },
+    meanwhile(next: () => Promise<void>) {
+      work = next;
+    },
+  };
+}
 
 it('is checked every week, warns while the proof is missing, and ends after two weeks', async () => {
   const platform = await tokenOf('platform');

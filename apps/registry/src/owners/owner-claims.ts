@@ -17,6 +17,8 @@ import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
 import { refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
+import type { RecheckToken } from '../publish/function-locks.js';
+import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
 
@@ -32,60 +34,84 @@ export interface OwnerClaimDeps {
  * Claims a group for a team, or gives it to another team: looks for the proof, and stores the claim if it is there.
  * Rejects with `forbidden` without the right or the proof, which the hint describes.
  */
-export async function claimGroup(
+export function claimGroup(
   deps: OwnerClaimDeps,
   claim: OwnerClaim,
   token: TokenRecord,
-  origin: RequestOrigin,
+  { origin, recheck }: { origin: RequestOrigin; recheck: RecheckToken },
 ): Promise<OwnerClaimRecord> {
-  const { rules } = deps.access;
-  const owner = rules.ownerOf(claim.group);
-  const seesOwner = can(rules, tokenActor(token), 'read', { group: claim.group }).allowed;
-  refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
-  const unknown = unknownTeam(rules, claim.team);
-  if (unknown !== undefined)
-    throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
-  const registry = publicUrl(deps);
-  const outcome = await deps.findProof(claim, registry);
-  if (!outcome.found) {
-    throw new KrmhubError('forbidden', `${claim.group} has no proof: ${outcome.problem}`, {
-      hint: howToProve(claim, registry),
-    });
-  }
-  // An owner that the token may not know is told only to those who control the domain.
-  refuseClaim(rules, claim, token, owner);
-  const at = deps.clock().toISOString();
-  const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
-  await deps.store.putOwnerClaim(record, claimEvent(record, token.name, at), origin);
-  await deps.access.reload(deps.store);
-  return record;
+  return untilUnchanged(claim.group, async () => {
+    const replaces = await findClaim(deps, claim.group);
+    // Another process can have changed it.
+    await deps.access.reload(deps.store);
+    const { rules } = deps.access;
+    const owner = rules.ownerOf(claim.group);
+    const seesOwner = can(rules, tokenActor(token), 'read', { group: claim.group }).allowed;
+    refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
+    const unknown = unknownTeam(rules, claim.team);
+    if (unknown !== undefined)
+      throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
+    const registry = publicUrl(deps);
+    const outcome = await deps.findProof(claim, registry);
+    if (!outcome.found) {
+      throw new KrmhubError('forbidden', `${claim.group} has no proof: ${outcome.problem}`, {
+        hint: howToProve(claim, registry),
+      });
+    }
+    // An owner that the token may not know is told only to those who control the domain.
+    refuseClaim(rules, claim, token, owner);
+    await recheck();
+    const at = deps.clock().toISOString();
+    const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
+    const event = claimEvent(record, token.name, at);
+    await deps.store.putOwnerClaim(record, { replaces, event, origin });
+    await deps.access.reload(deps.store);
+    return record;
+  });
 }
 
 /** Looks for the proof of a claim now. Returns undefined if that ended the claim. Rejects with `not-found`. */
-export async function verifyClaim(
-  deps: OwnerClaimDeps,
-  group: string,
-): Promise<OwnerClaimRecord | undefined> {
-  const claim = (await deps.store.ownerClaims()).find((one) => one.group === group);
-  if (claim === undefined) throw noClaim(group);
-  const now = deps.clock();
-  const checked = checkedClaim(claim, await deps.findProof(claim, publicUrl(deps)), now);
-  if (checked !== undefined) await deps.store.putOwnerClaim(checked);
-  else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
-  return checked;
+export function verifyClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {
+  return untilUnchanged(group, async () => {
+    const claim = await findClaim(deps, group);
+    if (claim === undefined) throw noClaim(group);
+    const now = deps.clock();
+    const checked = checkedClaim(claim, await deps.findProof(claim, publicUrl(deps)), now);
+    if (checked !== undefined) await deps.store.putOwnerClaim(checked, { replaces: claim });
+    else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
+    return checked;
+  });
 }
 
 /** Ends the claim to a group. Rejects with `forbidden`, and with `not-found` without a claim. */
-export async function releaseGroup(
+export function releaseGroup(
   deps: OwnerClaimDeps,
   group: string,
   token: TokenRecord,
   origin: RequestOrigin,
 ): Promise<void> {
-  refuseLacking(deps.access.rules, token, 'own', { group });
-  const claim = (await deps.store.ownerClaims()).find((one) => one.group === group);
-  if (claim === undefined) throw noClaim(group);
-  await endClaim(deps, claim, { by: token.name, origin }, 'released');
+  return untilUnchanged(group, async () => {
+    const claim = await findClaim(deps, group);
+    await deps.access.reload(deps.store);
+    refuseLacking(deps.access.rules, token, 'own', { group });
+    if (claim === undefined) throw noClaim(group);
+    await endClaim(deps, claim, { by: token.name, origin }, 'released');
+  });
+}
+
+async function findClaim({ store }: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {
+  return (await store.ownerClaims()).find((one) => one.group === group);
+}
+
+/** Repeats work on a claim if another request changed it meanwhile. */
+function untilUnchanged<Result>(group: string, work: () => Promise<Result>): Promise<Result> {
+  return retryOnConflict(work, {
+    exhausted() {
+      throw new KrmhubError('unavailable', `the owner of ${group} is being changed`, {
+        hint: 'Nothing was stored. Try again.',
+      });
+    },
+  });
 }
 
 /** Returns what proves a claim, as a sentence for the person who controls the domain. */
@@ -104,7 +130,7 @@ async function endClaim(
 ): Promise<void> {
   const at = deps.clock().toISOString();
   const { type, reason } = claimEvent(claim, by, at);
-  await deps.store.deleteOwnerClaim(claim.group, { type, at, by, reason: `${reason}: ${why}` }, origin);
+  await deps.store.deleteOwnerClaim(claim, { type, at, by, reason: `${reason}: ${why}` }, origin);
   await deps.access.reload(deps.store);
 }
 

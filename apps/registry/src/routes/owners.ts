@@ -2,7 +2,7 @@ import { ClaimRequest, type OwnerList, type VerifiedOwner } from '@krmhub/api/ow
 import { ROUTES } from '@krmhub/api/routes';
 import type { AuditStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import { type Authority, authenticate, authorize } from '../http/auth/authorize.js';
+import { type Authority, authenticate, authorize, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -24,7 +24,10 @@ export function ownerRoutes(
     const token = await authenticate(c, deps);
     const wanted = await readJsonBody(c, ClaimRequest);
     const { origin } = callerOf(c, token);
-    const claim = await claimGroup(deps, { group, ...wanted }, token, origin);
+    const claim = await claimGroup(deps, { group, ...wanted }, token, {
+      origin,
+      recheck: recheckToken(c),
+    });
     return c.json(ownerDetail(deps.access.rules, claim));
   });
 

@@ -30,10 +30,16 @@ export interface AccessStore {
 export interface OwnerClaimStore {
   /** Returns all claims, by group in code unit order. */
   ownerClaims(): Promise<OwnerClaimRecord[]>;
-  /** Adds or replaces the claim to a group. Without an event, nothing that rules depend on has changed. */
-  putOwnerClaim(claim: OwnerClaimRecord, event?: NewEvent, origin?: Act['origin']): Promise<void>;
-  /** Returns false if there is no claim to the group. */
-  deleteOwnerClaim(group: string, event: NewEvent, origin?: Act['origin']): Promise<boolean>;
+  /**
+   * Adds the claim to a group, or replaces another one. Rejects with a RevisionConflict if the group has a claim of
+   * another team or time than that. Without an event, nothing that rules depend on has changed.
+   */
+  putOwnerClaim(
+    claim: OwnerClaimRecord,
+    change?: { replaces?: OwnerClaimRecord | undefined; event?: NewEvent; origin?: Act['origin'] },
+  ): Promise<void>;
+  /** Deletes a claim. Rejects with a RevisionConflict if the group has none, or another one. */
+  deleteOwnerClaim(claim: OwnerClaimRecord, event: NewEvent, origin?: Act['origin']): Promise<void>;
 }
 
 /** Stores the signing policies of the registry. */

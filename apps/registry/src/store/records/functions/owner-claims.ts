@@ -1,4 +1,4 @@
-import type { OwnerClaimRecord, OwnerClaimStore } from '@krmhub/catalog';
+import { type OwnerClaimRecord, type OwnerClaimStore, RevisionConflict } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { asc } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -7,7 +7,17 @@ import { appendEvent } from '../events/append-event.js';
 import { ownerClaims } from '../schema/owner-claims.js';
 
 const all = query((db) => db.select().from(ownerClaims).orderBy(asc(ownerClaims.group)));
+const one = text<Pick<OwnerClaimRecord, 'team' | 'claimedAt'>>(
+  'SELECT team, claimed_at AS "claimedAt" FROM owner_claim WHERE group_name = :group',
+);
 const remove = text('DELETE FROM owner_claim WHERE group_name = :group');
+
+/** Looking for a proof takes seconds, in which the claim can be given to another team, or end. */
+function* refuseOther(group: string, expected: OwnerClaimRecord | undefined): Work<void> {
+  const found = yield* one.first({ group });
+  if (found?.team === expected?.team && found?.claimedAt === expected?.claimedAt) return;
+  throw new RevisionConflict(`the claim to ${group} has changed`);
+}
 
 function* put(claim: OwnerClaimRecord): Work<void> {
   const row = { ...claim, missingSince: claim.missingSince ?? null, problem: claim.problem ?? null };
@@ -25,17 +35,19 @@ export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
           ...defined({ missingSince: missingSince ?? undefined, problem: problem ?? undefined }),
         }));
       }),
-    putOwnerClaim: (claim, event, origin) =>
+    putOwnerClaim: (claim, { replaces, event, origin } = {}) =>
       write(function* () {
+        yield* refuseOther(claim.group, replaces);
         yield* put(claim);
         const object = `group/${claim.group}`;
         if (event !== undefined) yield* appendEvent(event, origin, { action: 'owner.claim', object });
       }),
-    deleteOwnerClaim: (group, event, origin) =>
+    deleteOwnerClaim: (claim, event, origin) =>
       write(function* () {
-        if ((yield* remove.run({ group })) === 0) return false;
+        const { group } = claim;
+        yield* refuseOther(group, claim);
+        yield* remove.run({ group });
         yield* appendEvent(event, origin, { action: 'owner.release', object: `group/${group}` });
-        return true;
       }),
   };
 }
