@@ -76,6 +76,7 @@ describe('a publisher that claims the name of an owner', () => {
   });
 
   it('is not counted with the owner', async () => {
+    expect(await page('/')).toContain('Owners kpt project 1 not verified 1');
     const { items, facets } = await api<SearchResult>('/functions?q=labels');
     expect(items.map(({ group, owner }) => [group, owner])).toEqual([
       [REAL, OWNER],

@@ -1,13 +1,14 @@
 import type { GroupOwner } from '@krmhub/catalog';
 import { PROOF_TEXTS, PUBLISHER_CLAIM, publisherClaim } from '@krmhub/catalog/access/owner-text';
 import { NOT_VERIFIED } from '@krmhub/schema/facets';
-import { ownerPath, searchPath } from '../addresses.js';
+import { ownerPath } from '../addresses.js';
 import { useSite } from '../site.js';
 import { Text } from './text.js';
 
 /**
  * Who a function is from: the owner of its group, with how that was shown, and what its definition says if that is
- * something else. No other component shows the publisher of a definition, because it is free text of its author.
+ * something else. No other component shows the publisher of a definition, because it is free text of its author. Only
+ * the owner is a link, so that the text does not stand out like one.
  */
 export function PublisherLine({
   owner,
@@ -35,10 +36,7 @@ export function PublisherLine({
       {claim === undefined ? null : (
         <>
           {owner === undefined ? ': ' : ', '}
-          {PUBLISHER_CLAIM}{' '}
-          <a href={at(searchPath({ publisher: [claim] }))} rel="nofollow">
-            <Text value={claim} max={max} />
-          </a>
+          {PUBLISHER_CLAIM} <Text value={claim} max={max} />
         </>
       )}
     </>
