@@ -5,6 +5,7 @@ import {
   type OwnerClaim,
   type SearchPage,
   type SearchQuery,
+  searchAccess,
 } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { NOT_VERIFIED } from '@krmhub/schema/facets';
@@ -130,7 +131,7 @@ export function searchOwnersContract(harness: () => RegistryStoreHarness): void 
       for (let revision = 0; revision < 4; revision += 1) {
         const { document, claims } = randomOwners(random);
         const rules = new AccessRules(document, claims, `${seed} ${revision}`);
-        const access = { revision: rules.revision, document, claims };
+        const access = searchAccess({ rules });
         const search = (query: SearchQuery) => store.search({ ...query, access });
         const all = async (text: string): Promise<Found[]> => {
           const items: Found[] = [];

@@ -7,6 +7,7 @@ import {
   INSIDER,
   NO_ACCESS,
   type SearchQuery,
+  searchAccess,
   VISIBILITIES,
 } from '@krmhub/catalog';
 import { Random } from '@krmhub/yaml/testing/random';
@@ -164,7 +165,7 @@ export function searchSeenContract(harness: () => RegistryStoreHarness): void {
         const document = randomAccess(random, content);
         const actor = randomActor(random);
         const rules = new AccessRules(document, [], String(revision));
-        const owned = { revision: rules.revision, document, claims: [] };
+        const owned = searchAccess({ rules });
         const access = { ...owned, actor };
         const seen = readable(content, rules, actor);
         hidden += content.functions.length - seen.functions.length;
@@ -193,7 +194,7 @@ export function searchSeenContract(harness: () => RegistryStoreHarness): void {
         ...NO_ACCESS,
         groups: [{ pattern: '*.example.com', visibility: 'internal', functions: [] }],
       };
-      const access = { revision: '1', document, claims: [], actor: ANONYMOUS };
+      const access = searchAccess({ rules: new AccessRules(document, [], '1'), actor: ANONYMOUS });
       const all = names(await store.search({ limit: 100 }));
       const seen = names(await store.search({ limit: 100, access }));
       expect(seen.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type AccessDocument, ANONYMOUS, NO_ACCESS } from '@krmhub/catalog';
+import { type AccessDocument, AccessRules, ANONYMOUS, NO_ACCESS, searchAccess } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type SearchThreads, searchThreads } from '../../apps/registry/src/store/search/search-threads.js';
@@ -54,7 +54,7 @@ it('finds only what the actor may read', async () => {
     ...NO_ACCESS,
     groups: [{ pattern: 'private.example.com', visibility: 'private', functions: [] }],
   };
-  const access = { revision: '1', document, claims: [], actor: ANONYMOUS };
+  const access = searchAccess({ rules: new AccessRules(document, [], '1'), actor: ANONYMOUS });
   const seen = [{ group: 'public.example.com', kind: 'SetLabel' }];
   expect((await threads.search({ limit: 10, access })).items).toMatchObject(seen);
   const name = { group: 'private.example.com', kind: 'SetLable' };

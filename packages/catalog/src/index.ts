@@ -35,6 +35,7 @@ export {
 export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
+export * from './access/search-access.js';
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
 export { summarizeChanges } from './compare/summarize-changes.js';

@@ -5,8 +5,8 @@ import {
   type CatalogEntryRow,
   can,
   type Event,
-  type SearchAccess,
   type SourceRecord,
+  searchAccess,
   visibleSource,
 } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
@@ -298,10 +298,6 @@ export function repositoryObject(name: string): Exclude<AccessObject, 'registry'
     case 'nothing':
       return { repository: name };
   }
-}
-
-function searchAccess({ rules: { revision, document, claims }, actor }: Sight): SearchAccess {
-  return { revision, document, claims, actor };
 }
 
 function ofFunction<Value>(hidden: Value) {

@@ -1,7 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { FacetFilters, FacetName } from '@krmhub/schema/facets';
-import type { AccessDocument } from '../access/access-document.js';
-import type { OwnerClaim } from '../access/access-rules.js';
 import type { Actor } from '../access/can.js';
 import type { SearchResult } from './records.js';
 
@@ -9,8 +7,8 @@ import type { SearchResult } from './records.js';
 export interface SearchAccess {
   /** Changes with the rules. */
   revision: string;
-  document: AccessDocument;
-  claims: readonly OwnerClaim[];
+  /** As text: copying the many objects of large rules for each search takes several times as long as searching. */
+  rules: string;
   /** Absent if everything exists for the search. */
   actor?: Actor;
 }

@@ -4,6 +4,7 @@ import {
   can,
   type FacetCount,
   readRights,
+  readSearchAccess,
   type SearchAccess,
   type SearchPage,
 } from '@krmhub/catalog';
@@ -41,8 +42,8 @@ export function seenColumns(): (columns: SearchColumns, access: SearchAccess | u
   let known = new AccessRules();
   let owners: OwnerColumn | undefined;
   const rulesOf = (access: SearchAccess | undefined): AccessRules => {
-    const { revision = '', document, claims } = access ?? {};
-    if (known.revision !== revision) known = new AccessRules(document, claims, revision);
+    if (known.revision !== (access?.revision ?? ''))
+      known = access === undefined ? new AccessRules() : readSearchAccess(access);
     return known;
   };
   const ownersOf = (groups: FacetColumn, rules: AccessRules): OwnerColumn => {

@@ -1,5 +1,5 @@
 import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
-import type { FunctionReader, SearchQuery, SearchStore } from '@krmhub/catalog';
+import { type FunctionReader, type SearchQuery, type SearchStore, searchAccess } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
 
@@ -15,9 +15,8 @@ export function trustedSearch<Store extends SearchStore & Pick<FunctionReader, '
     ...store,
     async search(query) {
       const { digest } = namedThing(parseSearch(query.text ?? ''));
-      const { revision, document, claims } = access.rules;
       return store.search({
-        access: { revision, document, claims },
+        access: searchAccess(access),
         ...query,
         trust: { revision: trust.revision, policies: trust.policies },
         ...defined({ named: digest === undefined ? undefined : await store.releasesWith(digest) }),
