@@ -99,9 +99,7 @@ describe('the page of a function', () => {
     expect(text).toContain('krmhub pull');
     expect(text).toMatch(/>Signature<\/a><\/dt><dd><span[^>]*>not signed</);
     expect(text).toMatch(/>May touch<\/a><\/dt><dd><span[^>]*>only its input</);
-    expect(text).toContain(
-      '<dd>not verified: says it is published by <bdi>Example Co</bdi></dd>',
-    );
+    expect(text).toContain('<dd>not verified: says it is published by <bdi>Example Co</bdi></dd>');
     expect(text).toMatch(
       />Runs<\/a><\/dt><dd>.*registry.example.com\/setlabels:v1.1.0<.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/,
     );

@@ -50,9 +50,7 @@ describe('the first page', () => {
     );
     expect(page).toMatch(/<svg [^>]*role="img" aria-labelledby="picture-title"><title id="picture-title">/);
     const [, newest = ''] = page.split('id="newest"');
-    expect(newest).toContain(
-      'not verified: says it is published by <bdi>Example Co</bdi>',
-    );
+    expect(newest).toContain('not verified: says it is published by <bdi>Example Co</bdi>');
     expect(newest).toContain('>not signed</span>');
     expect(page).not.toContain('Highlights');
   });
