@@ -1,8 +1,17 @@
 import { defined } from '@krmhub/schema/defined';
-import type { SearchAccess } from '../ports/search-records.js';
 import type { AccessDocument } from './access-document.js';
 import { AccessRules, type OwnerClaim } from './access-rules.js';
 import type { Actor } from './can.js';
+
+/** Who owns which group, and what an actor may read, as a thread can receive it. */
+export interface SearchAccess {
+  /** Changes with the rules. */
+  revision: string;
+  /** As text: copying the many objects of large rules for each search takes several times as long as searching. */
+  rules: string;
+  /** Absent if everything exists for the search. */
+  actor?: Actor;
+}
 
 const texts = new WeakMap<AccessRules, string>();
 

@@ -9,6 +9,7 @@
  */
 
 import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
+import type { SearchAccess } from '../access/search-access.js';
 import type { Act } from './audit-store.js';
 import type {
   Event,
@@ -19,7 +20,6 @@ import type {
   ReleaseRecord,
   TakedownResult,
 } from './records.js';
-import type { SearchAccess } from './search-records.js';
 
 /** Reads functions, their releases, and what was taken down of them. */
 export interface FunctionReader {

@@ -1,17 +1,7 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { FacetFilters, FacetName } from '@krmhub/schema/facets';
-import type { Actor } from '../access/can.js';
+import type { SearchAccess } from '../access/search-access.js';
 import type { SearchResult } from './records.js';
-
-/** Who owns which group, and what an actor may read, as a thread can receive it. */
-export interface SearchAccess {
-  /** Changes with the rules. */
-  revision: string;
-  /** As text: copying the many objects of large rules for each search takes several times as long as searching. */
-  rules: string;
-  /** Absent if everything exists for the search. */
-  actor?: Actor;
-}
 
 export type SearchOrder = 'relevance' | 'name' | 'newest';
 
