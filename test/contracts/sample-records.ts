@@ -167,11 +167,15 @@ export async function publishScript(store: RegistryStore, kind: string, starlark
 }
 
 /** Takes down a release with these bytes. */
-export async function takeDownBytes(store: RegistryStore, digest: Digest): Promise<void> {
-  const name = { group: 'example.com', kind: 'Bad' };
+export async function takeDownBytes(
+  store: RegistryStore,
+  digest: Digest,
+  { kind, expectedRevision } = { kind: 'Bad', expectedRevision: 0 },
+): Promise<void> {
+  const name = { group: 'example.com', kind };
   await store.commitTakedown({
     ...name,
-    expectedRevision: 0,
+    expectedRevision,
     takedowns: [{ ...name, release: '1.0.0', digest, at: AT, by: 'root', reason: 'malware' }],
   });
 }

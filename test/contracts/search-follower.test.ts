@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { SearchQuery } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +23,7 @@ import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
 import { RandomRegistry } from './random-registry.js';
 import type { RegistryStoreHarness } from './registry-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, changeOf, takeDownBytes } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';
 import { searchOwnersContract } from './search-owners.js';
 import { searchSeenContract } from './search-seen.js';
@@ -295,6 +296,35 @@ describe('a search index in another file', () => {
       await expectSame();
       expect(logged.join('')).toContain('it is damaged');
     });
+  });
+
+  it('has no words of a release that was taken down, also after an end before they were erased', async () => {
+    const read = (suffix: string) => readFile(index() + suffix).catch(() => Buffer.alloc(0));
+    const holds = async (word: string) =>
+      (await read('')).includes(word) || (await read('-wal')).includes(word);
+    const takeDown = (kind: string) =>
+      takeDownBytes(record, sha256(`example.com/${kind}@1.0.0`), { kind, expectedRevision: 1 });
+    openFollower({ startThreads: (file) => searchThreads(file, log) });
+    const words = { First: 'qxylophone', Second: 'jvibraphone', Third: 'wglockenspiel' };
+    for (const [kind, word] of Object.entries(words)) {
+      await record.commitFunction(changeOf({ kind, readme: `# About the ${word}\n` }));
+    }
+    await synchronize();
+    // An index may store a word without the letters that it shares with the one before.
+    for (const word of ['ylophone', 'ibraphone', 'lockenspiel'])
+      expect([word, await holds(word)]).toEqual([word, true]);
+    await takeDown('First');
+    await synchronize();
+    expect([await holds('ylophone'), await holds('ibraphone')]).toEqual([false, true]);
+    await takeDown('Second');
+    // A search includes the takedown, and the process ends before the file is rewritten.
+    expect((await follower!.search({ limit: 9, text: 'jvibraphone' })).items).toEqual([]);
+    expect(await holds('ibraphone')).toBe(true);
+    await closeFollower();
+    openFollower();
+    await synchronize();
+    expect([await holds('ibraphone'), await holds('lockenspiel')]).toEqual([false, true]);
+    await expectSame();
   });
 
   it('is filled in short steps, during which searches find what is there', async () => {

@@ -10,15 +10,19 @@ import { translateSqliteError } from './errors.js';
 /** Milliseconds to wait for a reader in another program. */
 const READER_TIMEOUT_MS = 2_000;
 
+/** A full-text index contains words of deleted documents until its segments are merged. */
+export const WITHOUT_DELETED_TEXT = [
+  ...Object.keys(TEXT_TABLES).map((table) => `INSERT INTO ${table} (${table}) VALUES ('optimize')`),
+  'VACUUM',
+];
+
 const STATEMENTS = [
   // A rejected or interrupted build leaves unused entries.
   `DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)
      AND digest NOT IN (SELECT definition FROM upstream_entry)`,
   DELETE_UNUSED_SEGMENTS,
   DELETE_UNUSED_FILES,
-  // A full-text index contains words of deleted documents until its segments are merged.
-  ...Object.keys(TEXT_TABLES).map((table) => `INSERT INTO ${table} (${table}) VALUES ('optimize')`),
-  'VACUUM',
+  ...WITHOUT_DELETED_TEXT,
 ];
 
 export interface EraseInput {
@@ -44,7 +48,7 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
     for (const statement of STATEMENTS) client.exec(statement);
     return;
   }
-  const { busy, failure } = await pauseWrites(() => runThread(client.name));
+  const { busy, failure } = await pauseWrites(() => rewriteDatabase(client.name, STATEMENTS));
   if (failure !== undefined) {
     throw translateSqliteError(Object.assign(new Error(failure.message), { code: failure.code }));
   }
@@ -59,8 +63,9 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
   }
 }
 
-async function runThread(file: string): Promise<Erased> {
-  const input: EraseInput = { file, timeout: READER_TIMEOUT_MS, statements: STATEMENTS };
+/** Runs statements on a database file in a thread, and then truncates its log. Nothing else may write meanwhile. */
+export async function rewriteDatabase(file: string, statements: readonly string[]): Promise<Erased> {
+  const input: EraseInput = { file, timeout: READER_TIMEOUT_MS, statements };
   const [erased] = (await once(startWorker('erase-thread', { workerData: input }), 'message')) as [Erased];
   return erased;
 }

@@ -21,6 +21,7 @@ import type { Log } from '../../../log.js';
 import { KeyedMutex } from '../../../workers/locks/keyed-mutex.js';
 import type { Sql } from '../../sql/sql.js';
 import { lockFile, openReadConnection } from '../../sqlite/connection.js';
+import { rewriteDatabase, WITHOUT_DELETED_TEXT } from '../../sqlite/erase.js';
 import { isDamageReport } from '../../sqlite/errors.js';
 import { searchRows } from '../search.js';
 import type { SearchThreads } from '../search-threads.js';
@@ -124,6 +125,9 @@ export class SearchFollower implements SearchStore, NameFinder {
       await setImmediate();
       if (isStopped()) return false;
     } while (await this.#alone(() => this.#step(false)));
+    await this.#alone(async () => {
+      if (!isStopped()) await this.#eraseTakenDown();
+    });
     if (this.#isUnmarked) await record.write(() => markSearched());
     return true;
   }
@@ -263,6 +267,25 @@ export class SearchFollower implements SearchStore, NameFinder {
         'the search index has all functions of this registry',
       );
     }
+  }
+
+  /** Rewrites the file if it includes takedowns that it did not include before: until then, deleted words stay in it. */
+  async #eraseTakenDown(): Promise<void> {
+    const { record, file, log } = this.#options;
+    const { sql } = this.#opened.index;
+    const progress = await sql.read(() => readProgress());
+    const state = await record.readOne(() => recordState());
+    if (progress.erased >= state.takedowns) return;
+    if (!isCurrent({ progress, isVerified: this.#isVerified, quick: false }, state)) return;
+    const { busy, failure } = await rewriteDatabase(file, WITHOUT_DELETED_TEXT);
+    if (busy || failure !== undefined) {
+      log.warn(
+        { file, failure },
+        'words of releases that were taken down may stay in the search index: the next sync erases them',
+      );
+      return;
+    }
+    await sql.write(() => writeProgress({ ...progress, erased: state.takedowns }));
   }
 
   async #isDamaged(): Promise<boolean> {

@@ -25,7 +25,9 @@ const TABLES = `
     -- The last function of the registry that the first build has read; null once it has read all.
     fill_group TEXT, fill_kind TEXT,
     -- Whether functions were read 'before' all releases had their words, or 'after', or are read 'again' for them.
-    words TEXT NOT NULL);
+    words TEXT NOT NULL,
+    -- Last takedown after which the file was rewritten.
+    erased INTEGER NOT NULL);
   CREATE TABLE catalog (
     -- Last serial that the index includes.
     name TEXT PRIMARY KEY, serial INTEGER NOT NULL,

@@ -48,7 +48,8 @@ export function* nextStep(input: StepInput): Work<Step | 'rebuild' | undefined> 
   if (progress.event === undefined) {
     const mark = yield* eventMark(state.event);
     const words = state.hasWords ? 'after' : 'before';
-    return { names: [], progress: { ...progress, event: state.event, mark, fill: FIRST, words } };
+    const { event, takedowns: erased } = state;
+    return { names: [], progress: { ...progress, event, mark, fill: FIRST, words, erased } };
   }
   const marks = yield* readMarks(input, progress.event, state);
   if (!followsRecord(progress, progress.event, state, marks)) return 'rebuild';

@@ -27,6 +27,8 @@ export interface Progress {
   fill?: FunctionName;
   /** Whether functions were read before releases had their words, or after that, or are read again for them. */
   words: 'before' | 'after' | 'again';
+  /** Number of the last takedown of which the file has no deleted words. */
+  erased: number;
   catalogs: ReadonlyMap<string, CatalogProgress>;
 }
 
@@ -36,6 +38,7 @@ interface ProgressRow {
   group: string | null;
   kind: string | null;
   words: Progress['words'];
+  erased: number;
 }
 
 interface CatalogRow {
@@ -48,15 +51,15 @@ interface CatalogRow {
 }
 
 const progressRow = text<ProgressRow>(
-  'SELECT event, mark, fill_group AS "group", fill_kind AS kind, words FROM progress',
+  'SELECT event, mark, fill_group AS "group", fill_kind AS kind, words, erased FROM progress',
 );
 const catalogRows = text<CatalogRow>(
   `SELECT name, serial, deleted, target, after_group AS "group", after_kind AS kind FROM catalog ORDER BY name`,
 );
 const forgetProgress = text('DELETE FROM progress');
 const putProgress = text(
-  `INSERT INTO progress (event, mark, fill_group, fill_kind, words)
-   VALUES (:event, :mark, :group, :kind, :words)`,
+  `INSERT INTO progress (event, mark, fill_group, fill_kind, words, erased)
+   VALUES (:event, :mark, :group, :kind, :words, :erased)`,
 );
 const putCatalog = text(
   `INSERT OR REPLACE INTO catalog (name, serial, deleted, target, after_group, after_kind)
@@ -90,15 +93,16 @@ export function* readProgress(): Work<Progress> {
     mark: row?.mark ?? '',
     ...fill,
     words: row?.words ?? 'before',
+    erased: row?.erased ?? 0,
     catalogs,
   };
 }
 
 /** Writes the progress with the event and the first build. */
-export function* writeProgress({ event, mark, fill, words }: Progress): Work<void> {
+export function* writeProgress({ event, mark, fill, words, erased }: Progress): Work<void> {
   yield* forgetProgress.run();
   const cursor = { group: fill?.group ?? null, kind: fill?.kind ?? null };
-  yield* putProgress.run({ event, mark, ...cursor, words });
+  yield* putProgress.run({ event, mark, ...cursor, words, erased });
 }
 
 /** Writes the progress of a catalog, or removes it. */

@@ -12,6 +12,8 @@ export interface RecordState {
   isUnmarked: boolean;
   /** Whether all releases have their words. */
   hasWords: boolean;
+  /** Number of the last takedown; 0 for none. */
+  takedowns: number;
 }
 
 const BEHIND = 'searched_serial < (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)';
@@ -21,9 +23,11 @@ const state = text<{
   serial: number | null;
   isUnmarked: number;
   hasWords: number;
+  takedowns: number | null;
 }>(
   `SELECT (SELECT max(sequence) FROM event) AS event, EXISTS (SELECT 1 FROM catalog WHERE ${BEHIND}) AS "isUnmarked",
      EXISTS (SELECT 1 FROM setting WHERE name = 'release-words') AS "hasWords",
+     (SELECT max(id) FROM takedown) AS takedowns,
      catalog.name, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name) AS serial
    FROM (SELECT 1 AS one) AS one LEFT JOIN catalog ON catalog.deleted IS NULL ORDER BY catalog.name`,
 );
@@ -62,6 +66,7 @@ export function* recordState(): Work<RecordState> {
     serials,
     isUnmarked: Number(first?.isUnmarked) === 1,
     hasWords: Number(first?.hasWords) === 1,
+    takedowns: Number(first?.takedowns ?? 0),
   };
 }
 
