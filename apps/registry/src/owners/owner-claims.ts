@@ -14,10 +14,9 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
-import { refuseLacking } from '../http/auth/authorize.js';
+import { type recheckToken, refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
-import type { RecheckToken } from '../publish/function-locks.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
@@ -38,7 +37,7 @@ export function claimGroup(
   deps: OwnerClaimDeps,
   claim: OwnerClaim,
   token: TokenRecord,
-  { origin, recheck }: { origin: RequestOrigin; recheck: RecheckToken },
+  { origin, recheck }: { origin: RequestOrigin; recheck: ReturnType<typeof recheckToken> },
 ): Promise<OwnerClaimRecord> {
   return untilUnchanged(claim.group, async () => {
     const replaces = await findClaim(deps, claim.group);
