@@ -110,6 +110,41 @@ spec:
     ofGroup: false,
     needsMore: true,
   },
+  trustedPublishers: {
+    method: 'GET',
+    target: () => fillPath('trustedPublishers', {}),
+    needs: 'admin',
+    ofGroup: false,
+  },
+  addPublisher: {
+    method: 'POST',
+    target: () => fillPath('trustedPublishers', {}),
+    body: (count) =>
+      JSON.stringify({
+        group,
+        provider: 'github',
+        settings: { repository: `example/functions-${count}`, workflow: 'release.yml' },
+      }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  checkPublishers: {
+    method: 'POST',
+    target: () => fillPath('checkPublishers', {}),
+    body: () => JSON.stringify({ group, claims: {} }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+    isRead: true,
+  },
+  removePublisher: {
+    method: 'DELETE',
+    target: () => fillPath('trustedPublisher', { id: '00000000-0000-4000-8000-000000000000' }),
+    needs: 'admin',
+    ofGroup: false,
+    needsMore: true,
+  },
   access: { method: 'GET', target: () => fillPath('access', {}), needs: 'admin', ofGroup: false },
   applyAccess: {
     method: 'PUT',

@@ -6,16 +6,23 @@ import type {
   AccessDecision,
   AccessDetail,
   AccessResult,
+  AddPublisherRequest,
+  CheckedPublishers,
+  CheckPublishersRequest,
   ClaimRequest,
   CreatedToken,
   CreateTokenRequest,
+  ExchangedToken,
   Identity,
+  OidcAudience,
   Owner,
   OwnerList,
   PolicyResult,
   PolicySet,
   Token,
   TokenList,
+  TrustedPublisher,
+  TrustedPublisherList,
   VerifiedOwner,
 } from './model.js';
 import { fillPath } from './paths.js';
@@ -92,12 +99,33 @@ export class AccessClient {
     return this.json('verifyOwner', fillPath('verifyOwner', { group }), { method: 'POST' });
   }
 
+  trustedPublishers(group?: string): Promise<TrustedPublisherList> {
+    return this.json('trustedPublishers', fillPath('trustedPublishers', {}), { ...LIST, query: { group } });
+  }
+
+  addPublisher(request: AddPublisherRequest): Promise<TrustedPublisher> {
+    return this.post('addPublisher', fillPath('trustedPublishers', {}), request);
+  }
+
+  checkPublishers(request: CheckPublishersRequest): Promise<CheckedPublishers> {
+    return this.post('checkPublishers', fillPath('checkPublishers', {}), request);
+  }
+
+  async removePublisher(id: string): Promise<void> {
+    await this.delete(fillPath('trustedPublisher', { id }));
+  }
+
+  oidcAudience(): Promise<OidcAudience> {
+    return this.json('oidcAudience', fillPath('oidcAudience', {}));
+  }
+
+  /** Exchanges the token of a run of a workflow. It sends no other token. */
+  exchangeToken(token: string): Promise<ExchangedToken> {
+    return this.json('exchangeToken', fillPath('oidcToken', {}), { ...asJson({ token }), withToken: false });
+  }
+
   async releaseGroup(group: string): Promise<void> {
-    await this.transport.send(fillPath('owner', { group }), {
-      method: 'DELETE',
-      accept: 'application/json',
-      maxBytes: 0,
-    });
+    await this.delete(fillPath('owner', { group }));
   }
 
   /** The token of this client. */
@@ -134,6 +162,10 @@ export class AccessClient {
     call?: Parameters<Transport['json']>[2],
   ): Promise<ResponseBody<Route>> {
     return this.transport.json<ResponseBody<Route>>(path, { $ref: RESPONSES[route] }, call);
+  }
+
+  private async delete(path: string): Promise<void> {
+    await this.transport.send(path, { method: 'DELETE', accept: 'application/json', maxBytes: 0 });
   }
 
   protected post<Route extends JsonRoute>(

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { RUNTIME_KINDS } from '@krmhub/schema';
+import { CI_PROVIDERS, RUNTIME_KINDS } from '@krmhub/schema';
 import { mapFacets } from '@krmhub/schema/facets';
 import {
   Deprecation,
@@ -30,6 +30,16 @@ export const ReleaseSummary = z
   })
   .openapi('ReleaseSummary');
 
+export const WorkflowRun = z
+  .object({
+    provider: z.enum(CI_PROVIDERS),
+    workflow: z.string().openapi({ example: 'example/functions release.yml' }),
+    url: z.string().optional().openapi({ description: 'Page of the run' }),
+    commit: z.string().optional(),
+    ref: z.string().optional().openapi({ example: 'refs/tags/v1.0.0' }),
+  })
+  .openapi('WorkflowRun', { description: 'The run of a workflow, as its provider signed it' });
+
 export const Release = ReleaseSummary.extend({
   group: z.string(),
   kind: z.string(),
@@ -38,6 +48,9 @@ export const Release = ReleaseSummary.extend({
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
   notes: z.string().optional().openapi({
     description: 'What is new in the release, in Markdown. No signature covers it',
+  }),
+  run: WorkflowRun.optional().openapi({
+    description: 'The run that published it. Absent for a token of a person or a robot',
   }),
   bundles: z
     .array(Bundle)

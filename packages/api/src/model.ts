@@ -19,6 +19,7 @@ export * from './owner-model.js';
 export * from './source-model.js';
 export * from './token-model.js';
 export * from './trust-model.js';
+export * from './trusted-publisher-model.js';
 
 /** The JSON of requests and responses of the HTTP API. */
 

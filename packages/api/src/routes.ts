@@ -14,6 +14,7 @@ import { FUNCTION_ROUTES } from './function-routes.js';
 import { OWNER_ROUTES } from './owner-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
+import { TRUSTED_PUBLISHER_ROUTES } from './trusted-publisher-routes.js';
 
 /**
  * Every operation of the HTTP API. The server, the OpenAPI document and the response schemas of the client use them.
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...CATALOG_ROUTES,
   ...SOURCE_ROUTES,
   ...OWNER_ROUTES,
+  ...TRUSTED_PUBLISHER_ROUTES,
   ...REGISTRY_ROUTES,
   ...ACCESS_ROUTES,
 } as const;

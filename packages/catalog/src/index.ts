@@ -23,7 +23,6 @@ export {
   type KnownNames,
   teamActor,
 } from './access/compare-access.js';
-export {
   accessChangeCount,
   type DescribedChange,
   describeAccessChange,
@@ -36,6 +35,8 @@ export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export * from './access/search-access.js';
+export * from './access/trusted-publishers/check-claims.js';
+export * from './access/trusted-publishers/providers.js';
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
 export { summarizeChanges } from './compare/summarize-changes.js';
@@ -89,6 +90,7 @@ export * from './ports/source-records.js';
 export * from './ports/source-store.js';
 export * from './ports/test-summary.js';
 export * from './ports/token-store.js';
+export * from './ports/trusted-publisher-store.js';
 export type { ProfileDialect, ProfileEntry, ProfileWriter } from './profiles/profile.js';
 export * from './profiles/profiles.js';
 export { profileReportPieces } from './profiles/report.js';

@@ -24,6 +24,7 @@ export * from './digests/digest.js';
 export * from './documents/audit-actions.js';
 export type { Catalog, CatalogKind } from './documents/catalog.js';
 export { CATALOG_KINDS } from './documents/catalog.js';
+export * from './documents/ci-providers.js';
 export * from './documents/definition.js';
 export * from './documents/event-types.js';
 export * from './documents/formats.js';

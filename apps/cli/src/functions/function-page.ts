@@ -182,6 +182,16 @@ function addAbout(sheet: Sheet, { definition, owner, known, catalogs }: Function
   ]);
 }
 
+function runFacts(run: Release['run']): [string, string][] {
+  if (run === undefined) return [];
+  const { url, commit, ref } = run;
+  const from = [commit, ref].filter((part) => part !== undefined).join(', ');
+  return [
+    ...(from === '' ? [] : [['built from', from] as [string, string]]),
+    ...(url === undefined ? [] : [['run', url] as [string, string]]),
+  ];
+}
+
 function releaseFacts(
   sheet: Sheet,
   { release, releaseUrl, reference }: NonNullable<FunctionPage['known']>,
@@ -190,6 +200,7 @@ function releaseFacts(
   const reports = new Set(tests.map(({ bundle }) => bundle));
   return [
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
+    ...runFacts(release.run),
     ['digest', release.digest],
     ['signature', release.signature.text],
     ...tests.map(({ text }): [string, string] => ['tests', text]),

@@ -9,6 +9,7 @@ import {
   judgeSignatures,
   type ReleaseBundle,
   type ReleaseHead,
+  type ReleaseRecord,
   type ReleaseSummary,
   reportSource,
   type SearchResult,
@@ -116,7 +117,7 @@ export interface Judges {
 export function releaseDetail(
   { trust: { policies }, access }: Judges,
   release: ReleaseHead,
-  notes?: string,
+  { notes, run }: Pick<ReleaseRecord, 'notes' | 'run'> = {},
 ): Omit<api.Release, 'definition'> {
   const owner = access.rules.groupOwner(release.group);
   const tests = testReports(policies, release, release.bundles).map(testReport);
@@ -126,7 +127,7 @@ export function releaseDetail(
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
-    ...defined({ owner, notes, tests: tests.length === 0 ? undefined : tests }),
+    ...defined({ owner, notes, run, tests: tests.length === 0 ? undefined : tests }),
   };
 }
 

@@ -17,7 +17,7 @@ import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
-import { sightOf } from '../store/readable-store.js';
+import { repositoryObject, sightOf } from '../store/readable-store.js';
 import { type AccessClaims, AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';
@@ -276,7 +276,7 @@ export class RepositoryAccess {
     const { rules } = this.#authority.access;
     const isPushed =
       repositoryKind(repository).of === 'anything' && !canPushOnlyScripts(rules, token, repository);
-    if (!isPushed) await refuseForbidden(this.#authority, token, 'publish', { group });
+    if (!isPushed) await refuseForbidden(this.#authority, token, 'publish', repositoryObject(repository));
   }
 
   #now(): number {
@@ -301,15 +301,16 @@ function lacks(rules: AccessRules, token: TokenRecord, name: string, action: Act
     return found.length === 0 ? undefined : found.join(' and ');
   };
   if (kind.of === 'catalog') return lacking('push', { catalog: kind.catalog });
-  if (kind.of === 'function') return lacking('publish', { group: kind.group });
+  const object = repositoryObject(name);
+  if (kind.of === 'function') return lacking('publish', object);
   const push = lacking('push', { repository: name });
   const followed = kind.of === 'anything' ? kind.follows?.group : undefined;
   if (followed !== undefined && (rules.ownerOf(followed) !== undefined || rules.hasPrivate(followed))) {
     // Its scripts are changed as its functions are.
-    return lacking('publish', { group: followed }) ?? (group === undefined ? push : undefined);
+    return lacking('publish', object) ?? (group === undefined ? push : undefined);
   }
   if (push === undefined || group === undefined) return push;
-  return lacking('publish', { group });
+  return lacking('publish', object);
 }
 
 /** Returns the group whose publishers may change a repository in this way; undefined if there is none. */

@@ -10,7 +10,7 @@
 
 import { Resolver } from 'node:dns/promises';
 import { hasProof, type OwnerClaim, PROOF_PATH, type ProofOutcome, proofRecord } from '@krmhub/catalog';
-import { type SourceFailure, SourceFetcher } from '@krmhub/sources';
+import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 
 /** Finds the proof of a claim in the registry with this URL. */
 export type FindProof = (claim: OwnerClaim, registry: string) => Promise<ProofOutcome>;
@@ -24,25 +24,26 @@ export interface ProofSettings {
 
 /** Milliseconds for one question to a name server, and how often it is asked. */
 const DNS_LIMITS = { timeout: 3_000, tries: 2 };
+/** Milliseconds for a file. */
+const FILE_MILLISECONDS = 15_000;
 /** Bytes of a proof. */
 const MAX_BYTES = 16_384;
 /** TXT records of a name that are read. */
 const MAX_RECORDS = 100;
 
-/** Returns what looks for proofs. It follows no redirects: another host proves nothing. */
+/** Returns what looks for proofs. */
 export function proofFinder(
   { dnsServers, sourceAddresses = [] }: ProofSettings,
   { temporaryFolder }: { temporaryFolder: string },
 ): FindProof {
-  const fetcher = new SourceFetcher({
-    userAgent: 'krmhub',
-    allowedAddresses: sourceAddresses,
-    protocols: ['https'],
+  const fetchFile = fileFetcher({
+    sourceAddresses,
     temporaryFolder,
-    limits: { maxRedirects: 0, maxCatalogBytes: MAX_BYTES, totalMilliseconds: 15_000 },
+    maxBytes: MAX_BYTES,
+    milliseconds: FILE_MILLISECONDS,
   });
   return async ({ group, team, proof }, registry) => {
-    const found = proof === 'dns' ? await readRecords(group, dnsServers) : await readFile(fetcher, group);
+    const found = proof === 'dns' ? await readRecords(group, dnsServers) : await readFile(fetchFile, group);
     if ('problem' in found) return { found: false, problem: found.problem };
     if (found.texts.some((text) => hasProof(text, registry, team))) return { found: true };
     const where = proof === 'dns' ? `the TXT records of ${proofRecord(group)} do` : `${fileUrl(group)} does`;
@@ -70,11 +71,10 @@ function fileUrl(group: string): string {
   return `https://${group}${PROOF_PATH}`;
 }
 
-async function readFile(fetcher: SourceFetcher, group: string): Promise<Texts> {
+async function readFile(fetchFile: FetchFile, group: string): Promise<Texts> {
   try {
-    const { bytes } = await fetcher.fetch({ address: { type: 'http', url: fileUrl(group) }, bundles: false });
-    return { texts: [new TextDecoder().decode(bytes)] };
+    return { texts: [new TextDecoder().decode(await fetchFile(fileUrl(group)))] };
   } catch (error) {
-    return { problem: (error as SourceFailure).message };
+    return { problem: (error as Error).message };
   }
 }

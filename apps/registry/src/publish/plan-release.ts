@@ -7,8 +7,10 @@ import {
   findPredecessor,
   type PublishPlan,
   type ReleaseRecord,
+  type WorkflowRun,
 } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { Planner } from './planner.js';
 import { type ReviewDeps, reviewName } from './review-name.js';
@@ -21,6 +23,8 @@ export interface PlanDeps extends ReviewDeps {
 }
 
 export interface PlanOptions extends Pick<Caller, 'by'> {
+  /** The run of a workflow that the token is for. */
+  run?: WorkflowRun;
   /** Whether it administers the registry, so that it may publish to every new group. */
   isAdministrator: boolean;
   allowBreaking: boolean;
@@ -43,7 +47,7 @@ export async function planRelease(
   deps: PlanDeps,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
-  { by, isAdministrator, allowBreaking, kindFolded }: PlanOptions,
+  { by, run, isAdministrator, allowBreaking, kindFolded }: PlanOptions,
 ): Promise<PlannedRelease> {
   const { store, planner, clock } = deps;
   const current = await store.function(group, kind);
@@ -67,6 +71,7 @@ export async function planRelease(
     allowBreaking,
     now: clock().toISOString(),
     by,
+    ...defined({ run }),
   });
   if (plan.outcome === 'created') plan.diagnostics.push(...warnings);
   return { plan, current, takedowns };

@@ -46,6 +46,6 @@ it('never change: other notes for the release are a conflict', async () => {
 it('go with their release', async () => {
   const response = await registry.send('POST', `${releasePath(TWO)}/takedown`, { reason: 'bad' });
   expect(response.status).toBe(200);
-  expect(await registry.parts.store.releaseNotes([{ group: 'example.com', ...TWO }])).toEqual([undefined]);
+  expect(await registry.parts.store.notesAndRuns([{ group: 'example.com', ...TWO }])).toEqual([{}]);
   expect(await page('/functions.atom')).not.toContain('Adds **labels**');
 });

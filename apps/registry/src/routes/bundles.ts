@@ -52,7 +52,7 @@ export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   });
 
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group));
+    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group, params.kind));
     const bytes = await readBundleBody(c);
     const { release } = await deps.functionLocks.run(params, recheckToken(c), () =>
       attachBundle(deps, params, { bytes }, caller),

@@ -44,8 +44,8 @@ export function functionRoutes(app: RegistryApp, deps: FunctionDeps): void {
       takedowns: await store.takedowns(group, kind),
       catalogs: await store.catalogsContaining(group, kind),
     });
-    const [notes] = newest === undefined ? [] : await store.releaseNotes([newest]);
-    const newestDetail = newest && releaseDetail(deps, newest, notes);
+    const [more] = newest === undefined ? [] : await store.notesAndRuns([newest]);
+    const newestDetail = newest && releaseDetail(deps, newest, more);
     return storedJsonResponse(c, [detail, newestDetail, entries], async () => {
       let json = toJson(detail);
       if (entries.length > 0) json = withMember(json, 'entries', await entriesJson(store, entries));

@@ -21,6 +21,7 @@ import type {
 } from '@krmhub/catalog';
 import { isCandidate } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
@@ -61,17 +62,22 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
     const { release } = await findReleaseHead(store, params);
-    const [notes] = await store.releaseNotes([release]);
-    const detail = releaseDetail(deps, release, notes);
+    const [more] = await store.notesAndRuns([release]);
+    const detail = releaseDetail(deps, release, more);
     return storedJsonResponse(c, detail, async () =>
       withMember(toJson(detail), 'definition', [await definitionJson(store, release)]),
     );
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
-    const token = await authorize(c, deps, 'publish', params.group);
+    const token = await authorize(c, deps, 'publish', params.group, params.kind);
     const submission = await readSubmission(c);
-    const options = { ...callerOf(c, token), isAdministrator: token.scopes.includes('admin'), ...query };
+    const options = {
+      ...callerOf(c, token),
+      ...defined({ run: token.run }),
+      isAdministrator: token.scopes.includes('admin'),
+      ...query,
+    };
     const result = await deps.functionLocks.run(params, recheckToken(c), () =>
       publishOrAttach(deps, params, submission, options),
     );

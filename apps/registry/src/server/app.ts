@@ -39,6 +39,7 @@ import { snapshotRoutes } from '../routes/snapshots.js';
 import { sourceRoutes } from '../routes/sources.js';
 import { takedownRoutes } from '../routes/takedowns.js';
 import { tokenRoutes } from '../routes/tokens.js';
+import { trustedPublisherRoutes } from '../routes/trusted-publishers.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
 import { addVisitorLine, findVisitors } from '../web/operate/visitor.js';
@@ -102,6 +103,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   bundleRoutes(app, registry);
   policyRoutes(app, registry);
   ownerRoutes(app, registry);
+  trustedPublisherRoutes(app, registry);
   accessRoutes(app, registry);
   lifecycleRoutes(app, registry);
   takedownRoutes(app, registry);

@@ -40,8 +40,10 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
 import { RegistryAccess } from '../store/stored-access.js';
+import { ISSUER_LIMITS, IssuerKeys } from '../trusted-publishers/issuer-keys.js';
 import { refuseExposedSources } from '../upstreams/credentialed-sources.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
+import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
@@ -88,6 +90,8 @@ export interface OpenOptions {
   wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
   /** Absent for DNS and HTTPS. */
   findProof?: FindProof;
+  /** Fetches what issuers of CI providers serve. Absent for HTTPS. */
+  fetchIssuer?: FetchFile;
   /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
   /** Sizes of the caches of catalogs; absent for those of SERVER_LIMITS. */
@@ -184,6 +188,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await trust.reload(store);
     await access.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
+    const issuerKeys = new IssuerKeys({
+      fetch:
+        options.fetchIssuer ?? fileFetcher({ ...config, temporaryFolder: paths.fetching, ...ISSUER_LIMITS }),
+      clock,
+    });
     const findProof = options.findProof ?? proofFinder(config, { temporaryFolder: paths.fetching });
     const signing = { keys, clock, validDays: config.snapshotValidDays };
     const profileDocuments = new ProfileDocuments({
@@ -357,6 +366,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       refuseExposedSources: (recipe: Parameters<typeof refuseExposedSources>[1]) =>
         refuseExposedSources({ config, access }, recipe),
       findProof,
+      issuerKeys,
       ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,
       // An operator who has blobs in another store expects definitions there.

@@ -61,10 +61,10 @@ const GUARDS: Guards = {
     const see = sight();
     return found.map((one, at) => (see.function(releases[at]!) ? one : undefined));
   },
-  releaseNotes: (call, sight) => async (releases) => {
+  notesAndRuns: (call, sight) => async (releases) => {
     const found = await call(releases);
     const see = sight();
-    return found.map((one, at) => (see.function(releases[at]!) ? one : undefined));
+    return found.map((one, at) => (see.function(releases[at]!) ? one : {}));
   },
   releasesWith: (call, sight) => async (digest) => (await call(digest)).filter(sight().function),
   takedowns: ofFunction([] as Takedown[]),
@@ -190,6 +190,7 @@ const GUARDS: Guards = {
   appliedAccess: 'unseen',
   // Its answers are in owners/read-owners.ts.
   ownerClaims: 'unseen',
+  trustedPublishers: 'unseen',
   auditRows: 'unseen',
   auditHead: 'unseen',
   ...unseen([
@@ -197,6 +198,9 @@ const GUARDS: Guards = {
       'applyAccess',
       'putOwnerClaim',
       'deleteOwnerClaim',
+      'addTrustedPublisher',
+      'removeTrustedPublisher',
+      'exchangeToken',
       'applyPolicies',
       'fileBytes',
       'namesFile',

@@ -19,6 +19,7 @@ import type {
   SnapshotStore,
   SourceStore,
   TokenStore,
+  TrustedPublisherStore,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
@@ -42,6 +43,7 @@ export interface RegistryStore
     OwnerClaimStore,
     SourceStore,
     TokenStore,
+    TrustedPublisherStore,
     ProfileStore,
     SessionStore,
     SettingStore,

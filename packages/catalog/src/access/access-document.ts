@@ -53,6 +53,8 @@ export interface GroupRule {
   /** A team. */
   owner?: string;
   visibility?: Visibility;
+  /** Whether only workflows may publish, which the registry knows by their provider. */
+  trustedPublishingOnly?: boolean;
   /** Functions that fewer actors see than the group. */
   functions: readonly { kind: string; visibility: Visibility }[];
 }

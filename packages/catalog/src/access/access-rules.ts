@@ -41,6 +41,7 @@ export type GrantTarget = { group: string } | { catalog: string } | { repository
 interface GroupAccess {
   visibility: Visibility;
   owner: Owner | undefined;
+  isTrustedOnly: boolean;
   /** By kind in lower case. */
   functions: ReadonlyMap<string, Visibility>;
 }
@@ -113,6 +114,11 @@ export class AccessRules {
     return { team, displayName: this.team(team)?.displayName || team, proof };
   }
 
+  /** Whether only the tokens of trusted publishers may publish in a group. */
+  isTrustedOnly(group: string): boolean {
+    return this.#of(group).isTrustedOnly;
+  }
+
   /** Returns the visibility of a function, or of a group without a kind; the case of the kind is ignored. */
   visibilityOf(group: string, kind?: string): Visibility {
     const { visibility, functions } = this.#of(group);
@@ -167,6 +173,8 @@ export class AccessRules {
         owned?.owner !== undefined
           ? { team: owned.owner, proof: 'administrator', by: owned.pattern }
           : claim && { team: claim.team, proof: claim.proof, by: claim.group },
+      isTrustedOnly:
+        matching.find((rule) => rule.trustedPublishingOnly !== undefined)?.trustedPublishingOnly ?? false,
       functions: new Map(
         // The most specific pattern is last, so that it wins.
         matching

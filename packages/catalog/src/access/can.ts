@@ -2,6 +2,7 @@ import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { GrantedAction, Visibility } from './access-document.js';
 import type { AccessRules, GrantTarget } from './access-rules.js';
+import type { WorkflowRun } from './trusted-publishers/check-claims.js';
 
 /** Who makes a request. */
 export interface Actor {
@@ -18,6 +19,8 @@ export interface Actor {
   team?: string;
   /** Whether it sees what is internal. */
   isInside: boolean;
+  /** Whether it is the run of a workflow: it publishes, and owns nothing. */
+  isWorkflow?: boolean;
 }
 
 /** A client without a token. */
@@ -31,8 +34,10 @@ export const ANONYMOUS: Actor = {
 /** A client without a token in a network that the operator named. */
 export const INSIDER: Actor = { ...ANONYMOUS, isInside: true };
 
-export function tokenActor({ id, name, scopes, groups, repositories, team }: Omit<Actor, 'isInside'>): Actor {
-  return { ...defined({ id, team }), name, scopes, groups, repositories, isInside: true };
+export function tokenActor(token: Omit<Actor, 'isInside' | 'isWorkflow'> & { run?: WorkflowRun }): Actor {
+  const { id, name, scopes, groups, repositories, team, run } = token;
+  const isWorkflow = run === undefined ? undefined : true;
+  return { ...defined({ id, team, isWorkflow }), name, scopes, groups, repositories, isInside: true };
 }
 
 /** What an actor wants to do. The scopes of tokens have the same names. */
@@ -85,17 +90,21 @@ function changeGroup(
   rules: AccessRules,
   actor: Actor,
   action: Action,
-  { group, isNew = false }: { group: string; isNew?: boolean },
+  { group, kind, isNew = false }: { group: string; kind?: string | undefined; isNew?: boolean },
 ): Decision {
+  if (action === 'own' && actor.isWorkflow) return deny('an owner: a workflow only publishes');
   if (action === 'own' && isAdministrator(actor)) return allow('it administers the registry');
   const lacks: string[] = [];
   const scope = action === 'own' ? 'publish' : action;
   if (!actor.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
-  if (!matchesAny(actor.groups, group)) lacks.push(`the group "${group}"`);
+  if (!covers(actor, { group, kind })) lacks.push(`the group "${group}"`);
+  if (action === 'publish' && !actor.isWorkflow && rules.isTrustedOnly(group)) {
+    lacks.push(`a trusted publisher, from which alone the group "${group}" takes releases`);
+  }
   if (lacks.length > 0) return { allowed: false, lacks };
   if (isAdministrator(actor)) return allow('it administers the registry');
   const owner = rules.ownerOf(group);
-  const granted = teamRight(rules, actor, [action as GrantedAction], { group });
+  const granted = teamRight(rules, actor, [action as GrantedAction], { group, kind });
   if (granted !== undefined) return allow(granted);
   const lacksGrant = deny(
     `a grant${actor.team === undefined ? '' : ` to its team "${actor.team}"`} for the group "${group}"`,
@@ -112,7 +121,7 @@ function changeGroup(
   const hasHidden = rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
   if (rules.isOpenGroup(group) && !hasHidden) return allow(`the group "${group}" is open`);
   if (actor.team !== undefined) return lacksGrant;
-  if (isNew && !actor.groups.includes(group)) {
+  if (isNew && !names(actor, { group, kind })) {
     return deny(`the right to begin the group "${group}", in which nothing was published yet`);
   }
   return allow(`the token has the scope "${scope}" for the group "${group}"`);
@@ -179,7 +188,7 @@ function seen(
 /** Whether a token without a team may read something that is not public. */
 function reads({ scopes, groups, repositories }: Actor, object: Exclude<AccessObject, 'registry'>): boolean {
   if ('group' in object) {
-    return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && matchesAny(groups, object.group);
+    return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && covers({ groups }, object);
   }
   if (!scopes.includes('read') && !scopes.includes('push')) return false;
   const named =
@@ -197,17 +206,38 @@ function teamRight(
   rules: AccessRules,
   { team, groups, repositories, scopes }: Actor,
   actions: readonly GrantedAction[],
-  object: GrantTarget,
+  object: GrantTarget & { kind?: string | undefined },
 ): string | undefined {
   if (team === undefined || rules.team(team) === undefined) return undefined;
   if ('group' in object) {
-    if (!matchesAny(groups, object.group)) return undefined;
+    if (!covers({ groups }, object)) return undefined;
     if (rules.ownerOf(object.group)?.team === team)
       return `the team "${team}" owns the group "${object.group}"`;
   } else if (!matchesAny(repositories, repositoryOf(object))) return undefined;
   if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
   const pattern = rules.grantOf(team, actions, object);
   return pattern === undefined ? undefined : `the team "${team}" has a grant on "${pattern}"`;
+}
+
+/** Whether a token is for a group, or for a function of it. */
+function covers(
+  { groups }: Pick<Actor, 'groups'>,
+  { group, kind }: { group: string; kind?: string | undefined },
+): boolean {
+  return matchesAny(groups, group) || (kind !== undefined && isNamed(groups, `${group}/${kind}`));
+}
+
+/** Whether a token is for this very group, or for this function of it. */
+function names(
+  { groups }: Pick<Actor, 'groups'>,
+  { group, kind }: { group: string; kind?: string | undefined },
+): boolean {
+  return groups.includes(group) || (kind !== undefined && isNamed(groups, `${group}/${kind}`));
+}
+
+/** Kinds of a group differ by more than case. */
+function isNamed(groups: readonly string[], name: string): boolean {
+  return groups.some((one) => one.includes('/') && one.toLowerCase() === name.toLowerCase());
 }
 
 function matchesAny(globs: readonly string[], text: string): boolean {

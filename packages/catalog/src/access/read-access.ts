@@ -178,13 +178,17 @@ function readGroup(
   patterns: Set<string>,
   teams: ReadonlySet<string>,
 ): GroupRule | undefined {
-  const rule = item.mapping({ required: ['pattern'], optional: ['owner', 'visibility', 'functions'] });
+  const rule = item.mapping({
+    required: ['pattern'],
+    optional: ['owner', 'visibility', 'trustedPublishingOnly', 'functions'],
+  });
   const pattern = readPattern(rule?.get('pattern'), 'group', patterns);
   if (rule === undefined || pattern === undefined) return undefined;
   const owner = readTeamName(rule.get('owner'), teams);
   const visibility = readOne(rule.get('visibility'), VISIBILITIES);
   const functions = items(rule.get('functions'), (one) => readFunction(one, visibility ?? 'public'));
-  return { pattern, ...defined({ owner, visibility }), functions };
+  const trustedPublishingOnly = rule.get('trustedPublishingOnly')?.boolean();
+  return { pattern, ...defined({ owner, visibility, trustedPublishingOnly }), functions };
 }
 
 function readFunction(

@@ -23,6 +23,7 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
 import type {
   DefinitionMediaType,
   FunctionChange,
@@ -55,6 +56,8 @@ export interface PublishInput {
   readme?: Uint8Array;
   /** What is new in the release, in Markdown. */
   notes?: string;
+  /** The run of a workflow that publishes it. */
+  run?: WorkflowRun;
   /** The function with the same group, and the same kind ignoring case. */
   current: FunctionRecord | undefined;
   /** The release with the same canonical name. */
@@ -190,7 +193,7 @@ function releaseRecord(
   input: PublishInput,
   { release, digest, definition }: { release: string; digest: Digest; definition: FunctionDefinition },
 ): ReleaseRecord {
-  const { bytes, mediaType, readme, notes, now, by } = input;
+  const { bytes, mediaType, readme, notes, run, now, by } = input;
   return {
     group: definition.group,
     kind: definition.names.kind,
@@ -202,7 +205,7 @@ function releaseRecord(
     publishedBy: by,
     mediaType,
     definition,
-    ...defined({ readme: readme === undefined ? undefined : sha256(readme), notes }),
+    ...defined({ readme: readme === undefined ? undefined : sha256(readme), notes, run }),
   };
 }
 

@@ -39,8 +39,10 @@ export interface FunctionReader {
   definitionsJson(
     releases: readonly (FunctionName & { release: string })[],
   ): Promise<(Uint8Array | undefined)[]>;
-  /** Returns the notes of releases, in their order. */
-  releaseNotes(releases: readonly (FunctionName & { release: string })[]): Promise<(string | undefined)[]>;
+  /** Returns the notes of releases, and the runs that published them, in the order of the releases. */
+  notesAndRuns(
+    releases: readonly (FunctionName & { release: string })[],
+  ): Promise<Pick<ReleaseRecord, 'notes' | 'run'>[]>;
   /** Returns at most 100 releases whose definition has a digest, or that run what has it; by name. */
   releasesWith(digest: string): Promise<(FunctionName & { release: string })[]>;
   /** Returns the blobs of a release, and reads nothing else. */

@@ -15,6 +15,7 @@ import type {
   TakenDownSigner,
 } from '@krmhub/schema';
 import type { GroupOwner } from '../access/access-rules.js';
+import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
 import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
@@ -107,10 +108,12 @@ export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   definition: FunctionDefinition;
   /** What is new in it, in Markdown. */
   notes?: string;
+  /** The run of a workflow that published it. */
+  run?: WorkflowRun;
 }
 
 /** A release without its definition, which can be large. */
-export type ReleaseHead = Omit<ReleaseRecord, 'definition' | 'notes'>;
+export type ReleaseHead = Omit<ReleaseRecord, 'definition' | 'notes' | 'run'>;
 
 /** The blobs of a release. */
 export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;
@@ -382,12 +385,14 @@ export interface TokenRecord {
   id: string;
   name: string;
   scopes: string[];
-  /** Globs for groups. */
+  /** Globs for groups. A token of a workflow can also have `GROUP/KIND`, for one function. */
   groups: string[];
   /** Globs for artifact repositories. */
   repositories: string[];
   /** The team whose rights bound those of the token. */
   team?: string;
+  /** The run of a workflow for which the registry made the token. */
+  run?: WorkflowRun;
   createdAt: Time;
   createdBy: string;
   expiresAt?: Time;

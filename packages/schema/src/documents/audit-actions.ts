@@ -18,6 +18,8 @@ const ACTIONS = {
   'owner.claim': 'claimed a group for a team',
   'owner.verify': 'requested a check of the proof of an owner',
   'owner.release': 'ended the claim of a team to a group',
+  'publisher.add': 'let a workflow publish',
+  'publisher.remove': 'ended that a workflow may publish',
   'artifact.push': 'moved a tag of a repository to a manifest',
   'artifact.untag': 'deleted a tag of a repository',
   'artifact.delete': 'deleted a manifest of a repository with its tags',

@@ -27,6 +27,9 @@ const ATTEMPTS: Partial<Record<RouteName, [AuditAction, (params: Params) => stri
   claimGroup: ['owner.claim', group],
   verifyOwner: ['owner.verify', group],
   releaseGroup: ['owner.release', group],
+  addPublisher: ['publisher.add', () => 'trusted-publishers'],
+  removePublisher: ['publisher.remove', ({ id }) => `trusted-publisher/${id}`],
+  exchangeToken: ['token.create', () => 'tokens'],
   createToken: ['token.create', () => 'tokens'],
   revokeToken: ['token.revoke', token],
 };

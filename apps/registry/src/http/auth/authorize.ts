@@ -20,6 +20,7 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { RegistryContext } from '../context.js';
@@ -134,7 +135,8 @@ async function recordUse(
 }
 
 /**
- * Returns the token of a request if it may do something in `group`; without a group, in the whole registry. Rejects with
+ * Returns the token of a request if it may do something in `group`, or with a function of it; without a group, in the
+ * whole registry. Rejects with
  * `unauthorized` or `forbidden`.
  */
 export async function authorize(
@@ -142,9 +144,11 @@ export async function authorize(
   authority: Authority,
   action: Exclude<Action, 'read'>,
   group?: string,
+  kind?: string,
 ): Promise<TokenRecord> {
   const token = await authenticate(c, authority);
-  await refuseForbidden(authority, token, action, group === undefined ? 'registry' : { group });
+  const object = group === undefined ? 'registry' : { group, ...defined({ kind }) };
+  await refuseForbidden(authority, token, action, object);
   return token;
 }
 
@@ -157,10 +161,9 @@ export async function refuseForbidden(
 ): Promise<void> {
   const { rules } = authority.access;
   if (action === 'publish' && object !== 'registry' && 'group' in object) {
-    const { group } = object;
-    if (lackingRights(rules, token, action, { group, isNew: true }).length === 0) return;
-    const isNew = !(await authority.store.ownedGroups([group])).has(group);
-    refuseLacking(rules, token, action, { group, isNew });
+    if (lackingRights(rules, token, action, { ...object, isNew: true }).length === 0) return;
+    const isNew = !(await authority.store.ownedGroups([object.group])).has(object.group);
+    refuseLacking(rules, token, action, { ...object, isNew });
   } else refuseLacking(rules, token, action, object);
 }
 

@@ -4,11 +4,13 @@ import { audit } from '../records/schema/audit.js';
 import { ownerClaims } from '../records/schema/owner-claims.js';
 import { releaseFiles } from '../records/schema/release-files.js';
 import { releaseNotes } from '../records/schema/release-notes.js';
+import { releaseRuns } from '../records/schema/release-runs.js';
 import { releaseWords } from '../records/schema/release-words.js';
 import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
 import { catalogSources, unusedEntries, upstreamEntries } from '../records/schema/sources.js';
+import { trustedPublishers, usedIdentityTokens } from '../records/schema/trusted-publishers.js';
 
 /** A table as both databases have it. */
 export interface CopiedTable {
@@ -30,6 +32,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.releases,
   schema.releaseBundles,
   releaseNotes,
+  releaseRuns,
   releaseWords,
   releasePins,
   releaseFiles,
@@ -38,6 +41,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.policies,
   schema.access,
   ownerClaims,
+  trustedPublishers,
+  usedIdentityTokens,
   schema.takedowns,
   takedownPins,
   schema.tokens,

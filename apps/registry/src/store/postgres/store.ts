@@ -26,6 +26,7 @@ import { takedownRows } from '../records/takedowns/takedowns.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
+import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
 import type { RegistryStore } from '../registry-store.js';
 import { followedIndex } from '../search/follow/followed-index.js';
 import { translatePostgresError } from './errors.js';
@@ -76,6 +77,7 @@ export function openPostgresStore(
     ...settingRows(sql),
     ...policyRows(sql),
     ...ownerClaimRows(sql),
+    ...trustedPublisherRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, followedIndex),

@@ -26,6 +26,7 @@ import { takedownRows } from '../records/takedowns/takedowns.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
+import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
 import type { RegistryStore } from '../registry-store.js';
 import { searchRows } from '../search/search.js';
 import { sqliteIndex as search } from '../search/sqlite-index.js';
@@ -79,6 +80,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...settingRows(sql),
     ...policyRows(sql),
     ...ownerClaimRows(sql),
+    ...trustedPublisherRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, search),

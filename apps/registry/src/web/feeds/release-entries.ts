@@ -82,7 +82,7 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
  * new ones do not move it.
  */
 export async function functionEntries(
-  store: Pick<FunctionStore, 'releaseNotes'>,
+  store: Pick<FunctionStore, 'notesAndRuns'>,
   fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'> & { takedowns: readonly Takedown[] },
   site: Site,
   start?: number,
@@ -115,13 +115,13 @@ export async function functionEntries(
 
 /** Adds the notes of published releases. */
 async function withNotes<Happening extends FeedEvent>(
-  store: Pick<FunctionStore, 'releaseNotes'>,
+  store: Pick<FunctionStore, 'notesAndRuns'>,
   happenings: readonly Happening[],
 ): Promise<Happening[]> {
-  const notes = await store.releaseNotes(happenings);
+  const found = await store.notesAndRuns(happenings);
   return happenings.map((one, at) => ({
     ...one,
-    ...defined({ notes: one.type === 'release.published' ? notes[at] : undefined }),
+    ...defined({ notes: one.type === 'release.published' ? found[at]?.notes : undefined }),
   }));
 }
 

@@ -6,6 +6,7 @@ import { Label, VisibilityLabel } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
+import { WorkflowLine } from '../parts/workflow-line.js';
 import { useSite } from '../site.js';
 import { TryItSection } from '../try/try-section.js';
 import { cutText } from '../visible-text.js';
@@ -154,7 +155,11 @@ function Header({ view }: { view: FunctionView }) {
         {known === undefined ? null : (
           <li>
             published <Time at={known.release.publishedAt} /> by{' '}
-            <Text value={known.release.publishedBy} max={60} />
+            {known.run === undefined ? (
+              <Text value={known.release.publishedBy} max={60} />
+            ) : (
+              <WorkflowLine run={known.run} />
+            )}
           </li>
         )}
         <li>

@@ -10,6 +10,7 @@ import {
   type TestReport,
   testReports,
   type Visibility,
+  type WorkflowRun,
 } from '@krmhub/catalog';
 import { type ManifestReader, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import {
@@ -94,6 +95,8 @@ export interface KnownRelease {
   manifest?: string;
   /** The verdict on the release, of all its signatures together. */
   verdict: SignatureVerdict;
+  /** The run of a workflow that published it. */
+  run?: WorkflowRun;
   signatures: SignatureState[];
   /** The newest report of each tester. */
   tests: TestReport[];
@@ -175,10 +178,11 @@ async function readRelease(
           after: '',
           limit: MAX_REFERRERS + (release.bundles?.length ?? 0),
         });
+  const [more] = await store.notesAndRuns([release]);
   return {
     release,
     shown: displayedRelease(releases).release,
-    ...defined({ predecessor, manifest: manifest?.digest }),
+    ...defined({ predecessor, manifest: manifest?.digest, run: more?.run }),
     verdict: releaseVerdict(trust.policies, release),
     signatures: signatureStates(
       trust.policies,

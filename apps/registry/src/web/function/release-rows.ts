@@ -31,13 +31,13 @@ export async function readRows(
   const views = cachedViews(deps);
   const { group, kind } = name;
   const head = (release: ReleaseSummary) => ({ ...release, group, kind });
-  const notes = await deps.store.releaseNotes(shown.map(head));
+  const found = await deps.store.notesAndRuns(shown.map(head));
   const rows = new Map<string, ReleaseRow>();
   for (const [at, release] of shown.entries()) {
     const earlier = byName.get(before.get(release.release) ?? '');
     const changes =
       earlier && (await views.changes(head(earlier), head(release), (one) => readDefinition(deps, one)));
-    const text = notes[at];
+    const text = found[at]?.notes;
     rows.set(release.release, {
       ...defined({
         before: earlier?.release,

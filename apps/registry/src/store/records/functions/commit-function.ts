@@ -15,6 +15,7 @@ import { change, query, type StatementCall, text, together, type Work } from '..
 import { artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChanges } from '../events/append-event.js';
 import { releaseNotes } from '../schema/release-notes.js';
+import { releaseRuns } from '../schema/release-runs.js';
 import { releaseWords } from '../schema/release-words.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { functionTakedowns } from '../takedowns/takedown-rows.js';
@@ -48,6 +49,7 @@ const selectState = text<State>(
 const insertFunction = inserter(functions);
 const insertRelease = inserter(releases);
 const insertNotes = inserter(releaseNotes);
+const insertRun = inserter(releaseRuns);
 const insertWords = inserter(releaseWords);
 const insertPins = text<never>({
   sqlite: 'INSERT INTO release_pin (release, pin) SELECT :release, value FROM json_each(:pins)',
@@ -133,7 +135,7 @@ function* releaseChanges(
   { action, release, words }: FunctionChange,
   { lastRelease }: State,
 ): Work<StatementCall[]> {
-  const { group: _group, kind: _kind, bundles: _bundles, notes, ...columns } = release;
+  const { group: _group, kind: _kind, bundles: _bundles, notes, run, ...columns } = release;
   if (action === 'insert') {
     const id = (lastRelease ?? 0) + 1;
     const pins = runtimePins(release.definition);
@@ -142,6 +144,7 @@ function* releaseChanges(
       ...(pins.length === 0 ? [] : [insertPins.later({ release: id, pins: JSON.stringify(pins) })]),
       ...bundlesChange(id, release),
       ...(notes === undefined ? [] : [insertNotes.later({ release: id, notes })]),
+      ...(run === undefined ? [] : [insertRun.later({ release: id, run })]),
       ...(words === undefined ? [] : [insertWords.later({ release: id, ...words })]),
     ];
   }

@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import type { FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
+import type { FunctionRecord, ReleaseBundle, ReleaseRecord, WorkflowRun } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
@@ -14,6 +14,7 @@ import type { SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, query, text, type Work } from '../../sql/statement.js';
 import { releaseNotes } from '../schema/release-notes.js';
+import { releaseRuns } from '../schema/release-runs.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
@@ -29,7 +30,7 @@ export type FunctionRows = Pick<
   | 'countFunctions'
   | 'release'
   | 'definitionsJson'
-  | 'releaseNotes'
+  | 'notesAndRuns'
   | 'releasesWith'
   | 'releaseFiles'
   | 'fileBytes'
@@ -59,11 +60,13 @@ const selectRelease = query((db) =>
       fn: { group: functions.group, kind: functions.kind },
       row: { ...getTableColumns(releases), bundles: releaseBundles.bundles },
       notes: releaseNotes.notes,
+      run: releaseRuns.run,
     })
     .from(functions)
     .innerJoin(releases, eq(releases.functionId, functions.id))
     .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
     .leftJoin(releaseNotes, eq(releaseNotes.release, releases.id))
+    .leftJoin(releaseRuns, eq(releaseRuns.release, releases.id))
     .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
 );
 const AS_BYTES = {
@@ -79,12 +82,13 @@ const selectDefinitions = text<{ definition: Uint8Array | null }>(
     ':releases',
   ),
 );
-const selectNotes = text<{ notes: string | null }>(
+const selectNotes = text<{ notes: string | null; run: string | null }>(
   fromList(
-    (list) => `SELECT notes FROM ${list}
+    (list) => `SELECT notes, run FROM ${list}
       LEFT JOIN function ON group_name = wanted.value ->> 'group' AND kind_folded = wanted.value ->> 'kindFolded'
       LEFT JOIN release ON function_id = function.id AND release.release = wanted.value ->> 'release'
       LEFT JOIN release_notes ON release_notes.release = release.id
+      LEFT JOIN release_run ON release_run.release = release.id
       ORDER BY wanted.position`,
     ':releases',
   ),
@@ -182,8 +186,11 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
       readOne(function* () {
         const found = yield* selectRelease.first({ group, kindFolded: kind.toLowerCase(), release });
         if (found === undefined) return undefined;
-        const { fn, row, notes } = found;
-        return { ...releaseRecord(fn, row), ...defined({ notes: notes ?? undefined }) };
+        const { fn, row, notes, run } = found;
+        return {
+          ...releaseRecord(fn, row),
+          ...defined({ notes: notes ?? undefined, run: run ?? undefined }),
+        };
       }),
 
     definitionsJson: (names) =>
@@ -192,10 +199,15 @@ export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
         return found.map(({ definition }) => definition ?? undefined);
       }),
 
-    releaseNotes: (names) =>
+    notesAndRuns: (names) =>
       readOne(function* () {
         const found = yield* selectNotes.all({ releases: foldedNames(names) });
-        return found.map(({ notes }) => notes ?? undefined);
+        return found.map(({ notes, run }) =>
+          defined({
+            notes: notes ?? undefined,
+            run: run === null ? undefined : (JSON.parse(run) as WorkflowRun),
+          }),
+        );
       }),
 
     releasesWith: (digest) => readOne(() => selectNamed.all({ digest })),

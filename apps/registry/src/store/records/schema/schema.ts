@@ -22,6 +22,7 @@ import type {
   RenderedEntry,
   Selection,
   SnapshotRecord,
+  WorkflowRun,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import type { Digest, Profile, Replacement, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
@@ -390,6 +391,8 @@ export const tokens = sqliteTable(
     repositories: text('repositories', { mode: 'json' }).$type<string[]>().notNull().default([]),
     /** The team whose rights bound those of the token. */
     team: text('team'),
+    /** JSON of the run of a workflow for which the registry made the token. */
+    run: text('run', { mode: 'json' }).$type<WorkflowRun>(),
   },
   (table) => [unique('token_hash').on(table.hash)],
 );

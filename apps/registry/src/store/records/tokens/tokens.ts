@@ -49,12 +49,13 @@ const touch = change((db) =>
     ),
 );
 
-function* insert(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
+export function* insertToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
   yield* change((db) => db.insert(tokens).values({ ...token, hash })).run();
   const { createdAt: at, createdBy: by, expiresAt } = token;
   const list = (values: readonly string[]) => values.join(' ');
   const limits = { groups: list(token.groups), repositories: list(token.repositories) };
-  const detail = { name: token.name, scopes: list(token.scopes), ...limits, ...defined({ expiresAt }) };
+  const url = token.run?.url;
+  const detail = { name: token.name, scopes: list(token.scopes), ...limits, ...defined({ expiresAt, url }) };
   yield* appendAudit({ at, by, origin, action: 'token.create', ...about(token), detail });
 }
 
@@ -84,11 +85,11 @@ export function tokenRows(database: Sql): TokenStore {
       return work();
     });
   return {
-    createToken: (token, hash, origin) => write(() => insert(token, hash, origin)),
+    createToken: (token, hash, origin) => write(() => insertToken(token, hash, origin)),
     createFirstToken: (token, hash, isEnough) =>
       write(function* () {
         if ((yield* all.all()).map(tokenRecord).some(isEnough)) return false;
-        yield* insert(token, hash);
+        yield* insertToken(token, hash);
         return true;
       }),
     tokenByHash: async (hash) =>
@@ -126,11 +127,12 @@ export function tokenRows(database: Sql): TokenStore {
 }
 
 function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
-  const { hash: _, team, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason, ...rest } = row;
+  const { hash: _, team, run, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason, ...rest } = row;
   return {
     ...rest,
     ...defined({
       team: team ?? undefined,
+      run: run ?? undefined,
       expiresAt: expiresAt ?? undefined,
       lastUsedAt: lastUsedAt ?? undefined,
       revokedAt: revokedAt ?? undefined,

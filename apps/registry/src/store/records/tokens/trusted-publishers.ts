@@ -1,0 +1,111 @@
+import type { TrustedPublisher, TrustedPublisherStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import { asc, eq, sql } from 'drizzle-orm';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
+import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
+import { insertToken } from './tokens.js';
+
+/** Milliseconds after which the token of a workflow that expired is deleted. The audit log keeps what it did. */
+const KEPT_MILLISECONDS = 86_400_000;
+
+const all = query((db) =>
+  db
+    .select()
+    .from(trustedPublishers)
+    .orderBy(asc(trustedPublishers.group), asc(trustedPublishers.createdAt), asc(trustedPublishers.id)),
+);
+const byId = query((db) =>
+  db
+    .select()
+    .from(trustedPublishers)
+    .where(eq(trustedPublishers.id, sql.placeholder('id'))),
+);
+const remove = text('DELETE FROM trusted_publisher WHERE id = :id');
+const forget = text('DELETE FROM used_identity_token WHERE used_until < :at');
+const forgetTokens = text('DELETE FROM token WHERE run IS NOT NULL AND expires_at < :before');
+const use = change((db) =>
+  db
+    .insert(usedIdentityTokens)
+    .values({
+      issuer: sql.placeholder('issuer'),
+      key: sql.placeholder('key'),
+      until: sql.placeholder('until'),
+    })
+    .onConflictDoNothing(),
+);
+
+const about = ({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>) =>
+  kind === undefined ? `group/${group}` : `function/${group}/${kind}`;
+
+const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
+  id,
+  provider,
+  issuer,
+  ...settings,
+});
+
+export function trustedPublisherRows({ readOne, write }: Sql): TrustedPublisherStore {
+  return {
+    trustedPublishers: () =>
+      readOne(function* () {
+        return (yield* all.all()).map(record);
+      }),
+    addTrustedPublisher: (publisher, origin) =>
+      write(function* () {
+        yield* change((db) => db.insert(trustedPublishers).values(publisher)).run();
+        const { createdAt: at, createdBy: by } = publisher;
+        const act = { at, by, origin, action: 'publisher.add' as const, object: about(publisher) };
+        yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
+      }),
+    removeTrustedPublisher: (id, { at, by, origin, reason }) =>
+      write(function* () {
+        const row = yield* byId.first({ id });
+        if (row === undefined) return false;
+        const publisher = record(row);
+        yield* remove.run({ id });
+        const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
+        yield* appendAudit({
+          ...act,
+          outcome: 'done',
+          detail: { ...described(publisher), ...defined({ reason }) },
+        });
+        return true;
+      }),
+    exchangeToken: ({ used, publishers, token, hash, origin }) =>
+      write(function* () {
+        const at = token.createdAt;
+        for (const { id, pins } of publishers) {
+          const row = yield* byId.first({ id });
+          const isPinned = Object.entries(row?.pins ?? {}).every(([name, value]) => pins[name] === value);
+          if (row === undefined || !isPinned) return 'changed';
+        }
+        yield* forget.run({ at });
+        yield* forgetTokens.run({ before: new Date(Date.parse(at) - KEPT_MILLISECONDS).toISOString() });
+        if ((yield* use.run({ ...used })) === 0) return 'used';
+        for (const { id, pins } of publishers) {
+          const row = { pins, pendingUntil: null, lastUsedAt: at };
+          yield* change((db) =>
+            db.update(trustedPublishers).set(row).where(eq(trustedPublishers.id, id)),
+          ).run();
+        }
+        yield* insertToken(token, hash, origin);
+        return 'done';
+      }),
+  };
+}
+
+function record(row: typeof trustedPublishers.$inferSelect): TrustedPublisher {
+  const { kind, keys, team, pendingUntil, lastUsedAt, ...rest } = row;
+  return {
+    ...rest,
+    ...defined({
+      kind: kind ?? undefined,
+      keys: keys ?? undefined,
+      team: team ?? undefined,
+      pendingUntil: pendingUntil ?? undefined,
+      lastUsedAt: lastUsedAt ?? undefined,
+    }),
+  };
+}

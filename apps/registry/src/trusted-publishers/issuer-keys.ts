@@ -1,0 +1,119 @@
+import { type JsonValue, KrmhubError } from '@krmhub/schema';
+import { isObject } from '@krmhub/schema/json/access';
+import type { JSONWebKeySet } from 'jose';
+import type { FetchFile } from '../upstreams/fetch-file.js';
+
+/** Limits on a request to an issuer: bytes of a configuration or of keys, and time. */
+export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
+/** Keys of one issuer. */
+const MAX_KEYS = 100;
+/** Issuers whose keys are remembered. */
+const MAX_ISSUERS = 200;
+/** Milliseconds after which keys are fetched again. */
+const FRESH_MILLISECONDS = 600_000;
+/** Milliseconds for which keys are used although newer ones cannot be fetched. */
+const KEPT_MILLISECONDS = 86_400_000;
+/** Milliseconds between two requests because of an unknown key, or after a failure. */
+const COOLDOWN_MILLISECONDS = 60_000;
+
+interface Known {
+  keys: JSONWebKeySet | undefined;
+  fetchedAt: number;
+  triedAt: number;
+  problem: string | undefined;
+  fetching: Promise<void> | undefined;
+}
+
+/**
+ * The keys of issuers, as OpenID Connect Discovery 1.0 finds them. A failed or empty answer keeps the keys of before for
+ * a day: an outage of a provider stops nobody who publishes meanwhile.
+ */
+export class IssuerKeys {
+  readonly #known = new Map<string, Known>();
+  readonly #fetch: FetchFile;
+  readonly #clock: () => Date;
+
+  constructor({ fetch, clock }: { fetch: FetchFile; clock: () => Date }) {
+    this.#fetch = fetch;
+    this.#clock = clock;
+  }
+
+  /** Returns the keys of an issuer that has the key `id`. Rejects with `unavailable` or `unauthorized`. */
+  async find(issuer: string, id: string): Promise<JSONWebKeySet> {
+    const known = this.#entry(issuer);
+    const has = () => known.keys?.keys.some(({ kid }) => kid === id) === true;
+    const now = this.#clock().getTime();
+    const isFresh = now - known.fetchedAt < FRESH_MILLISECONDS;
+    const mayAsk = now - known.triedAt >= COOLDOWN_MILLISECONDS;
+    if (known.fetching !== undefined || ((!isFresh || !has()) && mayAsk)) {
+      known.fetching ??= this.#refresh(issuer, known).finally(() => {
+        known.fetching = undefined;
+      });
+      await known.fetching;
+    }
+    const isKept = now - known.fetchedAt < KEPT_MILLISECONDS;
+    if (known.keys === undefined || !isKept) {
+      throw new KrmhubError('unavailable', `cannot get the keys of ${issuer}: ${known.problem}`, {
+        hint: 'Try again in a minute. If the registry cannot reach the issuer, add the publisher with its keys: krmhub publisher add --keys FILE.',
+      });
+    }
+    if (!has()) {
+      throw new KrmhubError('unauthorized', `${issuer} has no key ${JSON.stringify(id)}`, {
+        hint: 'Is the token from this issuer? A key that is a few seconds old is found after a minute.',
+      });
+    }
+    return known.keys;
+  }
+
+  #entry(issuer: string): Known {
+    let known = this.#known.get(issuer);
+    if (known === undefined) {
+      if (this.#known.size >= MAX_ISSUERS) this.#known.delete(this.#known.keys().next().value!);
+      const never = Number.NEGATIVE_INFINITY;
+      known = { keys: undefined, fetchedAt: never, triedAt: never, problem: undefined, fetching: undefined };
+      this.#known.set(issuer, known);
+    }
+    return known;
+  }
+
+  async #refresh(issuer: string, known: Known): Promise<void> {
+    known.triedAt = this.#clock().getTime();
+    try {
+      known.keys = await this.#fetchKeys(issuer);
+      known.fetchedAt = this.#clock().getTime();
+      known.problem = undefined;
+    } catch (error) {
+      known.problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #fetchKeys(issuer: string): Promise<JSONWebKeySet> {
+    const configuration = await this.#json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    if (!isObject(configuration) || configuration.issuer !== issuer) {
+      throw new Error('its configuration names another issuer');
+    }
+    const { jwks_uri: url } = configuration;
+    if (typeof url !== 'string' || !url.startsWith('https://')) {
+      throw new Error('its configuration has no https URL of keys');
+    }
+    return readKeys(await this.#json(url));
+  }
+
+  async #json(url: string): Promise<JsonValue> {
+    return JSON.parse(new TextDecoder().decode(await this.#fetch(url))) as JsonValue;
+  }
+}
+
+/** Reads a JSON Web Key Set (RFC 7517, section 5) with public keys for signatures. Throws an Error. */
+export function readKeys(value: JsonValue): JSONWebKeySet {
+  const keys = isObject(value) && Array.isArray(value.keys) ? value.keys : undefined;
+  if (keys === undefined) throw new Error('it is not a JSON Web Key Set');
+  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; the limit is ${MAX_KEYS}`);
+  const usable = keys.filter(
+    (key) => isObject(key) && (key.kty === 'RSA' || key.kty === 'EC') && typeof key.kid === 'string',
+  );
+  if (usable.length === 0) throw new Error('it has no RSA or EC key with a `kid`');
+  if (usable.some((key) => Object.hasOwn(key as object, 'd')))
+    throw new Error('it has a private key: send the public keys only');
+  return { keys: usable as JSONWebKeySet['keys'] };
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type ClaimProblem,
+  type Claims,
+  checkClaims,
+  isIssuerOf,
+  provider,
+  type TokenRecord,
+  type TrustedPublisher,
+} from '@krmhub/catalog';
+import { type JsonValue, KrmhubError, type RequestOrigin } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
+import { refuseLacking } from '../http/auth/authorize.js';
+import { type ExchangeDeps, publisherTarget } from './exchange-token.js';
+import { readKeys } from './issuer-keys.js';
+
+/** Publishers of one group. */
+const MAX_PUBLISHERS = 100;
+/** Milliseconds in which a publisher must be used for the first time. */
+const PENDING_MILLISECONDS = 30 * 86_400_000;
+
+/** A publisher as it is asked for. */
+export type WantedPublisher = Pick<TrustedPublisher, 'group' | 'provider' | 'settings'> & {
+  kind?: string | undefined;
+  issuer?: string | undefined;
+  pins?: Readonly<Record<string, string>> | undefined;
+  keys?: string | undefined;
+};
+
+type ManageDeps = Pick<ExchangeDeps, 'store' | 'access' | 'clock'>;
+
+/**
+ * Lets a workflow publish in a group, with the rights of the team that owns it now. Rejects with `forbidden` for who
+ * does not own the group, with `invalid-request` for settings that the provider does not have, and with `conflict` for
+ * a publisher that exists.
+ */
+export async function addPublisher(
+  { store, access: { rules }, clock }: ManageDeps,
+  wanted: WantedPublisher,
+  token: TokenRecord,
+  origin: RequestOrigin,
+): Promise<TrustedPublisher> {
+  const { group } = wanted;
+  refuseLacking(rules, token, 'own', { group });
+  const now = clock();
+  const publisher: TrustedPublisher = {
+    id: randomUUID(),
+    ...checkedWorkflow(wanted),
+    createdAt: now.toISOString(),
+    createdBy: token.name,
+    pendingUntil: new Date(now.getTime() + PENDING_MILLISECONDS).toISOString(),
+    ...defined({ team: rules.ownerOf(group)?.team }),
+  };
+  const others = (await store.trustedPublishers()).filter((one) => one.group === group);
+  const same = others.find((one) => sameness(one) === sameness(publisher));
+  if (same !== undefined) {
+    throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`);
+  }
+  if (others.length >= MAX_PUBLISHERS) {
+    throw new KrmhubError('conflict', `the group has ${others.length} publishers, the limit`, {
+      hint: 'Remove those that are not used: krmhub publisher list, krmhub publisher remove ID.',
+    });
+  }
+  await store.addTrustedPublisher(publisher, origin);
+  return publisher;
+}
+
+/** Returns the publishers of a group for its owner, or all for an administrator. Rejects with `forbidden`. */
+export async function listPublishers(
+  { store, access: { rules } }: ManageDeps,
+  group: string | undefined,
+  token: TokenRecord,
+): Promise<TrustedPublisher[]> {
+  if (group === undefined) refuseLacking(rules, token, 'admin');
+  else refuseLacking(rules, token, 'own', { group });
+  const all = await store.trustedPublishers();
+  return group === undefined ? all : all.filter((one) => one.group === group);
+}
+
+/** Compares claims with each publisher of a group. Rejects with `forbidden` for who does not own the group. */
+export async function checkPublishers(
+  deps: ManageDeps,
+  { group, claims }: { group: string; claims: Claims },
+  token: TokenRecord,
+): Promise<{ publisher: TrustedPublisher; problems: ClaimProblem[] }[]> {
+  const publishers = await listPublishers(deps, group, token);
+  return publishers.map((publisher) => {
+    const { iss } = claims;
+    const found = typeof iss === 'string' ? iss : undefined;
+    const { issuer: expected } = publisher;
+    const isIssued = found === expected;
+    const wrong = isIssued ? [] : [{ claim: 'iss', expected, ...defined({ found }) }];
+    return { publisher, problems: [...wrong, ...checkClaims(publisher, claims)] };
+  });
+}
+
+/** Removes a publisher. Rejects with `not-found`, also for who does not own its group. */
+export async function removePublisher(
+  { store, access: { rules }, clock }: ManageDeps,
+  id: string,
+  token: TokenRecord,
+  origin: RequestOrigin,
+): Promise<void> {
+  const publisher = (await store.trustedPublishers()).find((one) => one.id === id);
+  if (publisher !== undefined) refuseLacking(rules, token, 'own', { group: publisher.group });
+  const at = clock().toISOString();
+  if (publisher === undefined || !(await store.removeTrustedPublisher(id, { at, by: token.name, origin }))) {
+    throw new KrmhubError('not-found', `trusted publisher ${id} not found`);
+  }
+}
+
+function sameness({ group, kind, provider: name, issuer, settings, keys }: TrustedPublisher): string {
+  const sorted = Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([group, kind?.toLowerCase(), name, issuer, sorted, keys]);
+}
+
+/** Returns the workflow of a request. Throws `invalid-request` with every problem of it. */
+function checkedWorkflow(
+  wanted: WantedPublisher,
+): Pick<TrustedPublisher, 'group' | 'kind' | 'provider' | 'issuer' | 'settings' | 'pins' | 'keys'> {
+  const { group, kind, provider: name, settings, pins = {}, keys } = wanted;
+  const { title, issuer: usual, settings: known, pins: knownPins, takesKeys } = provider(name);
+  const problems = [
+    ...unknownNames(settings, known, `settings of ${title}`),
+    ...unknownNames(pins, knownPins, `IDs of ${title}`),
+  ];
+  for (const [setting, { isRequired, example }] of Object.entries(known)) {
+    if (isRequired && settings[setting] === undefined) {
+      problems.push(`the setting ${setting} is missing, for example ${example}`);
+    }
+  }
+  const issuer = wanted.issuer ?? usual;
+  if (issuer === undefined) problems.push('the issuer is missing');
+  else if (!isIssuerOf(name, issuer)) problems.push(`${issuer} is not an issuer of ${title}`);
+  if (keys !== undefined)
+    problems.push(...(takesKeys ? keyProblems(keys) : [`${title} serves its own keys`]));
+  if (problems.length > 0 || issuer === undefined) {
+    throw new KrmhubError('invalid-request', problems.join('; '), {
+      hint: 'See the table of providers: krmhub help trusted-publishing',
+    });
+  }
+  return { group, provider: name, issuer, settings, pins, ...defined({ kind, keys }) };
+}
+
+function unknownNames(given: object, known: object, what: string): string[] {
+  const names = Object.keys(known);
+  return Object.keys(given)
+    .filter((name) => !names.includes(name))
+    .map((name) => {
+      const near = suggest(name, names);
+      const instead = near === undefined ? `one of ${names.join(', ') || 'none'}` : `did you mean ${near}?`;
+      return `${JSON.stringify(name)} is not one of the ${what}: ${instead}`;
+    });
+}
+
+function keyProblems(text: string): string[] {
+  try {
+    readKeys(JSON.parse(text) as JsonValue);
+    return [];
+  } catch (error) {
+    return [`the keys cannot be read: ${(error as Error).message}`];
+  }
+}

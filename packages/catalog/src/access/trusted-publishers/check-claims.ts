@@ -1,0 +1,163 @@
+import { type CiProvider, matchesGlob } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import {
+  type ClaimPath,
+  type Claims,
+  claimName,
+  claimText,
+  type ProviderRule,
+  type ProviderSetting,
+  provider,
+} from './providers.js';
+
+/** A workflow that may publish. Times are RFC 3339 in UTC. */
+export interface TrustedPublisher {
+  id: string;
+  /** What it may publish: a group, or one function of it. */
+  group: string;
+  kind?: string;
+  provider: CiProvider;
+  issuer: string;
+  /** By the names of the provider's settings. */
+  settings: Readonly<Record<string, string>>;
+  /** Identifiers by the names of the provider's pins. Those that are missing are taken from the first token. */
+  pins: Readonly<Record<string, string>>;
+  /** JSON Web Key Set (RFC 7517) of the issuer, instead of the keys that it serves. */
+  keys?: string;
+  /** The team that owned the group when the publisher was added: it ends with the rights of this team. */
+  team?: string;
+  createdAt: string;
+  createdBy: string;
+  /** Until when a token must have been exchanged for the first time; absent after that. */
+  pendingUntil?: string;
+  lastUsedAt?: string;
+}
+
+/** A claim that is not as a publisher wants it. */
+export interface ClaimProblem {
+  claim: string;
+  expected: string;
+  /** Absent if the token does not have the claim. */
+  found?: string;
+  why?: string;
+}
+
+/** The run of a workflow, as its provider described it. */
+export interface WorkflowRun {
+  provider: CiProvider;
+  /** The workflow, for people: for example `example/functions release.yml`. */
+  workflow: string;
+  /** Page of the run. */
+  url?: string;
+  commit?: string;
+  ref?: string;
+}
+
+const MAX_CLAIM_LENGTH = 300;
+
+/**
+ * Compares verified claims with what a publisher wants. Returns all that differ; empty if the run may publish. Claims
+ * that nobody asked for are ignored.
+ */
+export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimProblem[] {
+  const { settings, pins, rules } = provider(publisher.provider);
+  const problems: ClaimProblem[] = [];
+  for (const [name, setting] of Object.entries(settings)) {
+    const expected = publisher.settings[name];
+    if (expected === undefined) continue;
+    const whole = claimText(claims, setting.claim);
+    const value = whole !== undefined && setting.part ? setting.part(whole, claims) : whole;
+    if (value === undefined || !isSame(setting, expected, value)) {
+      problems.push(problem(setting.claim, expected, whole));
+    }
+  }
+  for (const [name, pin] of Object.entries(pins)) {
+    const found = claimText(claims, pin.claim);
+    const expected = publisher.pins[name];
+    if (found === undefined) problems.push(problem(pin.claim, expected ?? `the ID of ${pin.meaning}`, found));
+    else if (expected !== undefined && expected !== found) {
+      const why = `${pin.meaning} has the same name, but is another one`;
+      problems.push({ ...problem(pin.claim, expected, found), why });
+    }
+  }
+  return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
+}
+
+/** Reports whether claims are of the workflow that a publisher names first, whatever else differs. */
+export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
+  const [name, setting] = firstSetting(publisher.provider);
+  const expected = publisher.settings[name];
+  const found = claimText(claims, setting.claim);
+  return expected !== undefined && found !== undefined && isSame(setting, expected, found);
+}
+
+/** Reports whether no token was exchanged yet: what a pending publisher pins is not known. */
+export function isPending({ pendingUntil }: TrustedPublisher): boolean {
+  return pendingUntil !== undefined;
+}
+
+/** Returns the pins of a publisher with those that it takes from its first token. */
+export function pinned(publisher: TrustedPublisher, claims: Claims): Record<string, string> {
+  const found = Object.entries(provider(publisher.provider).pins).map(([name, { claim }]) => [
+    name,
+    claimText(claims, claim),
+  ]);
+  return { ...defined(Object.fromEntries(found)), ...publisher.pins };
+}
+
+/** Describes the run of verified claims. */
+export function describeRun(name: CiProvider, claims: Claims): WorkflowRun {
+  const { run } = provider(name);
+  const parts = sourceSettings(name).map(({ claim, part }) => {
+    const value = claimText(claims, claim);
+    return value !== undefined && part ? part(value, claims) : value;
+  });
+  const at = (path: ClaimPath | undefined) => path && short(claimText(claims, path));
+  return {
+    provider: name,
+    workflow: short(parts.filter((part) => part !== undefined).join(' ')) ?? '',
+    ...defined({ url: short(run.url?.(claims)), commit: at(run.commit), ref: at(run.ref) }),
+  };
+}
+
+/** Returns the settings of a provider that a publisher must have: together they name a workflow. */
+function sourceSettings(name: CiProvider): ProviderSetting[] {
+  return Object.values(provider(name).settings).filter(({ isRequired }) => isRequired);
+}
+
+function firstSetting(name: CiProvider): [string, ProviderSetting] {
+  return Object.entries(provider(name).settings)[0]!;
+}
+
+function isSame({ ignoresCase, isPattern }: ProviderSetting, expected: string, found: string): boolean {
+  if (isPattern) return matchesGlob(expected, found);
+  return ignoresCase ? expected.toLowerCase() === found.toLowerCase() : expected === found;
+}
+
+function brokenRule(rule: ProviderRule, claims: Claims): ClaimProblem | undefined {
+  const found = claimText(claims, rule.claim);
+  const { why } = rule;
+  if ('refused' in rule) {
+    if (found === undefined || !rule.refused.includes(found)) return undefined;
+    return { ...problem(rule.claim, `not ${rule.refused.join(' or ')}`, found), why };
+  }
+  if ('required' in rule) {
+    if (found !== undefined && rule.required.includes(found)) return undefined;
+    return { ...problem(rule.claim, rule.required.join(' or '), found), why };
+  }
+  const same = claimText(claims, rule.same);
+  if (found === undefined || found === same) return undefined;
+  return { ...problem(rule.claim, same ?? `the same as ${claimName(rule.same)}`, found), why };
+}
+
+function problem(path: ClaimPath, expected: string, found: string | undefined): ClaimProblem {
+  return { claim: claimName(path), expected, ...defined({ found: short(found) }) };
+}
+
+/** Control characters, and those that reorder or hide text: claims are shown on terminals and in logs. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function short(value: string | undefined): string | undefined {
+  const text = value?.replace(UNPRINTABLE, '?');
+  return text === undefined || text.length <= MAX_CLAIM_LENGTH ? text : `${text.slice(0, MAX_CLAIM_LENGTH)}…`;
+}

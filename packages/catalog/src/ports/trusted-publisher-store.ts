@@ -1,0 +1,30 @@
+import type { RequestOrigin } from '@krmhub/schema';
+import type { TrustedPublisher } from '../access/trusted-publishers/check-claims.js';
+import type { Act } from './audit-store.js';
+import type { Time, TokenRecord } from './records.js';
+
+/** The exchange of a token of a provider for one of the registry. */
+export interface TokenExchange {
+  /** The issuer, and what no other token of it has. */
+  used: { issuer: string; key: string; until: Time };
+  /** The publishers that it matched, with everything that is pinned from now on. */
+  publishers: readonly Pick<TrustedPublisher, 'id' | 'pins'>[];
+  token: TokenRecord;
+  /** SHA-256 of the secret of the token, in hexadecimal. */
+  hash: string;
+  origin: RequestOrigin;
+}
+
+/** Stores which workflows may publish, and which of their tokens were exchanged. */
+export interface TrustedPublisherStore {
+  /** Returns all publishers, by group in code unit order and then by time. */
+  trustedPublishers(): Promise<TrustedPublisher[]>;
+  addTrustedPublisher(publisher: TrustedPublisher, origin?: RequestOrigin): Promise<void>;
+  /** Returns false if there is none with this ID. */
+  removeTrustedPublisher(id: string, act: Act & { reason?: string }): Promise<boolean>;
+  /**
+   * Stores the token of an exchange, and that the token of the provider is used. Of exchanges of one token, in any
+   * process, one is `done`; the others are `used`. It is `changed` if a publisher was removed, or pinned by another run.
+   */
+  exchangeToken(exchange: TokenExchange): Promise<'done' | 'used' | 'changed'>;
+}
