@@ -57,6 +57,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   'Catalogs:': {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
     owner: async () => (await import('./commands/owner.js')).registerOwner,
+    publisher: async () => (await import('./commands/publisher.js')).registerPublisher,
     source: async () => (await import('./commands/source.js')).registerSource,
   },
   'Registry and access:': {

@@ -20,11 +20,22 @@ export function credentialsFile(io: Environment): string {
   return path.join(configurationFolder(io), 'credentials.json');
 }
 
+/** Tokens of this run by origin, in memory only. Copies of an Io share its environment. */
+const ofThisRun = new WeakMap<Environment['env'], Map<string, string>>();
+
+/** Uses a token for a registry until this process ends, before all others. */
+export function useToken({ env }: Environment, { origin }: URL, token: string): void {
+  const tokens = ofThisRun.get(env) ?? new Map<string, string>();
+  ofThisRun.set(env, tokens.set(origin, token));
+}
+
 /**
- * Returns the token for a registry: KRMHUB_TOKEN, which belongs to the origin of KRMHUB_REGISTRY or the default, else
+ * Returns the token for a registry: that of this run, KRMHUB_TOKEN, which belongs to the origin of KRMHUB_REGISTRY or the default, else
  * the one of `login`. Undefined if there is none.
  */
 export async function tokenFor(io: Environment & Trace, url: URL): Promise<string | undefined> {
+  const own = ofThisRun.get(io.env)?.get(url.origin);
+  if (own !== undefined) return own;
   const given = environmentToken(io);
   const isGiven = given?.origin === url.origin;
   const token = isGiven ? checkToken(given.token) : await savedToken(io, url);

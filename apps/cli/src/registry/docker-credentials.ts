@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Environment, Trace } from '@krmhub/consume/ports';
-import { findProgram } from '@krmhub/functions/process/find-program';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
-import { childEnvironment } from '../io/child-environment.js';
+import { runHelper } from '../io/run-helper.js';
 
 /** The parts of the credentials file of docker, oras, crane and podman that krmhub reads. */
 interface DockerConfig {
@@ -16,9 +14,6 @@ interface DockerConfig {
   credsStore?: string;
 }
 
-/** Timeout of a credential helper, which can prompt the user. */
-const HELPER_MILLISECONDS = 60_000;
-const MAX_OUTPUT_LENGTH = 65_536;
 /** The key of Docker Hub in the file. */
 const DOCKER_HUB = 'https://index.docker.io/v1/';
 /** The name of `krmhub docker-credential` in the file. */
@@ -112,13 +107,9 @@ async function credentialsFromHelper(
       hint: `Install the helper, or remove it from ${file}.`,
     });
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw failed('its name is not valid');
-  const found = await findProgram(program, io.env);
-  if (found === undefined) throw failed('not installed');
-  const { code, output } = await run(io, found, server).catch((error: NodeJS.ErrnoException) => {
-    const timedOut =
-      error.name === 'AbortError' && `no response within ${HELPER_MILLISECONDS / 1_000} seconds`;
-    throw failed(timedOut || printable(error.message));
-  });
+  const result = await runHelper(io, program, ['get'], server);
+  if ('problem' in result) throw failed(result.problem);
+  const { code, output } = result;
   if (code !== 0) {
     // All helpers print this text.
     if (/credentials not found/i.test(output)) return undefined;
@@ -133,29 +124,6 @@ async function credentialsFromHelper(
     // The text can contain a secret, so the error does not quote it.
   }
   throw failed('it returned no user name or no secret');
-}
-
-function run(
-  io: Environment,
-  program: string,
-  input: string,
-): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, ['get'], {
-      env: childEnvironment(io),
-      stdio: ['pipe', 'pipe', 'inherit'],
-      // The option `timeout` would keep this process alive if the helper cannot be started.
-      signal: AbortSignal.timeout(HELPER_MILLISECONDS),
-    });
-    let output = '';
-    child.on('error', reject);
-    child.stdin.on('error', () => undefined);
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (output.length < MAX_OUTPUT_LENGTH) output += text;
-    });
-    child.on('close', (code) => resolve({ code, output }));
-    child.stdin.end(input);
-  });
 }
 
 /** Returns the host of a key. Older versions of Docker wrote URLs. */

@@ -49,7 +49,7 @@ export async function requiredToken(
       },
     );
   }
-  if (token !== undefined && !mayGet(io, registry)) throw unencrypted(registry.host);
+  if (token !== undefined) refuseUnencrypted(io, registry);
   return token;
 }
 
@@ -106,6 +106,11 @@ async function netrcEntry(
 
 function mayGet(io: Environment, { protocol, host }: URL, plainHttp?: readonly string[]): boolean {
   return protocol === 'https:' || allowsPlainHttp(io, host, plainHttp);
+}
+
+/** Throws `unauthorized` if credentials must not be sent to a registry, because the connection has no TLS. */
+export function refuseUnencrypted(io: Environment, registry: URL): void {
+  if (!mayGet(io, registry)) throw unencrypted(registry.host);
 }
 
 /** The refusal to send credentials to a host (and port) of another machine without TLS. */

@@ -5,6 +5,7 @@ import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { connect } from '../registry/connection.js';
+import { signInAsWorkflow } from '../registry/workflow-token.js';
 import { type FunctionReference, parseFunctionReference } from '../registry/function-reference.js';
 import {
   type ArtifactOptions,
@@ -34,6 +35,7 @@ export async function attachToArtifact(
   }
   const { group, kind, ...named } = parseArguments(file, artifact);
   const { bytes } = await readBundleFile(io, file);
+  await signInAsWorkflow(io, options.registry);
   const client = await connect(io, options.registry);
   const release = named.release ?? newestRelease(await client.function(group, kind)).release;
   const reference = `${group}/${kind}@${release}`;

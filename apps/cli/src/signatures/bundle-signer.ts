@@ -33,7 +33,7 @@ export async function bundleSigner(io: Io, options: BundleSignerOptions): Promis
     roots,
   ] = await Promise.all([
     import('@krmhub/signing/keyless'),
-    import('./identity-token.js'),
+    import('../registry/identity-token.js'),
     import('./signing-services.js'),
     import('@krmhub/consume/trust/trusted-root-file'),
   ]);

@@ -25,6 +25,7 @@ import { dataPaths } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { Database } from '../store/sqlite/driver.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
+import type { FetchFile } from '../upstreams/fetch-file.js';
 import type { FetchSettings } from '../upstreams/source-fetcher.js';
 
 /** A registry with the real stores in its own folder, without a socket; for tests. */
@@ -113,6 +114,7 @@ export async function openTestRegistry(
     /** Which upstream catalogs may be fetched. */
     sources?: FetchSettings;
     planner?: Planner;
+    fetchIssuer?: FetchFile;
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await makeDataFolder());
@@ -120,7 +122,8 @@ export async function openTestRegistry(
   const log = createLog('debug', { write: (line: string) => void logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const { config, sources, wrapStore, wrapBlobs, start = true, planner, folder: _, ...cacheSizes } = options;
+  const { config, sources, wrapStore, wrapBlobs, start = true, planner, fetchIssuer, folder: _, ...cacheSizes } =
+    options;
   const parts = await openRegistry(
     { dataFolder: folder, snapshotValidDays: 30, ...sources, ...config },
     {
@@ -128,7 +131,7 @@ export async function openTestRegistry(
       clock,
       inThread: { random: () => 0.5, start },
       cacheSizes,
-      ...defined({ wrapStore, wrapBlobs, planner }),
+      ...defined({ wrapStore, wrapBlobs, planner, fetchIssuer }),
     },
   );
   const { store, snapshotBuilder, renewal } = parts;

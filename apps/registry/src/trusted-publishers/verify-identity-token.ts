@@ -164,7 +164,7 @@ function explained(error: unknown, audience: string, claims: Claims): KrmhubErro
     );
   }
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud') {
+    if (error.claim === 'aud' && claims.aud !== undefined) {
       const found = JSON.stringify(claims.aud);
       return refused(
         `the token is for the audience ${found}, not for ${JSON.stringify(audience)}`,

@@ -29,6 +29,7 @@ import { Progress } from '../../io/progress.js';
 import { STDIN_NAME } from '../../io/read-stdin.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
+import { signInAsWorkflow } from '../../registry/workflow-token.js';
 import type { ScriptArtifact } from '../../scripts/script-artifact.js';
 import { type Planned, type Published, planAll } from './plan-all.js';
 import { type BundleOptions, withBundles } from './submission-bundles.js';
@@ -55,6 +56,7 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const { submissions, sources, scripts } = await readSubmissions(io, files, options);
   const read = await withNotes(io, submissions, options.notes);
   const readme = await readReadme(io, options.readme, read);
+  await signInAsWorkflow(io, options.registry);
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;

@@ -1,0 +1,132 @@
+import { request as plainRequest } from 'node:http';
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { networkReason } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
+import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
+import type { Io } from '../io/io.js';
+import { runHelper } from '../io/run-helper.js';
+import { proxyAgentFor } from './connection.js';
+import { isLoopback } from './plain-http.js';
+
+const SIGSTORE_AUDIENCE = 'sigstore';
+const REQUEST_MILLISECONDS = 30_000;
+
+/**
+ * Returns the identity token of the signer: from a file, from SIGSTORE_ID_TOKEN (GitLab and others), or from the CI
+ * provider. There is no option for it, because other users of the machine can read arguments.
+ */
+export async function identityToken(io: Io, file: string | undefined): Promise<string> {
+  if (file !== undefined) return readToken(io, file);
+  const given = io.env.SIGSTORE_ID_TOKEN?.trim() ?? '';
+  const token = given === '' ? await requestIdentityToken(io, SIGSTORE_AUDIENCE) : given;
+  if (token !== undefined) return token;
+  throw new KrmhubError('usage', 'cannot sign: no identity token found', {
+    hint: 'Set --identity-token-file or SIGSTORE_ID_TOKEN, or add `permissions: {id-token: write}` to the GitHub Actions job.',
+  });
+}
+
+/**
+ * Returns the token with which the run of a workflow shows who it is to a registry: from KRMHUB_ID_TOKEN or
+ * KRMHUB_ID_TOKEN_FILE, or from the CI provider. Undefined outside of CI, and in jobs that get none.
+ */
+export async function workflowIdentityToken(io: Io, audience: string): Promise<string | undefined> {
+  const { KRMHUB_ID_TOKEN: given = '', KRMHUB_ID_TOKEN_FILE: file = '' } = io.env;
+  if (given.trim() !== '') return given.trim();
+  return file === '' ? requestIdentityToken(io, audience) : readToken(io, file);
+}
+
+/** Reports whether a run may have an identity token, without asking for it. */
+export function mayHaveIdentityToken({ env }: Pick<Io, 'env'>): boolean {
+  const has = (name: string) => (env[name] ?? '') !== '';
+  const names = ['KRMHUB_ID_TOKEN', 'KRMHUB_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_URL'];
+  return names.some(has) || COMMANDS.some(({ marker }) => env[marker] === 'true');
+}
+
+async function readToken(io: Io, file: string): Promise<string> {
+  const bytes = await readFileUpTo(io, file, MAX_TOKEN_LENGTH);
+  const token = new TextDecoder().decode(bytes).trim();
+  if (token !== '') return token;
+  throw new KrmhubError('usage', `cannot read an identity token from ${file}: the file is empty`);
+}
+
+/** Providers whose jobs ask a program for a token. The IDs that registries pin are in it on request. */
+const COMMANDS = [
+  {
+    title: 'Buildkite',
+    marker: 'BUILDKITE',
+    program: 'buildkite-agent',
+    args: (audience: string) => [
+      ...['oidc', 'request-token', '--audience', audience],
+      ...['--claim', 'organization_id', '--claim', 'pipeline_id'],
+    ],
+  },
+  {
+    title: 'CircleCI',
+    marker: 'CIRCLECI',
+    program: 'circleci',
+    args: (audience: string) => ['run', 'oidc', 'get', '--claims', JSON.stringify({ aud: audience })],
+  },
+];
+
+async function requestIdentityToken(io: Io, audience: string): Promise<string | undefined> {
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: url = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret = '' } = io.env;
+  if (url !== '' && secret !== '') return requestActionsToken(io, { address: url, secret, audience });
+  const command = COMMANDS.find(({ marker }) => io.env[marker] === 'true');
+  if (command === undefined) return undefined;
+  const { title, program, args } = command;
+  const result = await runHelper(io, program, args(audience));
+  const token = 'output' in result ? result.output.trim() : '';
+  if ('output' in result && result.code === 0 && token !== '') return token;
+  const why = 'problem' in result ? result.problem : `exit code ${result.code}`;
+  throw new KrmhubError('unavailable', `cannot get an identity token from ${title}: ${program}: ${why}`);
+}
+
+/** GitHub's documentation, "OpenID Connect reference: methods for requesting the OIDC token". */
+async function requestActionsToken(
+  io: Io,
+  { address, secret, audience }: { address: string; secret: string; audience: string },
+): Promise<string> {
+  const failed = (why: string, code: 'unreachable' | 'unauthorized' = 'unreachable') =>
+    new KrmhubError(code, `cannot get an identity token from GitHub Actions: ${why}`, {
+      hint: 'Add `permissions: {id-token: write}` to the job.',
+    });
+  const url = parseUrl(address);
+  if (url === undefined) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not a valid URL');
+  if (url.protocol !== 'https:' && !isLoopback(url.hostname))
+    throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not an https URL');
+  url.searchParams.set('audience', audience);
+  const agent = await proxyAgentFor(io, url);
+  const { status, body } = await sendRequest(url, secret, agent).catch((error: unknown) => {
+    throw failed(networkReason(error));
+  });
+  if (status !== 200) throw failed(`status ${status}`, 'unauthorized');
+  let value: unknown;
+  try {
+    ({ value } = JSON.parse(body) as { value?: unknown });
+  } catch {
+    throw failed('the response is not JSON');
+  }
+  if (typeof value !== 'string' || value === '') throw failed('the response has no token');
+  return value;
+}
+
+function sendRequest(
+  url: URL,
+  secret: string,
+  agent: Awaited<ReturnType<typeof proxyAgentFor>>,
+): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? request : plainRequest;
+    const headers = { Accept: 'application/json', Authorization: `Bearer ${secret}` };
+    const signal = AbortSignal.timeout(REQUEST_MILLISECONDS);
+    send(url, { headers, signal, ...defined({ agent }) }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

@@ -1,0 +1,164 @@
+import type { CheckedPublishers, TrustedPublisher } from '@krmhub/api/model';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { CiProvider } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
+import { FINDINGS } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { readStdin } from '../io/read-stdin.js';
+import { relativeTime } from '../io/time.js';
+import { connect } from './connection.js';
+
+export interface PublisherOptions {
+  registry?: string;
+  output: OutputFormat;
+}
+
+export interface AddOptions extends PublisherOptions {
+  github?: string;
+  gitlab?: string;
+  workflow?: string;
+  environment?: string;
+  ref?: string;
+  provider?: CiProvider;
+  set?: string[];
+  id?: string[];
+  issuer?: string;
+  keys?: string;
+}
+
+/** Bytes of a token, of claims, or of keys. */
+const MAX_BYTES = 65_536;
+
+/** Lets a workflow publish in `GROUP` or `GROUP/KIND`. */
+export async function addPublisher(io: Io, target: string, options: AddOptions): Promise<void> {
+  const [group = '', kind, ...more] = target.split('/');
+  if (more.length > 0) throw new KrmhubError('usage', `${JSON.stringify(target)} is not GROUP or GROUP/KIND`);
+  const keys = options.keys === undefined ? undefined : await readText(io, options.keys);
+  const { provider, settings } = workflowOptions(options);
+  const request = {
+    ...{ group, provider, settings },
+    ...defined({ kind, keys, issuer: options.issuer, pins: options.id && pairs('--id', options.id) }),
+  };
+  const publisher = await (await connect(io, options.registry)).addPublisher(request);
+  await printData(io, options.output, publisher, async () => undefined);
+  await printLine(io, escapeControls(`${describe(publisher)} may publish ${targetOf(publisher)}`));
+  await printLine(io, `It must do so before ${publisher.pendingUntil?.slice(0, 10)}. ID: ${publisher.id}`);
+}
+
+export async function listPublishers(
+  io: Io,
+  group: string | undefined,
+  options: PublisherOptions,
+): Promise<void> {
+  const list = await (await connect(io, options.registry)).trustedPublishers(group);
+  const now = io.now();
+  const columns = [
+    { header: 'TARGET', min: 12 },
+    { header: 'PROVIDER' },
+    { header: 'WORKFLOW', min: 16 },
+    { header: 'USED' },
+    { header: 'ID' },
+  ];
+  await printData(io, options.output, list, () =>
+    printTable(io, columns, list.publishers, {
+      terminal: (one) => [
+        ...[targetOf(one), one.provider, settingsText(one)],
+        one.lastUsedAt === undefined ? `not yet, until ${one.pendingUntil?.slice(0, 10)}` : relativeTime(one.lastUsedAt, now),
+        one.id,
+      ],
+      pipe: (one) => [targetOf(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
+    }),
+  );
+}
+
+/** Compares the claims of a token with the publishers of a group. Sets the exit code if none matches. */
+export async function checkPublishers(
+  io: Io,
+  group: string,
+  file: string,
+  options: PublisherOptions,
+): Promise<void> {
+  const claims = readClaims(await readText(io, file), file);
+  const checked = await (await connect(io, options.registry)).checkPublishers({ group, claims });
+  const isMatched = checked.publishers.some(({ problems }) => problems.length === 0);
+  await printData(io, options.output, checked, () => printChecked(io, group, checked));
+  if (!isMatched) io.exitCode = FINDINGS;
+}
+
+export async function removePublisher(io: Io, id: string, options: PublisherOptions): Promise<void> {
+  await (await connect(io, options.registry)).removePublisher(id);
+  await printData(io, options.output, { id, outcome: 'removed' }, async () => undefined);
+  await printLine(io, `removed ${id}: the workflow gets no token any more`);
+}
+
+async function printChecked(io: Io, group: string, { publishers }: CheckedPublishers): Promise<void> {
+  if (publishers.length === 0) {
+    await printLine(io, `${group} has no trusted publishers. Add one: krmhub publisher add ${group}`);
+  }
+  for (const { id, target, problems } of publishers) {
+    await printLine(io, `${target}: ${problems.length === 0 ? 'matches' : 'does not match'} (${id})`);
+    for (const { claim, expected, found, why } of problems) {
+      const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
+      const because = why === undefined ? '' : ` (${why})`;
+      await printLine(io, escapeControls(`  ${claim} ${is}, expected ${expected}${because}`));
+    }
+  }
+}
+
+function workflowOptions(options: AddOptions): { provider: CiProvider; settings: Record<string, string> } {
+  const { github, gitlab, provider, workflow, environment, ref, set = [] } = options;
+  const named = [github && 'github', gitlab && 'gitlab', provider].filter((one) => one !== undefined);
+  const [first, second] = named as CiProvider[];
+  if (first === undefined || second !== undefined) {
+    throw new KrmhubError('usage', 'which workflow? Set one of --github, --gitlab, and --provider', {
+      hint: 'For example: krmhub publisher add example.com --github example/functions --workflow release.yml',
+    });
+  }
+  const given = pairs('--set', set);
+  return { provider: first, settings: { ...defined({ repository: github, project: gitlab, workflow, environment, ref }), ...given } };
+}
+
+function pairs(option: string, values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    values.map((text) => {
+      const equals = text.indexOf('=');
+      if (equals > 0) return [text.slice(0, equals), text.slice(equals + 1)];
+      throw new KrmhubError('usage', `${option} ${JSON.stringify(text)} is not NAME=VALUE`);
+    }),
+  );
+}
+
+async function readText(io: Io, file: string): Promise<string> {
+  const bytes = file === '-' ? await readStdin(io, MAX_BYTES) : await readFileUpTo(io, file, MAX_BYTES);
+  return new TextDecoder().decode(bytes).trim();
+}
+
+/** Reads claims: JSON, or the middle part of a token (RFC 7519). */
+function readClaims(text: string, file: string): Record<string, unknown> {
+  const parts = text.split('.');
+  const json = !text.startsWith('{') && parts.length === 3 ? Buffer.from(parts[1]!, 'base64url').toString() : text;
+  try {
+    const claims: unknown = JSON.parse(json);
+    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) {
+      return claims as Record<string, unknown>;
+    }
+  } catch {
+    // The text can be a token, so the error does not quote it.
+  }
+  throw new KrmhubError('usage', `${file} has neither a token nor claims as JSON`);
+}
+
+function targetOf({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>): string {
+  return kind === undefined ? group : `${group}/${kind}`;
+}
+
+function settingsText({ settings }: Pick<TrustedPublisher, 'settings'>): string {
+  return Object.values(settings).join(' ');
+}
+
+function describe(publisher: TrustedPublisher): string {
+  return `${publisher.provider} ${settingsText(publisher)}`;
+}
