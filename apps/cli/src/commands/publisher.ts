@@ -65,7 +65,9 @@ Examples:
 function registerList(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('list')))
     .summary('List the workflows that may publish.')
-    .description('List the workflows that may publish in a group. Administrators can list those of all groups.')
+    .description(
+      'List the workflows that may publish in a group. Administrators can list those of all groups.',
+    )
     .argument('[group]', 'Only of this group.')
     .addHelpText(
       'after',

@@ -5,7 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
-import type { Io } from '../io/io.js';
+import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { readStdin } from '../io/read-stdin.js';
 import { relativeTime } from '../io/time.js';
@@ -66,7 +66,9 @@ export async function listPublishers(
     printTable(io, columns, list.publishers, {
       terminal: (one) => [
         ...[targetOf(one), one.provider, settingsText(one)],
-        one.lastUsedAt === undefined ? `not yet, until ${one.pendingUntil?.slice(0, 10)}` : relativeTime(one.lastUsedAt, now),
+        one.lastUsedAt === undefined
+          ? `not yet, until ${one.pendingUntil?.slice(0, 10)}`
+          : relativeTime(one.lastUsedAt, now),
         one.id,
       ],
       pipe: (one) => [targetOf(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
@@ -96,17 +98,21 @@ export async function removePublisher(io: Io, id: string, options: PublisherOpti
 
 async function printChecked(io: Io, group: string, { publishers }: CheckedPublishers): Promise<void> {
   if (publishers.length === 0) {
-    await printLine(io, `${group} has no trusted publishers. Add one: krmhub publisher add ${group}`);
+    return printLine(io, `${group} has no trusted publishers. Add one: krmhub publisher add ${group}`);
   }
   for (const { id, target, problems } of publishers) {
-    await printLine(io, `${target}: ${problems.length === 0 ? 'matches' : 'does not match'} (${id})`);
-    for (const { claim, expected, found, why } of problems) {
-      const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
-      const because = why === undefined ? '' : ` (${why})`;
-      await printLine(io, escapeControls(`  ${claim} ${is}, expected ${expected}${because}`));
-    }
+    const verdict = problems.length === 0 ? 'matches' : 'does not match';
+    const lines = [`${target}: ${verdict} (${id})`, ...problems.map(describeProblem)];
+    await write(io.stdout, lines.map((line) => `${escapeControls(line)}\n`).join(''));
   }
 }
+
+function describeProblem({ claim, expected, found, why }: Problem): string {
+  const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
+  return `  ${claim} ${is}, expected ${expected}${why === undefined ? '' : ` (${why})`}`;
+}
+
+type Problem = CheckedPublishers['publishers'][number]['problems'][number];
 
 function workflowOptions(options: AddOptions): { provider: CiProvider; settings: Record<string, string> } {
   const { github, gitlab, provider, workflow, environment, ref, set = [] } = options;
@@ -118,7 +124,10 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
     });
   }
   const given = pairs('--set', set);
-  return { provider: first, settings: { ...defined({ repository: github, project: gitlab, workflow, environment, ref }), ...given } };
+  return {
+    provider: first,
+    settings: { ...defined({ repository: github, project: gitlab, workflow, environment, ref }), ...given },
+  };
 }
 
 function pairs(option: string, values: readonly string[]): Record<string, string> {
@@ -139,7 +148,8 @@ async function readText(io: Io, file: string): Promise<string> {
 /** Reads claims: JSON, or the middle part of a token (RFC 7519). */
 function readClaims(text: string, file: string): Record<string, unknown> {
   const parts = text.split('.');
-  const json = !text.startsWith('{') && parts.length === 3 ? Buffer.from(parts[1]!, 'base64url').toString() : text;
+  const json =
+    !text.startsWith('{') && parts.length === 3 ? Buffer.from(parts[1]!, 'base64url').toString() : text;
   try {
     const claims: unknown = JSON.parse(json);
     if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) {

@@ -36,6 +36,9 @@ export async function signInAsWorkflow(io: Io, registry: string | undefined): Pr
     // A registry of an older version.
     if (error instanceof KrmhubError && error.code === 'not-found') return;
     if (!(error instanceof KrmhubError) || (await tokenFor(io, url)) === undefined) throw error;
-    await printWarning(io, `this workflow is not a trusted publisher, so the stored token is used: ${error.message}`);
+    await printWarning(
+      io,
+      `this workflow is not a trusted publisher, so the stored token is used: ${error.message}`,
+    );
   }
 }

@@ -290,7 +290,8 @@ it('keeps its keys while the provider is away, and finds new ones', async () => 
   const { fetches } = github;
   expect((await exchange(await sign())).status).toBe(201);
   const unknown = { kid: 'unknown' };
-  for (let count = 0; count < 5; count += 1) expect((await exchange(await sign({}, unknown))).status).toBe(401);
+  for (let count = 0; count < 5; count += 1)
+    expect((await exchange(await sign({}, unknown))).status).toBe(401);
   expect(github.fetches - fetches).toBeLessThanOrEqual(2);
   github.isAway = true;
   registry.advance(90_000_000);
@@ -302,7 +303,10 @@ it('can be the only way to publish in a group, for administrators too', async ()
   await applyAccess(ACCESS.replace('owner: platform', 'owner: platform, trustedPublishingOnly: true'));
   const administrator = (await registry.bearer()).slice('Bearer '.length);
   const refused = await publish(administrator, { release: '1.0.0' });
-  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('a trusted publisher')]);
+  expect([refused.status, refused.body.detail]).toEqual([
+    403,
+    expect.stringContaining('a trusted publisher'),
+  ]);
   const { body } = await exchange(await sign());
   expect((await publish(body.token, { release: '1.0.0' })).status).toBe(201);
 });

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer as createPlainServer, request } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestIssuer } from '../../apps/registry/src/testing/test-issuer.js';
+import { untrustedCertificate } from '../../packages/sources/src/testing/certificate.js';
+import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+/** A workflow of GitHub Enterprise Server publishes: its issuer serves keys over TLS, its jobs ask it for tokens. */
+const { folder, remove } = temporaryFolder();
+const definition = path.join(fixtures, 'functions/set-labels/1.0.0.yaml');
+const servers: { close(): unknown }[] = [];
+let github: TestIssuer;
+let registry: RunningRegistry;
+let url: string;
+/** What a job has in its environment. */
+let job: Record<string, string>;
+let claims: Record<string, unknown>;
+
+beforeAll(async () => {
+  const certificate = untrustedCertificate(folder);
+  const issuerServer = createServer(certificate, async ({ url: asked = '', headers }, response) => {
+    const audience = /[?&]audience=([^&]+)/.exec(asked)?.[1];
+    if (audience === undefined) {
+      const bytes = await github
+        .fetch(`https://127.0.0.1:${port(issuerServer)}${asked}`)
+        .catch(() => undefined);
+      response.writeHead(bytes === undefined ? 404 : 200).end(bytes);
+    } else if (headers.authorization === 'Bearer of-the-job') {
+      const aud = decodeURIComponent(audience);
+      response.end(JSON.stringify({ value: await github.sign({ ...claims, aud }, { now: new Date() }) }));
+    } else response.writeHead(401).end();
+  }).listen(0, '127.0.0.1');
+  servers.push(issuerServer);
+  await once(issuerServer, 'listening');
+  const origin = `https://127.0.0.1:${port(issuerServer)}`;
+  github = await TestIssuer.create(`${origin}/_services/token`);
+
+  // The registry knows its public URL before its port.
+  const front = createPlainServer((incoming, response) => {
+    const { method, headers, url: target } = incoming;
+    const passed = request(new URL(target ?? '/', registry.url), { method, headers }, (answer) => {
+      answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.headers));
+    });
+    incoming.pipe(passed.on('error', () => response.writeHead(502).end()));
+  }).listen(0, '127.0.0.1');
+  servers.push(front);
+  await once(front, 'listening');
+  url = `http://127.0.0.1:${port(front)}`;
+  const ca = path.join(folder, 'cert.pem');
+  registry = await startRegistry(path.join(folder, 'data'), {
+    NODE_EXTRA_CA_CERTS: ca,
+    KRMHUB_PUBLIC_URL: url,
+    KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
+  });
+  job = {
+    NODE_EXTRA_CA_CERTS: ca,
+    KRMHUB_REGISTRY: url,
+    ACTIONS_ID_TOKEN_REQUEST_URL: `${origin}/job?run=1`,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'of-the-job',
+  };
+  claims = {
+    repository: 'example/functions',
+    repository_id: '1',
+    repository_owner_id: '2',
+    workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v1.0.0',
+    ref: 'refs/tags/v1.0.0',
+    sha: 'c'.repeat(40),
+    event_name: 'push',
+    run_id: '5',
+  };
+});
+afterAll(async () => {
+  await registry?.stop();
+  for (const server of servers) server.close();
+  remove();
+});
+
+const port = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+const publish = (env: Record<string, string>, ...more: string[]) =>
+  krmhub(['publish', definition, ...more], { env, cwd: folder });
+
+it('says what to do where no publisher is known', async () => {
+  const { code, stderr } = await publish(job);
+  expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('no trusted publisher')]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('krmhub publisher add');
+});
+
+it('publishes without a stored secret, and before a stored one', async () => {
+  const issuer = ['--issuer', github.issuer];
+  const target = 'functions.example.com';
+  const add = ['publisher', 'add', target, '--github', 'example/functions', '--workflow', 'release.yml'];
+  const administrator = { ...registry.env, KRMHUB_REGISTRY: url };
+  const added = await krmhub([...add, ...issuer], { env: administrator });
+  expect(added, added.stderr).toMatchObject({ code: 0 });
+
+  const published = await publish({ ...job, KRMHUB_TOKEN: registry.token });
+  expect(published, published.stderr).toMatchObject({
+    code: 0,
+    stderr: expect.not.stringContaining('warning'),
+  });
+  const shown = await krmhub(['show', 'functions.example.com/SetLabels'], { env: { KRMHUB_REGISTRY: url } });
+  expect(shown.stdout).toContain('by example/functions release.yml (GitHub Actions)');
+  expect(shown.stdout).toContain(`${'c'.repeat(40)}, refs/tags/v1.0.0`);
+
+  const listed = await krmhub(['publisher', 'list', target, '-o', 'json'], { env: administrator });
+  expect(JSON.parse(listed.stdout).publishers[0]).toMatchObject({
+    pins: { repositoryId: '1', ownerId: '2' },
+    lastUsedAt: expect.any(String),
+  });
+});
+
+it('names the claim that differs, and falls back to a stored token with a warning', async () => {
+  claims = { ...claims, event_name: 'pull_request_target' };
+  const refused = await publish(job);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('event_name is "pull_request_target"');
+  const stored = await publish({ ...job, KRMHUB_TOKEN: registry.token });
+  expect([stored.code, stored.stderr]).toEqual([0, expect.stringContaining('the stored token is used')]);
+
+  const file = path.join(folder, 'claims.json');
+  writeFileSync(file, JSON.stringify({ iss: github.issuer, ...claims }));
+  const env = { ...registry.env, KRMHUB_REGISTRY: url };
+  const checked = await krmhub(['publisher', 'check', 'functions.example.com', file], { env });
+  expect([checked.code, checked.stdout]).toEqual([1, expect.stringContaining('event_name is')]);
+});
+
+it('gives a token to no registry that asks for that of another', async () => {
+  const other = createPlainServer((_, response) => {
+    response.setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify({ audience: url }));
+  }).listen(0, '127.0.0.1');
+  servers.push(other);
+  await once(other, 'listening');
+  const { code, stderr } = await publish({ ...job, KRMHUB_REGISTRY: `http://127.0.0.1:${port(other)}` });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`says that its URL is ${url}`)]);
+});
