@@ -4,7 +4,9 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/inputs.sh"
 [ -n "${KRMHUB_REGISTRY:-}" ] || fail 'The input registry is empty. Set it to the URL of the registry.'
-[ -n "${KRMHUB_TOKEN:-}" ] || fail 'The input token is empty. Use a secret of this repository; forks do not get secrets.'
+if [ -z "${KRMHUB_TOKEN:-}" ] && [ -z "${ACTIONS_ID_TOKEN_REQUEST_URL:-}" ]; then
+  fail 'The job has no credentials. Add `permissions: {id-token: write}` for a trusted publisher, or set the input token; forks get neither.'
+fi
 flag --allow-breaking "$KRMHUB_ACTION_ALLOW_BREAKING"
 flag --dry-run "$KRMHUB_ACTION_DRY_RUN"
 options+=("--output=json")

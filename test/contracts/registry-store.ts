@@ -25,6 +25,7 @@ import { sourceChangesContract } from './source-store-changes.js';
 import { sourceEntriesContract } from './source-store-entries.js';
 import { lifecycleContract } from './store-lifecycle.js';
 import { tokenContract } from './token-store.js';
+import { trustedPublisherContract } from './trusted-publisher-store.js';
 import { uploadContract } from './upload-store.js';
 
 export interface RegistryStoreHarness {
@@ -54,6 +55,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     auditContract(() => harness.store);
     auditedActsContract(() => harness.store);
     tokenContract(() => harness.store);
+    trustedPublisherContract(() => harness.store);
     sessionContract(() => harness.store);
     uploadContract(() => harness.store);
     profileContract(() => harness.store);

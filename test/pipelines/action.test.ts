@@ -214,7 +214,7 @@ describe('the action', () => {
     ]);
     expect(said({ ...publishing(), token: '' })).toEqual([
       2,
-      [expect.stringMatching(/^The input token is empty/)],
+      [expect.stringMatching(/^The job has no credentials/)],
     ]);
     expect(said({ ...publishing(), registry: '' })).toEqual([
       2,

@@ -5,7 +5,6 @@ import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { connect } from '../registry/connection.js';
-import { signInAsWorkflow } from '../registry/workflow-token.js';
 import { type FunctionReference, parseFunctionReference } from '../registry/function-reference.js';
 import {
   type ArtifactOptions,
@@ -13,6 +12,7 @@ import {
   newestRelease,
   releaseReference,
 } from '../registry/release-artifact.js';
+import { signInAsWorkflow } from '../registry/workflow-token.js';
 import { readBundleFile } from './read-bundle-file.js';
 
 export interface AttachOptions extends ArtifactOptions {

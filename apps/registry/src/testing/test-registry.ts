@@ -122,8 +122,17 @@ export async function openTestRegistry(
   const log = createLog('debug', { write: (line: string) => void logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const { config, sources, wrapStore, wrapBlobs, start = true, planner, fetchIssuer, folder: _, ...cacheSizes } =
-    options;
+  const {
+    config,
+    sources,
+    wrapStore,
+    wrapBlobs,
+    start = true,
+    planner,
+    fetchIssuer,
+    folder: _,
+    ...cacheSizes
+  } = options;
   const parts = await openRegistry(
     { dataFolder: folder, snapshotValidDays: 30, ...sources, ...config },
     {

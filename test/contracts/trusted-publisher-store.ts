@@ -1,0 +1,95 @@
+import type {
+  TokenExchange,
+  TokenRecord,
+  TokenStore,
+  TrustedPublisher,
+  TrustedPublisherStore,
+} from '@krmhub/catalog';
+import { describe, expect, it } from 'vitest';
+import { AT } from './sample-records.js';
+
+const LATER = '2030-02-02T03:04:05.678Z';
+
+/** The contract of every TrustedPublisherStore. */
+export function trustedPublisherContract(store: () => TrustedPublisherStore & TokenStore): void {
+  const publisher: TrustedPublisher = {
+    id: 'one',
+    group: 'example.com',
+    provider: 'github',
+    issuer: 'https://issuer.example.com',
+    settings: { repository: "it's/Functions", workflow: 'release.yml' },
+    pins: {},
+    createdAt: AT,
+    createdBy: 'admin',
+    pendingUntil: LATER,
+  };
+  const token: TokenRecord = {
+    id: 'abc',
+    name: 'example/functions',
+    scopes: ['publish'],
+    groups: ['example.com'],
+    repositories: [],
+    run: { provider: 'github', workflow: 'example/functions release.yml', commit: 'c0ffee' },
+    createdAt: AT,
+    createdBy: 'example/functions',
+    expiresAt: LATER,
+  };
+  const exchange = (key: string, more: Partial<TokenExchange> = {}): TokenExchange => ({
+    used: { issuer: publisher.issuer, key, until: LATER },
+    publishers: [{ id: 'one', pins: { repositoryId: '1' } }],
+    token: { ...token, id: key },
+    hash: key,
+    origin: {},
+    ...more,
+  });
+
+  describe('trusted publishers', () => {
+    it('are listed by group and time, and removed', async () => {
+      const other = { ...publisher, id: 'two', group: 'a.example.com', kind: 'SetLabels', team: 'platform' };
+      const keyed = { ...publisher, id: 'three', createdAt: LATER, keys: '{}' };
+      for (const one of [keyed, publisher, other]) await store().addTrustedPublisher(one);
+      expect(await store().trustedPublishers()).toEqual([other, publisher, keyed]);
+      const act = { at: LATER, by: 'admin' };
+      expect(await store().removeTrustedPublisher('two', act)).toBe(true);
+      expect(await store().removeTrustedPublisher('two', act)).toBe(false);
+      expect(await store().trustedPublishers()).toEqual([publisher, keyed]);
+    });
+
+    it('exchange each token of a provider once, and are pinned by the first', async () => {
+      await store().addTrustedPublisher(publisher);
+      const outcomes = await Promise.all([1, 2, 3].map(() => store().exchangeToken(exchange('jti'))));
+      expect(outcomes.sort()).toEqual(['done', 'used', 'used']);
+      expect(await store().tokenByHash('jti')).toEqual({ ...token, id: 'jti' });
+      const { pendingUntil: _, ...pinned } = publisher;
+      expect(await store().trustedPublishers()).toEqual([
+        { ...pinned, pins: { repositoryId: '1' }, lastUsedAt: AT },
+      ]);
+      const elsewhere = { used: { issuer: 'https://other.example.com', key: 'jti', until: LATER } };
+      expect(await store().exchangeToken(exchange('other', elsewhere))).toBe('done');
+    });
+
+    it('exchange nothing once they are removed, or pinned by another', async () => {
+      await store().addTrustedPublisher(publisher);
+      expect(await store().exchangeToken(exchange('first'))).toBe('done');
+      const other = [{ id: 'one', pins: { repositoryId: '2' } }];
+      expect(await store().exchangeToken(exchange('second', { publishers: other }))).toBe('changed');
+      await store().removeTrustedPublisher('one', { at: LATER, by: 'admin' });
+      expect(await store().exchangeToken(exchange('second'))).toBe('changed');
+      expect(await store().tokenByHash('second')).toBeUndefined();
+    });
+
+    it('forget used tokens that have expired, and tokens of workflows a day later', async () => {
+      await store().addTrustedPublisher(publisher);
+      const { run: _, ...robot } = token;
+      await store().createToken({ ...robot, id: 'kept', expiresAt: AT }, 'kept');
+      expect(await store().exchangeToken(exchange('jti'))).toBe('done');
+      const after = (at: string) => ({ token: { ...token, id: at, createdAt: at, expiresAt: at }, hash: at });
+      expect(await store().exchangeToken(exchange('jti', after('2030-02-02T03:04:05.678Z')))).toBe('used');
+      expect(await store().exchangeToken(exchange('jti', after('2030-02-02T03:04:05.679Z')))).toBe('done');
+      const kept = async () => (await store().tokens()).map(({ id }) => id);
+      expect(await kept()).toEqual(expect.arrayContaining(['jti', 'kept']));
+      expect(await store().exchangeToken(exchange('next', after('2030-02-04T00:00:00.000Z')))).toBe('done');
+      expect((await kept()).sort()).toEqual(['2030-02-04T00:00:00.000Z', 'kept']);
+    });
+  });
+}
