@@ -51,6 +51,8 @@ const SKIPPED: Record<string, string> = {
       'needs a domain; apps/registry/src/owners/owner-claims.test.ts has a name server',
     ]),
   ),
+  'krmhub publisher check example.com claims.json':
+    'no publisher matches; test/end-to-end/trusted-publishing.test.ts has some',
   'echo krm.example.com | krmhub docker-credential get':
     'needs a login; apps/cli/src/registry/docker-helper.test.ts has one',
   'krmhub docker-credential list < /dev/null':

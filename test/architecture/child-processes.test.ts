@@ -12,10 +12,10 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** What each file that starts programs passes to them. */
 const STARTS: Record<string, 'childEnvironment' | 'NODE_OPTIONS' | 'SYSTEM_ENVIRONMENT' | 'an argument'> = {
+  'apps/cli/src/io/run-helper.ts': 'childEnvironment',
   'apps/cli/src/kustomize/run/build-folder.ts': 'SYSTEM_ENVIRONMENT',
   'apps/cli/src/kustomize/run/function-calls.ts': 'SYSTEM_ENVIRONMENT',
   'apps/cli/src/kustomize/run/run-kustomize.ts': 'childEnvironment',
-  'apps/cli/src/registry/docker-credentials.ts': 'childEnvironment',
   'apps/registry/src/workers/isolation/bounded-process.ts': 'NODE_OPTIONS',
   // The types of their arguments require an environment.
   'packages/functions/src/process/parent-watch.ts': 'an argument',

@@ -140,9 +140,13 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     catalogs: ['limits', 'log', 'metrics', 'http', 'workers', 'store'],
     publish: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs'],
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
-    owners: ['log', 'http', 'workers', 'store'],
+    owners: ['log', 'http', 'workers', 'store', 'upstreams'],
+    'trusted-publishers': ['http', 'upstreams'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
-    routes: ['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
+    routes: [
+      ...['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
+      'trusted-publishers',
+    ],
     web: ['limits', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
     server: [
       'limits',
@@ -155,6 +159,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'publish',
       'upstreams',
       'owners',
+      'trusted-publishers',
       'oci',
       'routes',
       'web',

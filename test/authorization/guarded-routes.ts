@@ -138,6 +138,15 @@ spec:
     ofGroup: false,
     isRead: true,
   },
+  exchangeToken: {
+    method: 'POST',
+    target: () => fillPath('oidcToken', {}),
+    body: () => JSON.stringify({ token: 'none' }),
+    type: 'application/json',
+    needs: 'none',
+    ofGroup: false,
+    needsMore: true,
+  },
   removePublisher: {
     method: 'DELETE',
     target: () => fillPath('trustedPublisher', { id: '00000000-0000-4000-8000-000000000000' }),

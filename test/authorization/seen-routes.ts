@@ -50,6 +50,7 @@ const NEUTRAL = new Set([
     'access',
     'showAccess',
   ],
+  ...['trustedPublishers', 'oidcAudience'],
 ]);
 
 /** Reads of administrators, by their names in the contract. */

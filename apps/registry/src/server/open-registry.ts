@@ -21,7 +21,6 @@ import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
-import { type FindProof, proofFinder } from '../owners/find-proof.js';
 import { OwnerChecks } from '../owners/owner-checks.js';
 import { FunctionLocks } from '../publish/function-locks.js';
 import { MissingWords } from '../publish/missing-words.js';
@@ -40,10 +39,8 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
 import { RegistryAccess } from '../store/stored-access.js';
-import { ISSUER_LIMITS, IssuerKeys } from '../trusted-publishers/issuer-keys.js';
 import { refuseExposedSources } from '../upstreams/credentialed-sources.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
-import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
@@ -62,6 +59,7 @@ import type { Config } from './config.js';
 import { deletedWhileCurrent } from './deleted-while-current.js';
 import { deriverThread } from './deriver-thread.js';
 import { createMetrics } from './metrics.js';
+import { type OutsideServers, outsideProofs } from './outside-proofs.js';
 import { readinessChecks } from './readiness.js';
 import { Stopping } from './stopping.js';
 
@@ -69,7 +67,7 @@ import { Stopping } from './stopping.js';
 export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
   Partial<Omit<Config, 'host' | 'port' | 'logLevel'>>;
 
-export interface OpenOptions {
+export interface OpenOptions extends OutsideServers {
   log: Log;
   /** Returns the log lines so far that could not be written, for the metrics. */
   unwrittenLogLines?: () => number;
@@ -88,10 +86,6 @@ export interface OpenOptions {
   wrapStore?: (store: RegistryStore) => RegistryStore;
   /** Called with the blobs of every folder and its path. */
   wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
-  /** Absent for DNS and HTTPS. */
-  findProof?: FindProof;
-  /** Fetches what issuers of CI providers serve. Absent for HTTPS. */
-  fetchIssuer?: FetchFile;
   /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
   /** Sizes of the caches of catalogs; absent for those of SERVER_LIMITS. */
@@ -188,12 +182,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await trust.reload(store);
     await access.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    const issuerKeys = new IssuerKeys({
-      fetch:
-        options.fetchIssuer ?? fileFetcher({ ...config, temporaryFolder: paths.fetching, ...ISSUER_LIMITS }),
+    const { findProof, issuerKeys } = outsideProofs(config, options, {
+      temporaryFolder: paths.fetching,
       clock,
     });
-    const findProof = options.findProof ?? proofFinder(config, { temporaryFolder: paths.fetching });
     const signing = { keys, clock, validDays: config.snapshotValidDays };
     const profileDocuments = new ProfileDocuments({
       store,

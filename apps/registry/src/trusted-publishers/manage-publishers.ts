@@ -95,7 +95,7 @@ export async function checkPublishers(
   });
 }
 
-/** Removes a publisher. Rejects with `not-found`, also for who does not own its group. */
+/** Removes a publisher. Rejects with `forbidden` for who does not own its group, and with `not-found`. */
 export async function removePublisher(
   { store, access: { rules }, clock }: ManageDeps,
   id: string,
@@ -103,7 +103,8 @@ export async function removePublisher(
   origin: RequestOrigin,
 ): Promise<void> {
   const publisher = (await store.trustedPublishers()).find((one) => one.id === id);
-  if (publisher !== undefined) refuseLacking(rules, token, 'own', { group: publisher.group });
+  if (publisher === undefined) refuseLacking(rules, token, 'admin');
+  else refuseLacking(rules, token, 'own', { group: publisher.group });
   const at = clock().toISOString();
   if (publisher === undefined || !(await store.removeTrustedPublisher(id, { at, by: token.name, origin }))) {
     throw new KrmhubError('not-found', `trusted publisher ${id} not found`);

@@ -23,7 +23,6 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
 import type {
   DefinitionMediaType,
   FunctionChange,
@@ -57,7 +56,7 @@ export interface PublishInput {
   /** What is new in the release, in Markdown. */
   notes?: string;
   /** The run of a workflow that publishes it. */
-  run?: WorkflowRun;
+  run?: ReleaseRecord['run'] & object;
   /** The function with the same group, and the same kind ignoring case. */
   current: FunctionRecord | undefined;
   /** The release with the same canonical name. */

@@ -380,25 +380,3 @@ export interface AppliedDocument {
   appliedAt: Time;
   appliedBy: string;
 }
-
-export interface TokenRecord {
-  id: string;
-  name: string;
-  scopes: string[];
-  /** Globs for groups. A token of a workflow can also have `GROUP/KIND`, for one function. */
-  groups: string[];
-  /** Globs for artifact repositories. */
-  repositories: string[];
-  /** The team whose rights bound those of the token. */
-  team?: string;
-  /** The run of a workflow for which the registry made the token. */
-  run?: WorkflowRun;
-  createdAt: Time;
-  createdBy: string;
-  expiresAt?: Time;
-  lastUsedAt?: Time;
-  revokedAt?: Time;
-  /** Absent if a client reported the token as leaked. */
-  revokedBy?: string;
-  revokedReason?: string;
-}

@@ -1,11 +1,34 @@
 import type { RequestOrigin } from '@krmhub/schema';
-import type { Time, TokenRecord } from './records.js';
+import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
+import type { Time } from './records.js';
 
 /** Who revoked a token, and why. Without `by`, a client reported it as leaked. */
 export interface Revocation {
   by?: string;
   reason?: string;
   origin?: RequestOrigin;
+}
+
+export interface TokenRecord {
+  id: string;
+  name: string;
+  scopes: string[];
+  /** Globs for groups. A token of a workflow can also have `GROUP/KIND`, for one function. */
+  groups: string[];
+  /** Globs for artifact repositories. */
+  repositories: string[];
+  /** The team whose rights bound those of the token. */
+  team?: string;
+  /** The run of a workflow for which the registry made the token. */
+  run?: WorkflowRun;
+  createdAt: Time;
+  createdBy: string;
+  expiresAt?: Time;
+  lastUsedAt?: Time;
+  revokedAt?: Time;
+  /** Absent if a client reported the token as leaked. */
+  revokedBy?: string;
+  revokedReason?: string;
 }
 
 /** Stores access tokens by the hash of their secret. */

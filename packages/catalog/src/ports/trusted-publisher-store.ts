@@ -1,7 +1,8 @@
 import type { RequestOrigin } from '@krmhub/schema';
 import type { TrustedPublisher } from '../access/trusted-publishers/check-claims.js';
 import type { Act } from './audit-store.js';
-import type { Time, TokenRecord } from './records.js';
+import type { Time } from './records.js';
+import type { TokenRecord } from './token-store.js';
 
 /** The exchange of a token of a provider for one of the registry. */
 export interface TokenExchange {

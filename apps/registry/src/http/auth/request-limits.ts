@@ -34,7 +34,7 @@ export const RATE_LIMIT_CLASSES = {
   releaseGroup: 'write',
   trustedPublishers: 'read',
   addPublisher: 'write',
-  checkPublishers: 'read',
+  checkPublishers: 'write',
   removePublisher: 'write',
   oidcAudience: 'free',
   exchangeToken: 'read',

@@ -15,12 +15,14 @@ import * as audit from '../records/schema/audit.js';
 import * as ownerClaims from '../records/schema/owner-claims.js';
 import * as releaseFiles from '../records/schema/release-files.js';
 import * as releaseNotes from '../records/schema/release-notes.js';
+import * as releaseRuns from '../records/schema/release-runs.js';
 import * as releaseWords from '../records/schema/release-words.js';
 import * as runtimePins from '../records/schema/runtime-pins.js';
 import * as catalogs from '../records/schema/schema.js';
 import * as segments from '../records/schema/segments.js';
 import * as sessions from '../records/schema/sessions.js';
 import * as sources from '../records/schema/sources.js';
+import * as trustedPublishers from '../records/schema/trusted-publishers.js';
 import * as uploads from '../records/schema/uploads.js';
 import * as upstream from '../records/schema/upstream-functions.js';
 import { openConnection } from './connection.js';
@@ -55,6 +57,8 @@ describe('migrations', () => {
       ...releaseFiles,
       ...ownerClaims,
       ...releaseNotes,
+      ...releaseRuns,
+      ...trustedPublishers,
       ...releaseWords,
       ...runtimePins,
       ...sessions,
