@@ -83,12 +83,12 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const { run: _, ...robot } = token;
       await store().createToken({ ...robot, id: 'kept', expiresAt: AT }, 'kept');
       expect(await store().exchangeToken(exchange('jti'))).toBe('done');
-      const after = (at: string) => ({ token: { ...token, id: at, createdAt: at, expiresAt: at }, hash: at });
-      expect(await store().exchangeToken(exchange('jti', after('2030-02-02T03:04:05.678Z')))).toBe('used');
-      expect(await store().exchangeToken(exchange('jti', after('2030-02-02T03:04:05.679Z')))).toBe('done');
+      const atTime = (at: string) => ({ token: { ...token, id: at, createdAt: at, expiresAt: at }, hash: at });
+      expect(await store().exchangeToken(exchange('jti', atTime('2030-02-02T03:04:05.678Z')))).toBe('used');
+      expect(await store().exchangeToken(exchange('jti', atTime('2030-02-02T03:04:05.679Z')))).toBe('done');
       const kept = async () => (await store().tokens()).map(({ id }) => id);
       expect(await kept()).toEqual(expect.arrayContaining(['jti', 'kept']));
-      expect(await store().exchangeToken(exchange('next', after('2030-02-04T00:00:00.000Z')))).toBe('done');
+      expect(await store().exchangeToken(exchange('next', atTime('2030-02-04T00:00:00.000Z')))).toBe('done');
       expect((await kept()).sort()).toEqual(['2030-02-04T00:00:00.000Z', 'kept']);
     });
   });
