@@ -83,7 +83,10 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const { run: _, ...robot } = token;
       await store().createToken({ ...robot, id: 'kept', expiresAt: AT }, 'kept');
       expect(await store().exchangeToken(exchange('jti'))).toBe('done');
-      const atTime = (at: string) => ({ token: { ...token, id: at, createdAt: at, expiresAt: at }, hash: at });
+      const atTime = (at: string) => ({
+        token: { ...token, id: at, createdAt: at, expiresAt: at },
+        hash: at,
+      });
       expect(await store().exchangeToken(exchange('jti', atTime('2030-02-02T03:04:05.678Z')))).toBe('used');
       expect(await store().exchangeToken(exchange('jti', atTime('2030-02-02T03:04:05.679Z')))).toBe('done');
       const kept = async () => (await store().tokens()).map(({ id }) => id);

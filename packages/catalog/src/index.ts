@@ -23,6 +23,7 @@ export {
   type KnownNames,
   teamActor,
 } from './access/compare-access.js';
+
   accessChangeCount,
   type DescribedChange,
   describeAccessChange,
@@ -31,6 +32,7 @@ export {
   EVERY_GROUP_IS_OPEN,
   EXPOSED_STAYS,
 } from './access/describe-change.js';
+
 export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
