@@ -23,7 +23,7 @@ export {
   type KnownNames,
   teamActor,
 } from './access/compare-access.js';
-
+export {
   accessChangeCount,
   type DescribedChange,
   describeAccessChange,
@@ -32,7 +32,6 @@ export {
   EVERY_GROUP_IS_OPEN,
   EXPOSED_STAYS,
 } from './access/describe-change.js';
-
 export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
