@@ -47,12 +47,29 @@ export interface AccessPageData {
   question?: AccessQuestion | undefined;
 }
 
-/** Items of a list. The document below has all. */
+/** Items of a list. The document has all. */
 const MAX_ITEMS = 100;
 
 export function AccessPage({ shown }: { shown: AccessPageData }) {
   const { rules, applied, stored, text, expected, diagnostics, outcome, question } = shown;
   const effects = shownEffects(outcome);
+  // What happened to a submitted document is first, where its user looks.
+  const editor = (
+    <>
+      <h2>Document</h2>
+      <DocumentEditor
+        {...{ text, stored, diagnostics, outcome }}
+        noun="document"
+        label="Access document, YAML"
+        action={OPERATE_ACCESS}
+        expected={expected}
+        banner={outcome === undefined ? null : <Outcome outcome={outcome} />}
+        {...defined({ applyLabel: effects && 'Apply these changes' })}
+      >
+        {effects === undefined ? null : <input type="hidden" name="shown" value={sha256(text)} />}
+      </DocumentEditor>
+    </>
+  );
   return (
     <>
       <h1>Access</h1>
@@ -66,22 +83,12 @@ export function AccessPage({ shown }: { shown: AccessPageData }) {
         )}{' '}
         The document says who may see and do what.
       </p>
+      {outcome === undefined ? null : editor}
       <OpenGroups rules={rules} />
       <Teams rules={rules} />
       <Visibility rules={rules} />
       <CheckForm question={question} />
-      <h2>Document</h2>
-      <DocumentEditor
-        {...{ text, stored, diagnostics, outcome }}
-        noun="document"
-        label="Access document, YAML"
-        action={OPERATE_ACCESS}
-        expected={expected}
-        banner={outcome === undefined ? null : <Outcome outcome={outcome} />}
-        {...defined({ applyLabel: effects && 'Apply these changes' })}
-      >
-        {effects === undefined ? null : <input type="hidden" name="shown" value={sha256(text)} />}
-      </DocumentEditor>
+      {outcome === undefined ? editor : null}
     </>
   );
 }
@@ -211,7 +218,7 @@ function Visibility({ rules }: { rules: AccessRules }) {
 }
 
 function More({ of }: { of: readonly unknown[] }) {
-  return of.length <= MAX_ITEMS ? null : <p>and {of.length - MAX_ITEMS} more in the document below</p>;
+  return of.length <= MAX_ITEMS ? null : <p>and {of.length - MAX_ITEMS} more in the document</p>;
 }
 
 /** Asks what an actor may do. It changes nothing. */
@@ -238,7 +245,7 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
           </p>
         </Banner>
       )}
-      <form method="get" action={at(OPERATE_ACCESS)} class="form">
+      <form method="get" action={`${at(OPERATE_ACCESS)}#check`} class="form">
         <p class="entry">
           <label for="actor">Actor</label>
           <span class="quiet" id="actor-hint">

@@ -51,6 +51,7 @@ describe('the Access document', () => {
     const page = await asked.text();
     expect(asked.status).toBe(200);
     expect(words(page)).toContain('Nothing was changed yet');
+    expect(page.indexOf('Nothing was changed yet')).toBeLessThan(page.indexOf('id="check"'));
     expect(words(page)).toContain('now: own on *.example.com: team red');
     const shown = /name="shown" value="([^"]+)"/.exec(page)?.[1];
     expect(shown).toBe(sha256(OWNED));
