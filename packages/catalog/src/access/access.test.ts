@@ -120,6 +120,7 @@ describe('can', () => {
     expect(may(token({ scopes: ['read'], groups: ['net.platform.example.com'] }), 'read', hidden)).toBe(true);
     expect(may(team('sre'), 'read', { catalog: 'in-secret' })).toBe(true);
     expect(may(team('apps'), 'read', { catalog: 'in-secret' })).toBe(false);
+    expect(may(token({ scopes: ['audit'], team: 'platform' }), 'read', hidden)).toBe(false);
     const limited = (repositories: string[]) => ({ ...team('sre'), repositories });
     expect(may(limited(['catalogs/*']), 'read', { catalog: 'in-secret' })).toBe(true);
     expect(may(limited(['team/*']), 'read', { catalog: 'in-secret' })).toBe(false);

@@ -209,12 +209,12 @@ function teamRight(
   object: GrantTarget & { kind?: string | undefined },
 ): string | undefined {
   if (team === undefined || rules.team(team) === undefined) return undefined;
+  if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
   if ('group' in object) {
     if (!covers({ groups }, object)) return undefined;
     if (rules.ownerOf(object.group)?.team === team)
       return `the team "${team}" owns the group "${object.group}"`;
   } else if (!matchesAny(repositories, repositoryOf(object))) return undefined;
-  if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
   const pattern = rules.grantOf(team, actions, object);
   return pattern === undefined ? undefined : `the team "${team}" has a grant on "${pattern}"`;
 }

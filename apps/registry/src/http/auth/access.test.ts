@@ -105,6 +105,10 @@ describe('authorization', () => {
     const { secret } = await registry.token({});
     await call('GET', '/api/v1/whoami', `Bearer ${secret}`);
     await call('PUT', releasePath(set), `Bearer ${secret}x`);
+    // Also if a client writes it into a URL.
+    await call('GET', `/${secret}`);
+    await call('GET', `/api/v1/functions?q=${secret}`);
+    expect(registry.logged.join('')).toContain('"path":"/krmhub_…"');
     expect(registry.logged.length).toBeGreaterThan(1);
     expect(registry.logged.join('')).not.toContain(secret);
   });

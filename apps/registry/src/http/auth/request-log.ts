@@ -2,6 +2,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { type Log, rareWarning } from '../../log.js';
 import { rateLimitKey, siteKey } from '../client-address.js';
 import { RateLimit } from './rate-limit.js';
+import { withoutTokens } from './tokens.js';
 
 export interface LoggedRequest {
   requestId: string;
@@ -65,7 +66,7 @@ export class RequestLog {
       this.#warn({ client });
       return;
     }
-    this.#log[level]({ ...request, path: path.slice(0, MAX_PATH), ...failure }, 'request');
+    this.#log[level]({ ...request, path: withoutTokens(path).slice(0, MAX_PATH), ...failure }, 'request');
   }
 
   /** Some subscribers have an IPv6 site with thousands of networks, so a site has a quota too. */
