@@ -13,6 +13,7 @@ import {
 const RULES = `teams: [{name: ops}, {name: others}]
 groups:
 - {pattern: secret.example.com, owner: ops, visibility: private}
+- {pattern: open.example.com, functions: [{kind: RotateKeys, visibility: private}]}
 catalogs:
 - {pattern: vault, visibility: private}
 repositories:
@@ -29,6 +30,8 @@ const HIDDEN = [
   'functions/secret.example.com/setlabels',
   'catalogs/vault',
   'scripts/secret.example.com/tools/deep',
+  // Where `krmhub publish` pushes the script of RotateKeys.
+  'scripts/open.example.com/rotate-keys',
 ];
 /** As long as the hidden ones: their names are in the responses. */
 const ABSENT = [
@@ -36,6 +39,7 @@ const ABSENT = [
   'functions/secret.example.com/xetlabels',
   'catalogs/xault',
   'scripts/secret.example.com/tools/xeep',
+  'scripts/open.example.com/xotate-keys',
 ];
 
 let registry: TestRegistry;
@@ -49,7 +53,7 @@ beforeAll(async () => {
   await registry.publish({ group: 'secret.example.com', kind: 'SetLabels', release: '1.0.0' });
   await registry.publish({ group: 'open.example.com', kind: 'SetLabels', release: '1.0.0' });
   await registry.waitForCatalogs();
-  for (const repository of ['ops/tools', 'inner/tools', 'open/tools', HIDDEN[3]!]) {
+  for (const repository of ['ops/tools', 'inner/tools', 'open/tools', HIDDEN[3]!, HIDDEN[4]!]) {
     await client.image(repository, '1', [LAYER]);
   }
   await applyAccess(registry, RULES);

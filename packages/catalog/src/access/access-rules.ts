@@ -42,7 +42,7 @@ interface GroupAccess {
   visibility: Visibility;
   owner: Owner | undefined;
   isTrustedOnly: boolean;
-  /** By kind in lower case. */
+  /** By folded kind. */
   functions: ReadonlyMap<string, Visibility>;
 }
 
@@ -119,10 +119,10 @@ export class AccessRules {
     return this.#of(group).isTrustedOnly;
   }
 
-  /** Returns the visibility of a function, or of a group without a kind; the case of the kind is ignored. */
+  /** Returns the visibility of a function, or of a group without a kind; case and hyphens of the kind are ignored. */
   visibilityOf(group: string, kind?: string): Visibility {
     const { visibility, functions } = this.#of(group);
-    const own = kind === undefined ? undefined : functions.get(kind.toLowerCase());
+    const own = kind === undefined ? undefined : functions.get(folded(kind));
     return own === undefined || isAtMostAsWide(visibility, own) ? visibility : own;
   }
 
@@ -180,7 +180,7 @@ export class AccessRules {
         matching
           .reverse()
           .flatMap(({ functions }) =>
-            functions.map(({ kind, visibility }) => [kind.toLowerCase(), visibility] as const),
+            functions.map(({ kind, visibility }) => [folded(kind), visibility] as const),
           ),
       ),
     };
@@ -188,6 +188,11 @@ export class AccessRules {
     this.#known.set(group, found);
     return found;
   }
+}
+
+/** The script of the kind `SetLabels` is in a repository with the name `set-labels`. */
+function folded(kind: string): string {
+  return kind.toLowerCase().replaceAll('-', '');
 }
 
 function matchedPattern(granted: GrantTarget, target: GrantTarget): string | undefined {

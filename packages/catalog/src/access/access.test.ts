@@ -35,7 +35,7 @@ groups:
   visibility: private
 - pattern: apps.example.com
   owner: apps
-  functions: [{kind: Secret, visibility: private}]
+  functions: [{kind: Secret, visibility: private}, {kind: RotateKeys, visibility: private}]
 catalogs:
 - {pattern: "in-*", visibility: internal}
 - {pattern: in-secret, visibility: private}
@@ -80,6 +80,7 @@ describe('rules', () => {
     });
     expect(all.visibilityOf('apps.example.com', 'SECRET')).toBe('private');
     expect(all.visibilityOf('apps.example.com', 'Other')).toBe('public');
+    expect(all.visibilityOf('apps.example.com', 'rotate-keys')).toBe('private');
     expect(all.catalogVisibility('in-secret')).toBe('private');
     expect(all.catalogVisibility('in-other')).toBe('internal');
     expect(all.hidesAnything).toBe(true);
