@@ -177,8 +177,9 @@ export const SnapshotSummary = z
     digest: DigestText.openapi({ description: 'Digest of catalog.yaml' }),
     functions: z.number().int(),
     createdAt: Time,
-    withdrawn: Takedown.optional().openapi({
-      description: 'The takedown that removed the bytes of the snapshot',
+    withdrawn: Takedown.partial({ group: true, kind: true, release: true, digest: true }).optional().openapi({
+      description:
+        'The takedown that removed the bytes of the snapshot. Without the release if the client may not read it',
     }),
   })
   .openapi('SnapshotSummary');

@@ -36,7 +36,7 @@ export * from './documents/replacement.js';
 export type { Signer } from './documents/signer.js';
 export * from './documents/snapshot.js';
 export * from './documents/source-problem.js';
-export type { Takedown, TakenDownSigner } from './documents/takedown.js';
+export type { Takedown, TakenDownSigner, Withdrawal } from './documents/takedown.js';
 export type { ImageReference } from './images/image-reference.js';
 export { ociDigest, parseImageReference } from './images/image-reference.js';
 export {

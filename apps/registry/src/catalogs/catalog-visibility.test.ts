@@ -89,6 +89,40 @@ describe('a catalog', () => {
     expect(await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text()).toBe(old);
   });
 
+  it('does not tell which hidden function was taken down from an old snapshot', async () => {
+    await applyAccess(registry, RULES);
+    const target = '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/takedown';
+    const taken = await registry.send('POST', target, { reason: 'it has the key of secret.example.com' });
+    expect(taken.status).toBe(200);
+    await registry.waitForCatalogs();
+    const listed = await (await get('/catalogs/default/snapshots')).text();
+    expect(listed).toContain('the reason is told to those who may read the function');
+    const { snapshots } = JSON.parse(listed) as { snapshots: { serial: number; withdrawn?: object }[] };
+    const { serial } = snapshots.find(({ withdrawn }) => withdrawn !== undefined)!;
+    const reads = [
+      ...['/catalogs/default/snapshots', `/catalogs/default/snapshots/${serial}/catalog.yaml`],
+      ...[
+        '/api/v1/events?limit=1000',
+        '/api/v1/revocations',
+        '/api/v1/catalogs',
+        `/v2/catalogs/default/manifests/${serial}`,
+      ],
+      ...['/catalogs/default/history', '/catalogs/default/snapshots.atom', '/events'],
+    ];
+    const [apps, ops] = [await teamBearer(registry, 'apps'), await teamBearer(registry, 'ops')];
+    for (const path of reads) {
+      for (const authorization of ['', apps]) {
+        expect([path, await (await get(path, authorization)).text()]).toEqual([
+          path,
+          expect.not.stringContaining('secret.example.com'),
+        ]);
+      }
+    }
+    expect((await get(`/catalogs/default/snapshots/${serial}/catalog.yaml`)).status).toBe(410);
+    expect(await (await get('/catalogs/default/snapshots', ops)).text()).toContain('secret.example.com');
+    expect(await (await get('/api/v1/revocations', ops)).text()).toContain('it has the key');
+  });
+
   it('does not name a yanked release that not all its readers may read', async () => {
     await registry.send('POST', '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/yank', {
       reason: 'broken',

@@ -17,7 +17,7 @@ import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
-import { repositoryObject, sightOf } from '../store/readable-store.js';
+import { repositoryObject, sightOf } from '../store/sight.js';
 import { type AccessClaims, AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';

@@ -19,7 +19,7 @@ import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem } from '../http/auth/tokens.js';
-import { repositoryObject } from '../store/readable-store.js';
+import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FunctionLocks } from './function-locks.js';
 import { refuseOtherText, replaceDocument } from './replace-document.js';

@@ -18,7 +18,7 @@ import { defined } from '@krmhub/schema/defined';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { tokenProblem } from '../http/auth/tokens.js';
-import { repositoryObject } from '../store/readable-store.js';
+import { repositoryObject } from '../store/sight.js';
 
 export interface CheckAccessDeps {
   store: Pick<TokenStore, 'tokens'> & Pick<SourceReader, 'ownedGroups'>;

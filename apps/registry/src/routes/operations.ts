@@ -8,7 +8,7 @@ import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Metrics } from '../metrics.js';
-import { sightOf } from '../store/readable-store.js';
+import { sightOf } from '../store/sight.js';
 
 /** Where a line of the metrics names a catalog. */
 const CATALOG_LABEL = /[{,]catalog="([^"]*)"/;

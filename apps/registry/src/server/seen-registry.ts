@@ -1,6 +1,7 @@
 import { NewestSnapshots } from '../catalogs/serve/newest-snapshots.js';
 import { currentActor } from '../http/auth/request-actor.js';
-import { readableStore, sightOf } from '../store/readable-store.js';
+import { readableStore } from '../store/readable-store.js';
+import { sightOf } from '../store/sight.js';
 import type { OpenRegistry } from './open-registry.js';
 
 /** Returns the registry as the actor of each request sees it: for handlers of requests, and for nothing else. */

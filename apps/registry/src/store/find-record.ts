@@ -14,7 +14,7 @@ import {
   type SourceReader,
   type SourceRecord,
 } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
+import { type FunctionName, KrmhubError, type Takedown, type Withdrawal } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import { MissingName, nearText } from './missing-name.js';
 
@@ -122,10 +122,10 @@ export async function findDisplayedRelease(
 }
 
 /** Returns the error for a request for releases that were taken down. */
-export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
+export function takenDownError(takedowns: readonly Withdrawal[]): KrmhubError {
   return new KrmhubError('gone', takedowns.map(describeTombstone).join('; '), {
     hint: 'You cannot undo a takedown. Delete your copies, and use another release.',
-    takedowns,
+    takedowns: takedowns.filter((one): one is Takedown => one.group !== undefined),
   });
 }
 

@@ -1,36 +1,23 @@
-import {
-  type AccessObject,
-  type AccessRules,
-  type Actor,
-  type CatalogEntryRow,
-  can,
-  type Event,
-  type SourceRecord,
-  searchAccess,
-  visibleSource,
-} from '@krmhub/catalog';
+import { type CatalogEntryRow, searchAccess } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
-import { repositoryKind } from './artifacts/repositories.js';
 import type { RegistryStore } from './registry-store.js';
-
-/** Whether the actor of the current request may read something. */
-export interface Sight {
-  rules: AccessRules;
-  actor: Actor;
-  function(name: { group: string; kind: string }): boolean;
-  catalog(name: string): boolean;
-  repository(name: string): boolean;
-  /** What concerns the registry as a whole. */
-  registry(): boolean;
-}
+import {
+  seenCatalog,
+  seenEvents,
+  seenPage,
+  seenSnapshot,
+  seenSource,
+  withoutReasons,
+} from './seen-records.js';
+import { type Sight, sightOf } from './sight.js';
 
 type Methods = { [Name in keyof RegistryStore]: NonNullable<RegistryStore[Name]> };
-type Guard<Method> = 'unseen' | 'public' | ((call: Method, sight: () => Sight) => Method);
+type Guard<Method> =
+  | 'unseen'
+  | 'public'
+  | ((call: Method, sight: () => Sight, store: RegistryStore) => Method);
 type Guards = { [Name in keyof Methods]: Guard<Methods[Name]> };
-
-/** Reads of one batch while hidden items are left out. */
-const BATCH = 500;
 
 /**
  * How each method of the store hides what the actor of a request may not read. A hidden thing is answered as one that
@@ -81,16 +68,22 @@ const GUARDS: Guards = {
     const see = sight();
     return found.filter((entry) => see.function(entry) && see.catalog(entry.catalog));
   },
-  events: (call, sight) => async (after, limit) => seenEvents(call, sight(), after, limit),
-  revocations: (call, sight) => async (after, limit, digests) =>
-    seenEvents((from, count) => call(from, count, digests), sight(), after, limit),
+  events: (call, sight, store) => async (after, limit) =>
+    withoutReasons(store, sight(), await seenEvents(call, sight(), after, limit)),
+  revocations: (call, sight, store) => async (after, limit, digests) => {
+    const read: typeof store.events = (from, count) => call(from, count, digests);
+    return withoutReasons(store, sight(), await seenEvents(read, sight(), after, limit));
+  },
   lastEvent: 'public',
   changedFunctions: 'unseen',
   catalogs: (call, sight) => async () => {
     const see = sight();
-    return (await call()).filter(({ name }) => see.catalog(name));
+    return (await call()).flatMap((catalog) => seenCatalog(catalog, see));
   },
-  catalog: ofCatalog(undefined),
+  catalog: (call, sight) => async (name) => {
+    const found = await call(name);
+    return found && seenCatalog(found, sight())[0];
+  },
   deletedCatalogs: (call, sight) => async () => {
     const see = sight();
     return (await call()).filter(({ name }) => see.catalog(name));
@@ -105,8 +98,16 @@ const GUARDS: Guards = {
     const see = sight();
     return see.catalog(name) ? found.filter(see.function) : [];
   },
-  snapshots: ofCatalog([]),
-  snapshot: ofCatalog(undefined),
+  snapshots: (call, sight) => async (catalog, limit, before) => {
+    const found = await call(catalog, limit, before);
+    const see = sight();
+    return see.catalog(catalog) ? found.map((one) => seenSnapshot(one, see)) : [];
+  },
+  snapshot: (call, sight) => async (catalog, reference) => {
+    const found = await call(catalog, reference);
+    const see = sight();
+    return found && see.catalog(catalog) ? seenSnapshot(found, see) : undefined;
+  },
   snapshotSignature: ofCatalog(undefined),
   signatureBundle: ofCatalog(undefined),
   hasSignatures: 'unseen',
@@ -265,43 +266,16 @@ export function readableStore(store: RegistryStore, access: KnownAccess): Regist
   const calls = store as unknown as Record<string, (...values: unknown[]) => unknown>;
   const guarded: Record<string, unknown> = {};
   for (const name of Object.keys(store)) {
-    const guard = GUARDS[name as keyof Guards] as string | ((call: unknown, sight: () => Sight) => unknown);
+    const guard = GUARDS[name as keyof Guards] as
+      | string
+      | ((call: unknown, sight: () => Sight, store: RegistryStore) => unknown);
     // Looked up at each call, as for everybody else who has the store.
     const call = (...values: unknown[]) => calls[name]!(...values);
-    const hiding = typeof guard === 'function' ? (guard(call, sight) as typeof call) : call;
+    const hiding = typeof guard === 'function' ? (guard(call, sight, store) as typeof call) : call;
     guarded[name] = (...values: unknown[]) =>
       access.rules.hidesAnything ? hiding(...values) : call(...values);
   }
   return guarded as unknown as RegistryStore;
-}
-
-/** Returns what an actor may read. */
-export function sightOf(rules: AccessRules, actor: Actor): Sight {
-  const sees = (object: AccessObject): boolean =>
-    can(rules, actor, object === 'registry' ? 'admin' : 'read', object).allowed;
-  return {
-    rules,
-    actor,
-    function: ({ group, kind }) => sees({ group, kind }),
-    catalog: (catalog) => sees({ catalog }),
-    repository: (name) => sees(repositoryObject(name)),
-    registry: () => sees('registry'),
-  };
-}
-
-/** Returns what decides who may use a repository: a function with its scripts, a catalog, or its own name. */
-export function repositoryObject(name: string): Exclude<AccessObject, 'registry'> {
-  const kind = repositoryKind(name);
-  switch (kind.of) {
-    case 'function':
-      return { group: kind.group, kind: kind.kindFolded };
-    case 'catalog':
-      return { catalog: kind.catalog };
-    case 'anything':
-      return kind.follows ?? { repository: name };
-    case 'nothing':
-      return { repository: name };
-  }
 }
 
 function ofFunction<Value>(hidden: Value) {
@@ -345,50 +319,4 @@ async function* filtered<Item>(
   for await (const item of items) if (sees(item)) yield item;
 }
 
-function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
-  return sight.catalog(source.catalog) ? [visibleSource(source, sight.function)] : [];
-}
-
 async function* nothing(): AsyncIterable<never> {}
-
-/** Reads on until a page is full or nothing follows: a short one would look like the last one. */
-async function seenPage<Item, Position>(
-  {
-    read,
-    sees,
-    positionOf,
-  }: {
-    read(after: Position, limit: number): Promise<Item[]>;
-    sees(item: Item): boolean;
-    positionOf(item: Item): Position;
-  },
-  after: Position,
-  limit: number,
-): Promise<Item[]> {
-  const seen: Item[] = [];
-  let page = await read(after, limit);
-  while (page.length > 0) {
-    seen.push(...page.filter(sees));
-    if (seen.length >= limit) break;
-    // What is hidden can be long, and a client can ask for one item at a time.
-    page = await read(positionOf(page.at(-1)!), Math.max(limit, BATCH));
-  }
-  return seen.slice(0, limit);
-}
-
-function seenEvents(
-  read: (after: number, limit: number) => Promise<Event[]>,
-  sight: Sight,
-  after: number,
-  limit: number,
-): Promise<Event[]> {
-  const sees = (event: Event) => seesEvent(sight, event);
-  return seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
-}
-
-/** Of an event with a function and a catalog, both must be readable. */
-function seesEvent(sight: Sight, { type, group, kind, catalog }: Event): boolean {
-  if (type === 'access.applied') return sight.registry();
-  const seesFunction = group === undefined || sight.function({ group, kind: kind ?? '' });
-  return seesFunction && (catalog === undefined || sight.catalog(catalog));
-}

@@ -4,14 +4,14 @@ const ORIGIN = 'http://registry.test';
 
 /** A browser session on the operators' pages, with its cookie. For tests. */
 export class TestBrowser {
-  readonly registry: TestRegistry;
+  readonly registry: Pick<TestRegistry, 'request'>;
   readonly #origin: string;
   /** Value of the `Cookie` header. */
   cookie = '';
   /** The last Set-Cookie. */
   setCookie = '';
 
-  constructor(registry: TestRegistry, origin: string = ORIGIN) {
+  constructor(registry: Pick<TestRegistry, 'request'>, origin: string = ORIGIN) {
     this.registry = registry;
     this.#origin = origin;
   }

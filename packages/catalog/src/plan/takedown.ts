@@ -1,4 +1,4 @@
-import { type Digest, isDigest, KrmhubError, type Takedown } from '@krmhub/schema';
+import { type Digest, isDigest, KrmhubError, type Takedown, type Withdrawal } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
@@ -110,8 +110,9 @@ export function tombstoneConflict(
 }
 
 /** Describes a tombstone: `example.com/SetLabels@1.0.0 was taken down at … by …: reason`. */
-export function describeTombstone({ group, kind, release, at, by, reason }: Takedown): string {
-  return `${group}/${kind}@${release} was taken down at ${at} by ${by}: ${reason}`;
+export function describeTombstone({ group, kind, release, at, by, reason }: Withdrawal): string {
+  const what = group === undefined ? 'a function that you may not read' : `${group}/${kind}@${release}`;
+  return `${what} was taken down at ${at} by ${by}: ${reason}`;
 }
 
 function remainingReleases(current: FunctionRecord | undefined, digest: Digest): ReleaseSummary[] {

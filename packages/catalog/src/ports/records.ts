@@ -13,6 +13,7 @@ import type {
   SnapshotRendition,
   Takedown,
   TakenDownSigner,
+  Withdrawal,
 } from '@krmhub/schema';
 import type { GroupOwner } from '../access/access-rules.js';
 import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
@@ -329,7 +330,7 @@ export interface SnapshotRecord {
   /** The state of the upstream sources at that time. Absent if there are none. */
   sources?: ReportedSource[];
   /** The takedown that deleted its bytes. Names and digests remain. */
-  withdrawn?: Takedown;
+  withdrawn?: Withdrawal;
 }
 
 /** The row of a function in a catalog, from one serial to another. */

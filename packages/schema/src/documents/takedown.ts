@@ -32,3 +32,6 @@ export interface Takedown {
    */
   runtimeDigests?: Digest[];
 }
+
+/** Why a snapshot was withdrawn. Without its release for a reader who may not know what was taken down. */
+export type Withdrawal = Pick<Takedown, 'at' | 'by' | 'reason'> & Partial<Takedown>;

@@ -25,7 +25,14 @@ import type {
   WorkflowRun,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Profile, Replacement, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
+import type {
+  Digest,
+  Profile,
+  Replacement,
+  ReportedSource,
+  TakenDownSigner,
+  Withdrawal,
+} from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 import { documentColumns } from './document-columns.js';
@@ -238,7 +245,7 @@ export const snapshots = sqliteTable(
     /** UTC. */
     createdAt: text('created_at').notNull(),
     /** JSON of the takedown that withdrew it. */
-    withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
+    withdrawn: text('withdrawn', { mode: 'json' }).$type<Withdrawal>(),
     /** JSON list of the upstream sources; null without any. */
     sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
     /** JSON of sizes and checksums by rendition; null in snapshots of older versions. */

@@ -1,0 +1,106 @@
+import {
+  type CatalogRecord,
+  type Event,
+  type SnapshotRecord,
+  type SourceRecord,
+  visibleSource,
+} from '@krmhub/catalog';
+import type { Withdrawal } from '@krmhub/schema';
+import type { RegistryStore } from './registry-store.js';
+import type { Sight } from './sight.js';
+
+/** What records and pages of them have for the actor of a request. */
+
+/** Reads of one batch while hidden items are left out. */
+const BATCH = 500;
+
+export function seenCatalog(catalog: CatalogRecord, sight: Sight): CatalogRecord[] {
+  if (!sight.catalog(catalog.name)) return [];
+  const { newest } = catalog;
+  return newest === undefined ? [catalog] : [{ ...catalog, newest: seenSnapshot(newest, sight) }];
+}
+
+export function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
+  return sight.catalog(source.catalog) ? [visibleSource(source, sight.function)] : [];
+}
+
+/** What is said of a takedown to those who may not know what was taken down. */
+const HIDDEN_REASON = 'the reason is told to those who may read the function';
+
+/** Clients must know that a snapshot was withdrawn, and not which function that they may not read was the cause. */
+export function seenSnapshot(snapshot: SnapshotRecord, sight: Sight): SnapshotRecord {
+  const { withdrawn } = snapshot;
+  if (withdrawn === undefined || seesWithdrawal(withdrawn, sight)) return snapshot;
+  const { at, by } = withdrawn;
+  return { ...snapshot, withdrawn: { at, by, reason: HIDDEN_REASON } };
+}
+
+function seesWithdrawal({ group, kind = '' }: Withdrawal, sight: Sight): boolean {
+  return group !== undefined && sight.function({ group, kind });
+}
+
+/** Events of withdrawn snapshots have the reason of the takedown, and not the name of the function. */
+export async function withoutReasons(
+  { snapshot }: Pick<RegistryStore, 'snapshot'>,
+  sight: Sight,
+  events: Event[],
+): Promise<Event[]> {
+  // Those of one takedown, which can be many, have one time.
+  const known = new Map<string, boolean>();
+  const seen: Event[] = [];
+  for (const event of events) {
+    const { type, at, catalog = '', serial = 0, reason } = event;
+    if (type !== 'catalog.withdrawn') {
+      seen.push(event);
+      continue;
+    }
+    const key = `${at} ${reason}`;
+    const withdrawn = known.has(key) ? undefined : (await snapshot(catalog, serial))?.withdrawn;
+    const isSeen = known.get(key) ?? (withdrawn !== undefined && seesWithdrawal(withdrawn, sight));
+    known.set(key, isSeen);
+    seen.push(isSeen ? event : { ...event, reason: HIDDEN_REASON });
+  }
+  return seen;
+}
+
+/** Reads on until a page is full or nothing follows: a short one would look like the last one. */
+export async function seenPage<Item, Position>(
+  {
+    read,
+    sees,
+    positionOf,
+  }: {
+    read(after: Position, limit: number): Promise<Item[]>;
+    sees(item: Item): boolean;
+    positionOf(item: Item): Position;
+  },
+  after: Position,
+  limit: number,
+): Promise<Item[]> {
+  const seen: Item[] = [];
+  let page = await read(after, limit);
+  while (page.length > 0) {
+    seen.push(...page.filter(sees));
+    if (seen.length >= limit) break;
+    // What is hidden can be long, and a client can ask for one item at a time.
+    page = await read(positionOf(page.at(-1)!), Math.max(limit, BATCH));
+  }
+  return seen.slice(0, limit);
+}
+
+export function seenEvents(
+  read: (after: number, limit: number) => Promise<Event[]>,
+  sight: Sight,
+  after: number,
+  limit: number,
+): Promise<Event[]> {
+  const sees = (event: Event) => seesEvent(sight, event);
+  return seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
+}
+
+/** Of an event with a function and a catalog, both must be readable. */
+function seesEvent(sight: Sight, { type, group, kind, catalog }: Event): boolean {
+  if (type === 'access.applied') return sight.registry();
+  const seesFunction = group === undefined || sight.function({ group, kind: kind ?? '' });
+  return seesFunction && (catalog === undefined || sight.catalog(catalog));
+}
