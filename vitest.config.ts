@@ -25,6 +25,7 @@ const REPLICAS = [
   'test/conformance/{auth,content-discovery,content-management,pull,push-blobs,push-manifests,push-mounts}.test.ts',
   'test/end-to-end/{first-flow,kep-story-seven,signed-snapshots,sources,takedown,tokens,trusted-pull,upstream-search}.test.ts',
   'test/interop/keyless-publish.test.ts',
+  'test/authorization/seen.test.ts',
 ];
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
 const CAMPAIGN = [
@@ -42,7 +43,7 @@ const FULL_SIZE = [
   'packages/schema/src/lint/hostile.test.ts',
   'packages/yaml/src/edit/{edit-files,edit-random,hostile-edits,real-files}.test.ts',
   'packages/yaml/src/read/hostile.test.ts',
-  'test/authorization/operations.test.ts',
+  'test/authorization/{operations,seen}.test.ts',
   'test/yaml-agreement.test.ts',
 ];
 

@@ -24,10 +24,14 @@ export interface GuardedRoute {
 
 /** Of an unknown key; readable only by clients that know it. */
 function attestation(count: number): string {
-  const digest = sha256(definitionText({ kind, release: '1.0.0' })).slice('sha256:'.length);
+  return attestationOf(sha256(definitionText({ kind, release: '1.0.0' })), count);
+}
+
+/** A statement about a definition, which nobody signed. */
+export function attestationOf(definition: string, count: number): string {
   const statement = {
     _type: 'https://in-toto.io/Statement/v1',
-    subject: [{ digest: { sha256: digest } }],
+    subject: [{ digest: { sha256: definition.slice('sha256:'.length) } }],
     predicateType: `https://example.com/tests/${count}`,
     predicate: {},
   };

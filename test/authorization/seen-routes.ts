@@ -1,7 +1,7 @@
 import { ROUTES } from '@krmhub/api/routes';
-import { OCI_TEMPLATES } from '../../apps/registry/src/oci/templates.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
-import { ADMINISTRATOR, type Letter, namesWith, type Viewer } from './seen-world.js';
+import { type Letter, namesWith } from './seen-names.js';
+import type { Digests } from './seen-repositories.js';
 
 /** A read of something with a name. */
 export interface NamedRead {
@@ -11,6 +11,10 @@ export interface NamedRead {
   of: readonly ('functions' | 'catalogs' | 'repositories')[];
   /** Only administrators read it. */
   isForAdministrators?: boolean;
+  /** It knows users by their sessions. */
+  isPage?: boolean;
+  /** What an administrator gets; less than 400 if it is absent. */
+  status?: number;
   /** The path of what has the letter. */
   path(letter: string, ofCatalog?: string): string;
 }
@@ -21,79 +25,103 @@ export interface ListRead {
   path: string;
   /** Whether an administrator sees a name of each visibility, so that the test cannot pass for nothing. */
   names: boolean;
+  isPage?: boolean;
 }
 
-/** Reads whose answers are the same for everybody, or only for administrators, by their names in the contract. */
-const NEUTRAL = new Set([
-  ...[
-    'openapi',
-    'healthz',
-    'readyz',
-    'registryKeys',
-    'whoami',
-    'listTokens',
-    'policies',
-    'getAccess',
-    'listAudit',
-  ],
-  ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart', 'docs', 'docsPage'],
-  ...[
-    'docsSection',
-    'policiesPage',
-    'policyPage',
-    'keysPage',
-    'openSearch',
-    'robots',
-    'security',
-    'docsSamples',
-    'audit',
-    'access',
-    'showAccess',
-  ],
+/** Reads that are the same for everybody, or only for administrators: they name nothing hidden. */
+const NEUTRAL: ReadonlySet<string> = new Set([
+  ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'policies', 'access', 'listTokens'],
+  ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart'],
+  ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'policiesPage', 'policyPage', 'keysPage'],
+  ...['openSearch', 'robots', 'security', 'sitemapIndex'],
   ...['trustedPublishers', 'oidcAudience'],
 ]);
 
+/** Reads that name what the team of the reader owns, and what was done, which is for auditors. */
+const TOLD: ReadonlySet<string> = new Set(['whoami', 'audit']);
+
 /** Reads of administrators, by their names in the contract. */
-const ADMINISTRATORS = new Set(['sourceCopy', 'catalogInputs']);
+const ADMINISTRATORS: ReadonlySet<string> = new Set(['sourceCopy', 'catalogInputs']);
+
+/** What some viewers may not see. */
+export const HIDDEN_LETTERS: readonly Letter[] = ['x', 'y'];
 
 const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string[] }>> = {
   search: {
     names: true,
     queries: [
       ...['', '?q=does', '?q=mutator&sort=newest', '?limit=1', '?sort=name', '?q=-nothing'],
-      ...['x', 'y'].flatMap((letter) => {
+      ...HIDDEN_LETTERS.flatMap((letter) => {
         const { group, kind, catalog, word } = namesWith(letter);
         return [
-          `?q=${word}`,
-          `?group=${group}`,
-          `?kind=${kind}`,
-          `?catalog=${catalog}`,
-          `?tag=${word}`,
-          `?q=${word}s`,
+          ...[`?q=${word}`, `?group=${group}`, `?kind=${kind}`, `?catalog=${catalog}`, `?tag=${word}`],
+          ...[`?q=${word}s`, `?q=${word.slice(1)}a`, `?q=-catalog:${catalog}`],
         ];
       }),
     ],
   },
   functionsExport: { names: true },
   catalogs: { names: true },
-  owners: { names: true },
-  ownersPage: { names: true, queries: ['', '?after=granted', '?after=team-yyyyyyyx'] },
-  sources: { names: false, queries: ['', '?catalog=cat-yyyyyyyy'] },
+  sources: { names: false, queries: ['', `?catalog=${namesWith('y').catalog}`] },
   events: { names: true, queries: ['', '?limit=1', '?after=3&limit=2', '?limit=1000'] },
   revocations: { names: true, queries: ['', '?limit=1'] },
-  metrics: { names: false },
-  // Without a session, it shows what is newest of what everybody may see.
+  // It shows what is newest of what everybody may see.
   home: { names: false },
   searchPage: {
     names: true,
-    queries: ['', '?q=does', '?q=yyyyyyyy', '?q=yyyyyyyyy', '?tag=yyyyyyyy', '?catalog=cat-yyyyyyyy'],
+    queries: [
+      ...['', '?q=does'],
+      ...HIDDEN_LETTERS.flatMap((letter) => {
+        const { group, kind, catalog, word } = namesWith(letter);
+        return [
+          ...[`?q=${word}`, `?q=${word}y`, `?q=${word.slice(1)}a`, `?tag=${word}`, `?catalog=${catalog}`],
+          ...[`?q=${group}/${kind}`, `?q=${kind.toLowerCase()}`, `?group=${group}`, `?q=-catalog:${catalog}`],
+        ];
+      }),
+    ],
   },
+  owners: { names: true },
+  ownersPage: { names: true, queries: ['', '?after=granted', '?after=team-yyyyyyyx'] },
   suggestions: { names: false, queries: ['?q=yyyy', '?q=Yyy', '?q=xxx'] },
   catalogsPage: { names: true },
   feedOfReleases: { names: true },
-  eventsPage: { names: true },
-  sitemapIndex: { names: false },
+  // The newest events are of one letter.
+  eventsPage: { names: false },
+  sitemap: { names: false },
 };
+
+/** Spellings, queries, and tabs that the templates do not have, of a function. */
+const OF_FUNCTIONS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = [
+  ({ group, kind }) => `/functions/${group}/${kind.toLowerCase()}`,
+  ({ group, kind }) => `/functions/${group}/${kind.toUpperCase()}/source`,
+  ({ group, kind }) => `/functions/${group}/${kind}/releases/9.9.9`,
+  ({ group, kind }) => `/functions/${group}/${kind}?version=v7`,
+  ({ group, kind }) => `/functions/${group}/${kind}/compare?from=1.0.0&to=9.0.0`,
+  ({ group, kind }) => `/badges/${group}/${kind}.svg?show=pinned`,
+  ({ group, kind }) => `/api/v1/functions/${group}/${kind.toLowerCase()}`,
+  // It was taken down.
+  ({ group, kind }) => `/functions/${group}/${kind}/releases/0.9.0`,
+  ({ group, kind }) => `/functions/${group}/${kind}/releases/0.9.0/source`,
+  ...['', '/definition.yaml', '/readme.md', '/bundles'].map(
+    (rest) =>
+      ({ group, kind }: ReturnType<typeof namesWith>) =>
+        `/api/v1/functions/${group}/${kind}/releases/0.9.0${rest}`,
+  ),
+];
+
+/** The same, of a catalog. */
+const OF_CATALOGS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = [
+  ({ catalog }) => `/catalogs/${catalog}?q=does`,
+  ({ catalog }) => `/catalogs/${catalog}/catalog.yaml?profile=kpt`,
+  ({ catalog }) => `/catalogs/${catalog}/snapshots/1/catalog.yaml`,
+  ({ catalog }) => `/catalogs/${catalog}/snapshots/999/catalog.yaml`,
+  ({ catalog }) => `/catalogs/${catalog}/snapshots/1/report.json`,
+  ({ deleted }) => `/catalogs/${deleted}/catalog.yaml`,
+  ({ deleted }) => `/catalogs/${deleted}/snapshots/1/snapshot.json`,
+  ({ deleted }) => `/api/v1/catalogs/${deleted}`,
+  ({ deleted }) => `/catalogs/${deleted}`,
+  ({ deleted }) => `/catalogs/${deleted}/history`,
+];
 
 const OPERATE = /^\/operate/;
 
@@ -104,104 +132,78 @@ function values(letter: string, digests: Digests, ofCatalog = letter): Record<st
   const found = digests[letter as Letter] ?? digests.y;
   return {
     ...{ group, kind, team, name: catalog, version: 'v1', release: '1.1.0', snapshot: found.snapshot },
-    ...{ digest: found.definition, profile: 'plain', source: 'ours' },
+    ...{ digest: found.bundle, profile: 'kustomize-prototype', source: 'ours' },
   };
 }
 
-/** Digests of what has a letter; paths of what does not exist have those of the private one. */
-export type Digests = Record<
-  Letter,
-  { definition: string; snapshot: string; manifest: string; layer: string }
->;
-
-const OWN_PATH: Readonly<Record<string, (letter: string, digests: Digests) => string>> = {
+const OWN_PATH: Readonly<Record<string, (letter: string) => string>> = {
   comparePage: (letter) => {
     const { group, kind } = namesWith(letter);
     return `/functions/${group}/${kind}/compare?from=1.0.0&to=1.1.0`;
   },
-  compareSnapshotsPage: (letter) => `/catalogs/${namesWith(letter).catalog}/compare?from=1&to=2`,
-  sitemap: () => '/sitemaps/functions-1.xml',
+  compareSnapshotsPage: (letter) => `/catalogs/${namesWith(letter).catalog}/compare?from=1&to=1`,
 };
 
-/** Returns every read of the HTTP API, the pages, and the OCI registry; rejects a route that is in no table. */
+/** Reads of which no example exists here, so that an administrator gets 404, too. */
+const WITHOUT_EXAMPLE: Readonly<Record<string, number>> = { sourceCopy: 404, readmeImage: 404 };
+
+/** Every read of the HTTP API and the pages; throws for a route that is in no table. */
 export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListRead[] } {
   const named: NamedRead[] = [];
   const lists: ListRead[] = [];
-  const all = [...Object.entries(ROUTES), ...WEB_ROUTES];
-  for (const [route, { method, path }] of all) {
-    if (method !== 'get' || OPERATE.test(path) || NEUTRAL.has(route)) continue;
-    const list = LISTS[route];
-    if (list !== undefined) {
-      for (const query of list.queries ?? [''])
-        lists.push({ route, path: path + query, names: list.names && query === '' });
+  const pages = new Set<unknown>(WEB_ROUTES);
+  for (const entry of [...Object.entries(ROUTES), ...WEB_ROUTES]) {
+    const [route, { method, path }] = entry;
+    if (method !== 'get') continue;
+    const isPage = pages.has(entry);
+    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter!);
+    if (NEUTRAL.has(route) || OPERATE.test(path)) {
+      if (parameters.length === 0) lists.push({ route, path, names: false, isPage });
       continue;
     }
-    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter!);
+    if (TOLD.has(route)) continue;
+    const list = LISTS[route];
+    if (list !== undefined) {
+      const filled = path.replace('{part}', 'functions-1');
+      for (const query of list.queries ?? [''])
+        lists.push({ route, path: filled + query, names: list.names && query === '', isPage });
+      continue;
+    }
     const own = OWN_PATH[route];
     const unknown = parameters.filter((parameter) => !Object.hasOwn(values('y', digests), parameter));
-    if (own === undefined && (parameters.length === 0 || unknown.length > 0)) {
+    if (parameters.length === 0 || unknown.length > 0) {
       throw new Error(`${route} ${path} is in no table: say what its answer depends on`);
     }
+    const fill = (given: Record<string, string>) =>
+      path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(given[parameter]!));
+    const status = WITHOUT_EXAMPLE[route];
     named.push({
       route,
+      isPage,
       isForAdministrators: ADMINISTRATORS.has(route),
+      ...(status === undefined ? {} : { status }),
       // An entry needs both: a token can be given a catalog by name, and not its functions.
       of: [
         ...(parameters.some((one) => one === 'group' || one === 'team') ? (['functions'] as const) : []),
         ...(parameters.includes('name') ? (['catalogs'] as const) : []),
       ],
-      path: (letter, ofCatalog) =>
-        own?.(letter, digests) ??
-        path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) =>
-          encodeURIComponent(values(letter, digests, ofCatalog)[parameter]!),
-        ),
+      path: (letter, ofCatalog) => own?.(letter) ?? fill(values(letter, digests, ofCatalog)),
     });
+    // The catalog of everything public had the hidden functions before they were hidden.
+    if (parameters.includes('name') && !parameters.includes('group') && !ADMINISTRATORS.has(route)) {
+      const given = { ...values('w', digests), name: 'default', snapshot: String(digests.serial) };
+      lists.push({ route: `${route} of the public catalog`, path: fill(given), names: false, isPage });
+    }
   }
-  return {
-    named: [...named, ...ociReads(digests)],
-    lists: [...lists, { route: 'repositories', path: '/v2/_catalog', names: true }],
-  };
-}
-
-function ociReads(digests: Digests): NamedRead[] {
-  const repositories = {
-    functions: (letter: string) =>
-      `functions/${namesWith(letter).group}/${namesWith(letter).kind.toLowerCase()}`,
-    catalogs: (letter: string) => `catalogs/${namesWith(letter).catalog}`,
-    repositories: (letter: string) => namesWith(letter).repository,
-    scripts: (letter: string) => `scripts/${namesWith(letter).group}/${namesWith(letter).kind.toLowerCase()}`,
-  };
-  const tags = { functions: '1.1.0', catalogs: '1', repositories: '1', scripts: '1' };
-  const known = (letter: string) => digests[letter as Letter] ?? digests.y;
-  const kinds = Object.keys(repositories) as (keyof typeof repositories)[];
-  return kinds.flatMap((kind) => {
-    const of = kind === 'scripts' ? (['functions'] as const) : ([kind] as const);
-    const at = (template: string, rest: (letter: string) => string): NamedRead => ({
-      route: `${kind}: ${template}`,
+  const more = (of: NamedRead['of'], paths: typeof OF_FUNCTIONS): NamedRead[] =>
+    paths.map((path) => ({
+      route: path(namesWith('w')),
       of,
-      path: (letter) => `/v2/${repositories[kind](letter)}/${rest(letter)}`,
-    });
-    const isPushed = kind === 'repositories' || kind === 'scripts';
-    return [
-      at(OCI_TEMPLATES.tags, () => 'tags/list'),
-      at(OCI_TEMPLATES.manifest, () => `manifests/${tags[kind]}`),
-      ...(isPushed
-        ? [
-            at(`${OCI_TEMPLATES.manifest} by digest`, (letter) => `manifests/${known(letter).manifest}`),
-            at(OCI_TEMPLATES.blob, (letter) => `blobs/${known(letter).layer}`),
-            at(OCI_TEMPLATES.referrers, (letter) => `referrers/${known(letter).manifest}`),
-          ]
-        : []),
-    ];
-  });
-}
-
-/** Reports whether a viewer may see what has the letter. */
-export function sees(
-  viewer: Viewer,
-  { of, isForAdministrators = false }: NamedRead,
-  letter: Letter,
-): boolean {
-  if (isForAdministrators && viewer.name !== ADMINISTRATOR) return false;
-  return of.every((kind) => viewer[kind].includes(letter));
+      isPage: !/^\/api|\.(?:yaml|json)/.test(path(namesWith('w'))),
+      // Some are of what does not exist.
+      status: 0,
+      path: (letter) => path(namesWith(letter)),
+    }));
+  named.push(...more(['functions'], OF_FUNCTIONS), ...more(['catalogs'], OF_CATALOGS));
+  return { named, lists };
 }

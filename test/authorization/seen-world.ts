@@ -1,4 +1,71 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
+import { TestBrowser } from '../../apps/registry/src/testing/operator-session.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
+import { query } from '../contracts/postgres.js';
+import { type RunningRegistry, settingsOf, startRegistry } from '../running.js';
+import { attestationOf } from './guarded-routes.js';
+import { ACCESS, LETTERS, namesWith } from './seen-names.js';
+import { fillViewers, type Viewer } from './seen-viewers.js';
+
+/** A registry at its port, whatever runs behind it. */
+export interface World {
+  url: string;
+  request(target: string, init?: RequestInit): Promise<Response>;
+  /** The value of `Authorization` of an administrator. */
+  admin: string;
+}
+
+/** A client at an address of `KRMHUB_INTERNAL_ADDRESSES` sends this through a trusted proxy. */
+export const INSIDE = { 'X-Forwarded-For': '10.9.0.5' };
+
+/** What is internal is only for requests to its host, on any port. */
+const PUBLIC_URL = 'http://127.0.0.1';
+
+export const SEEN_SETTINGS = {
+  KRMHUB_PUBLIC_URL: PUBLIC_URL,
+  KRMHUB_TRUSTED_PROXIES: '127.0.0.1',
+  KRMHUB_INTERNAL_ADDRESSES: '10.9.0.0/16',
+  KRMHUB_REQUESTS_PER_MINUTE: '0',
+  KRMHUB_WRITES_PER_MINUTE: '0',
+  KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
+};
+
+export function worldAt({ url, token }: Pick<RunningRegistry, 'url' | 'token'>): World {
+  return {
+    url,
+    admin: `Bearer ${token}`,
+    request: (target, init) => fetch(url + target, { redirect: 'manual', ...init }),
+  };
+}
+
+/** Starts a registry that hides things, and returns everybody who looks at it. */
+export async function openWorld(
+  folder: string,
+): Promise<{ registry: RunningRegistry; world: World; viewers: Viewer[] }> {
+  const data = path.join(folder, 'data');
+  const before = await startRegistry(data, SEEN_SETTINGS);
+  const past = worldAt(before);
+  await fillWorld(past);
+  const expired = await createToken(past, { name: 'expired', scopes: ['admin'] });
+  await before.stop();
+  await expire(data, 'expired');
+  const registry = await startRegistry(data, SEEN_SETTINGS);
+  const world = worldAt(registry);
+  await settle(world);
+  return { registry, world, viewers: await fillViewers(world, expired) };
+}
+
+/** Tokens are made for days. */
+async function expire(data: string, name: string): Promise<void> {
+  const statement = `UPDATE token SET expires_at = created_at WHERE name = '${name}'`;
+  const { KRMHUB_DATABASE_URL: url } = await settingsOf(data);
+  if (url !== undefined) return void (await query(url, statement));
+  const { client, close } = openConnection(path.join(data, 'registry.db'));
+  client.exec(statement);
+  close();
+}
 
 /** A token to make; lists that are absent cover everything. */
 export interface WantedToken {
@@ -9,203 +76,74 @@ export interface WantedToken {
   team?: string;
 }
 
-/** A registry at its port, whatever runs behind it. */
-export interface World {
-  request(target: string, init?: RequestInit): Promise<Response>;
-  /** The value of `Authorization` of an administrator. */
-  admin: string;
-  applyAccess(text: string): Promise<void>;
-  /** Returns the secret of a new token. */
-  createToken(wanted: WantedToken): Promise<string>;
-  /** Resolves when the catalogs include all changes. */
-  settle(): Promise<void>;
+/** Returns the secret of a new token. */
+export async function createToken(world: World, wanted: WantedToken): Promise<string> {
+  const created = await send(world, 'POST', '/api/v1/tokens', wanted, 'application/json');
+  return ((await created.json()) as { token: string }).token;
 }
 
-/**
- * Everything exists once for each visibility, with names of the same length and shape that differ in one letter, so that
- * the answers for a hidden name and for one that does not exist can be compared byte by byte.
- */
-export const LETTERS = { public: 'w', internal: 'x', private: 'y' } as const;
-/** Nothing has the names with this letter. */
-export const ABSENT = 'z';
-
-export type Letter = (typeof LETTERS)[keyof typeof LETTERS];
-
-export const ACCESS = `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  openGroups: ["*"]
-  teams:
-  - {name: granted}
-  - {name: others}
-  - {name: team-${name('w')}, displayName: Team of ${name('w')}, contact: ${name('w')}@example.com}
-  - {name: team-${name('x')}, displayName: Team of ${name('x')}, contact: ${name('x')}@example.com}
-  - {name: team-${name('y')}, displayName: Team of ${name('y')}, contact: ${name('y')}@example.com}
-  groups:
-  - {pattern: ${name('w')}.example.com, owner: team-${name('w')}}
-  - {pattern: ${name('x')}.example.com, visibility: internal, owner: team-${name('x')}}
-  - {pattern: ${name('y')}.example.com, visibility: private, owner: team-${name('y')}}
-  catalogs:
-  - {pattern: cat-${name('x')}, visibility: internal}
-  - {pattern: cat-${name('y')}, visibility: private}
-  repositories:
-  - {pattern: team/${name('x')}, visibility: internal}
-  - {pattern: team/${name('y')}, visibility: private}
-  grants:
-  - {to: {team: granted}, may: [read], in: {group: ${name('y')}.example.com}}
-  - {to: {team: granted}, may: [read], in: {catalog: cat-${name('y')}}}
-  - {to: {team: granted}, may: [read], in: {repository: team/${name('y')}}}
-`;
-
-function name(letter: string): string {
-  return letter.repeat(8);
+/** Sends a change as an administrator. */
+export async function send(
+  world: World,
+  method: string,
+  target: string,
+  body?: string | object | FormData,
+  type = 'application/yaml',
+): Promise<Response> {
+  const isForm = body instanceof FormData;
+  const response = await world.request(target, {
+    method,
+    headers: { Authorization: world.admin, ...(isForm ? {} : { 'Content-Type': type }) },
+    ...(body === undefined ? {} : { body: isForm || typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${await response.text()}`);
+  return response;
 }
 
-/** The names of what has a letter. */
-export function namesWith(letter: string) {
-  const group = `${name(letter)}.example.com`;
-  const kind = letter.toUpperCase() + name(letter);
-  return {
-    group,
-    kind,
-    catalog: `cat-${name(letter)}`,
-    repository: `team/${name(letter)}`,
-    team: `team-${name(letter)}`,
-    word: name(letter),
-  };
-}
-
-/** Returns text about what is hidden as it would be about what does not exist. */
-export function asAbsent(text: string, letter: string): string {
-  return text.replaceAll(new RegExp(`${letter}{6,}`, 'gi'), (found) =>
-    found.replaceAll(letter, ABSENT).replaceAll(letter.toUpperCase(), ABSENT.toUpperCase()),
-  );
-}
-
-/** Reports whether text names something with the letter. */
-export function namesLetter(text: string, letter: string): boolean {
-  return new RegExp(`${letter}{6,}`, 'i').test(text);
-}
-
-/** Who asks, and the letters that they may see, apart from what the access rules decide. */
-export interface Viewer {
-  name: string;
-  headers: Record<string, string>;
-  functions: readonly Letter[];
-  catalogs: readonly Letter[];
-  repositories: readonly Letter[];
-}
-
-export const ADMINISTRATOR = 'an administrator';
-
-const PUBLIC: readonly Letter[] = ['w'];
-const INTERNAL: readonly Letter[] = ['w', 'x'];
-const EVERYTHING: readonly Letter[] = ['w', 'x', 'y'];
-
-/** Makes one of everything for each letter, and the tokens that look at it. */
-export async function fillWorld(world: World): Promise<Viewer[]> {
-  const send = async (method: string, target: string, body: string | object, type = 'application/yaml') => {
-    const response = await world.request(target, {
-      method,
-      headers: { Authorization: world.admin, 'Content-Type': type },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${await response.text()}`);
-    return response;
-  };
-  for (const letter of EVERYTHING) {
-    const { group, kind, catalog, repository, word } = namesWith(letter);
-    for (const release of ['1.0.0', '1.1.0']) {
-      const text = definitionText({
-        group,
-        kind,
-        release,
-        description: `Does ${word} things.`,
-        tags: ['mutator', word],
-      });
-      const form = new FormData();
-      form.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
-      form.append(
-        'readme',
-        new Blob([`# ${kind}\n\nAbout ${word}.\n`], { type: 'text/markdown' }),
-        'README.md',
-      );
-      const path = `/api/v1/functions/${group}/${kind}/releases/${release}`;
-      const published = await world.request(path, {
-        method: 'PUT',
-        headers: { Authorization: world.admin },
-        body: form,
-      });
-      if (!published.ok) throw new Error(`${path}: ${await published.text()}`);
+/** Makes one of everything for each letter, and then hides it. */
+async function fillWorld(world: World): Promise<void> {
+  const json = 'application/json';
+  for (const letter of Object.values(LETTERS)) {
+    const { group, kind, catalog, deleted, repository, word } = namesWith(letter);
+    for (const release of ['0.9.0', '1.0.0', '1.1.0']) {
+      await send(world, 'PUT', releasePath(letter, release), releaseOf(letter, release));
     }
     const reason = { reason: `for ${word}` };
-    await send('POST', `/api/v1/functions/${group}/${kind}/releases/1.0.0/yank`, reason, 'application/json');
-    await send('PUT', `/api/v1/catalogs/${catalog}`, recipe(catalog, group));
+    await send(world, 'POST', `${releasePath(letter, '1.0.0')}/yank`, reason, json);
+    const read = await world.request(releasePath(letter, '1.1.0'), {
+      headers: { Authorization: world.admin },
+    });
+    const { digest } = (await read.json()) as { digest: string };
+    await send(world, 'POST', `${releasePath(letter, '1.1.0')}/bundles`, attestationOf(digest, 1), json);
+    for (const name of [catalog, deleted])
+      await send(world, 'PUT', `/api/v1/catalogs/${name}`, recipe(name, group));
     for (const pushed of [repository, `scripts/${group}/${kind.toLowerCase()}`])
       await pushArtifact(world, pushed, word);
+    await send(world, 'POST', `${releasePath(letter, '0.9.0')}/takedown`, reason, json);
+    await send(world, 'POST', `/api/v1/catalogs/${deleted}/delete`, reason, json);
   }
-  await world.applyAccess(ACCESS);
-  await world.settle();
-  const viewer = async (
-    label: string,
-    wanted: Omit<WantedToken, 'name'>,
-    functions: readonly Letter[],
-    catalogs = functions,
-    repositories = catalogs,
-  ): Promise<Viewer> => ({
-    name: label,
-    headers: { Authorization: `Bearer ${await world.createToken({ name: label, ...wanted })}` },
-    functions,
-    catalogs,
-    repositories,
-  });
-  const y = namesWith('y');
-  const gone = await send('POST', '/api/v1/tokens', { name: 'gone', scopes: ['admin'] }, 'application/json');
-  const { id, token: secret } = (await gone.json()) as { id: string; token: string };
-  await world.request(`/api/v1/tokens/${id}`, { method: 'DELETE', headers: { Authorization: world.admin } });
-  const anonymous = { functions: PUBLIC, catalogs: PUBLIC, repositories: PUBLIC };
-  return [
-    { name: 'nobody', headers: {}, ...anonymous },
-    { name: 'a wrong token', headers: { Authorization: 'Bearer krmhub_wrong' }, ...anonymous },
-    { name: 'a revoked administrator', headers: { Authorization: `Bearer ${secret}` }, ...anonymous },
-    { name: ADMINISTRATOR, headers: { Authorization: world.admin }, ...everywhere() },
-    await viewer('pusher', { scopes: ['push'], repositories: ['other/*'] }, INTERNAL),
-    await viewer(
-      'reader of another group',
-      { scopes: ['read'], groups: ['other.example.com'], repositories: ['other/*'] },
-      INTERNAL,
-    ),
-    await viewer(
-      'reader of the group',
-      { scopes: ['read'], groups: [y.group], repositories: ['other/*'] },
-      EVERYTHING,
-      INTERNAL,
-    ),
-    await viewer(
-      'reader of the repository',
-      {
-        scopes: ['read'],
-        groups: ['other.example.com'],
-        repositories: [y.repository, `catalogs/${y.catalog}`],
-      },
-      INTERNAL,
-      EVERYTHING,
-    ),
-    await viewer('publisher of the group', { scopes: ['publish'], groups: [y.group] }, EVERYTHING, INTERNAL),
-    await viewer('owners', { scopes: ['read'], team: y.team }, EVERYTHING, INTERNAL),
-    await viewer(
-      'owners elsewhere',
-      { scopes: ['read'], team: y.team, groups: ['other.example.com'] },
-      INTERNAL,
-    ),
-    await viewer('granted', { scopes: ['read'], team: 'granted' }, EVERYTHING),
-    await viewer('others', { scopes: ['read', 'publish', 'yank'], team: 'others' }, INTERNAL),
-  ];
+  await send(world, 'PUT', '/api/v1/access', ACCESS);
 }
 
-function everywhere() {
-  return { functions: EVERYTHING, catalogs: EVERYTHING, repositories: EVERYTHING };
+export function releasePath(letter: string, release: string): string {
+  const { group, kind } = namesWith(letter);
+  return `/api/v1/functions/${group}/${kind}/releases/${release}`;
+}
+
+function releaseOf(letter: string, release: string): FormData {
+  const { group, kind, word } = namesWith(letter);
+  const text = definitionText({
+    group,
+    kind,
+    release,
+    description: `Does ${word} things.`,
+    tags: ['mutator', word],
+  });
+  const form = new FormData();
+  form.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
+  const readme = new Blob([`# ${kind}\n\nAbout ${word}.\n`], { type: 'text/markdown' });
+  form.append('readme', readme, 'README.md');
+  return form;
 }
 
 function recipe(catalog: string, group: string): string {
@@ -218,18 +156,42 @@ spec:
 `;
 }
 
+/** Answers of every process in a row. */
+const ROUNDS = 6;
+
+/** Resolves when all processes follow the rules, and have the catalogs and the words of functions. */
+export async function settle(world: World): Promise<void> {
+  const hidden = [namesWith('x'), namesWith('y')];
+  const status = async (target: string, authorization = '') => {
+    const response = await world.request(target, { headers: { Authorization: authorization } });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const text = async (target: string, headers: Record<string, string>) =>
+    (await world.request(target, { headers })).text();
+  const isSettled = async () => {
+    for (const { group, kind, catalog } of hidden) {
+      if ((await status(`/api/v1/functions/${group}/${kind}`)) !== 404) return false;
+      if ((await status(`/catalogs/${catalog}/functions/${group}/${kind}.yaml`, world.admin)) !== 200)
+        return false;
+    }
+    const found = await text('/api/v1/functions?q=does', { Authorization: world.admin });
+    const open = await text('/catalogs/default/catalog.yaml', {});
+    return hidden.every(({ group }) => found.includes(group) && !open.includes(group));
+  };
+  const waits = AbortSignal.timeout(300_000);
+  for (let rounds = 0; rounds < ROUNDS; rounds = (await isSettled()) ? rounds + 1 : 0) {
+    if (waits.aborted) throw new Error('the registry does not follow its Access document');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 /** Pushes a manifest with one small layer, tagged `1`. */
 async function pushArtifact(world: World, repository: string, word: string): Promise<void> {
-  const { createHash } = await import('node:crypto');
   const put = async (bytes: string): Promise<{ digest: string; size: number }> => {
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-    const response = await world.request(`/v2/${repository}/blobs/uploads/?digest=${digest}`, {
-      method: 'POST',
-      headers: { Authorization: world.admin, 'Content-Type': 'application/octet-stream' },
-      body: bytes,
-    });
-    if (response.status !== 201)
-      throw new Error(`${repository}: ${response.status} ${await response.text()}`);
+    const target = `/v2/${repository}/blobs/uploads/?digest=${digest}`;
+    await send(world, 'POST', target, bytes, 'application/octet-stream');
     return { digest, size: bytes.length };
   };
   const mediaType = 'application/vnd.oci.image.manifest.v1+json';
@@ -240,10 +202,13 @@ async function pushArtifact(world: World, repository: string, word: string): Pro
     config: { mediaType: 'application/vnd.oci.empty.v1+json', ...(await put('{}')) },
     layers: [{ mediaType: 'text/plain', ...(await put(`about ${word}`)) }],
   });
-  const response = await world.request(`/v2/${repository}/manifests/1`, {
-    method: 'PUT',
-    headers: { Authorization: world.admin, 'Content-Type': mediaType },
-    body: manifest,
-  });
-  if (response.status !== 201) throw new Error(`${repository}: ${response.status} ${await response.text()}`);
+  await send(world, 'PUT', `/v2/${repository}/manifests/1`, manifest, mediaType);
+}
+
+/** A browser that signed in with a token. */
+export async function signIn(world: World, secret: string): Promise<TestBrowser> {
+  const browser = new TestBrowser(world, PUBLIC_URL);
+  const entered = await browser.signIn(secret);
+  if (entered.status !== 303) throw new Error(`cannot sign in: ${entered.status} ${await entered.text()}`);
+  return browser;
 }

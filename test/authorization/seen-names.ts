@@ -1,0 +1,72 @@
+/**
+ * Everything exists once for each visibility, with names of the same length and shape that differ in one letter, so that
+ * the answers for a hidden name and for one that does not exist can be compared byte by byte.
+ */
+export const LETTERS = { public: 'w', internal: 'x', private: 'y' } as const;
+/** Nothing has the names with this letter. */
+export const ABSENT = 'z';
+
+export type Letter = (typeof LETTERS)[keyof typeof LETTERS];
+
+/** Of functions, one is hidden by a rule of its group, and one by its own. */
+export const ACCESS = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  openGroups: ["*"]
+  teams:
+  - {name: granted}
+  - {name: others}
+${Object.values(LETTERS)
+  .map(namesWith)
+  .map(
+    ({ team, word }) => `  - {name: ${team}, displayName: Team of ${word}, contact: ${word}@example.com}\n`,
+  )
+  .join('')}  groups:
+  - {pattern: ${word('w')}.example.com, owner: ${namesWith('w').team}}
+  - pattern: ${word('x')}.example.com
+    owner: ${namesWith('x').team}
+    functions: [{kind: ${namesWith('x').kind}, visibility: internal}]
+  - {pattern: ${word('y')}.example.com, visibility: private, owner: ${namesWith('y').team}}
+  catalogs:
+  - {pattern: "*-${word('x')}", visibility: internal}
+  - {pattern: "*-${word('y')}", visibility: private}
+  repositories:
+  - {pattern: team/${word('x')}, visibility: internal}
+  - {pattern: team/${word('y')}, visibility: private}
+  grants:
+  - {to: {team: granted}, may: [read], in: {group: ${word('y')}.example.com}}
+  - {to: {team: granted}, may: [read], in: {catalog: "*-${word('y')}"}}
+  - {to: {team: granted}, may: [read], in: {repository: team/${word('y')}}}
+`;
+
+function word(letter: string): string {
+  return letter.repeat(8);
+}
+
+/** The names of what has a letter. */
+export function namesWith(letter: string) {
+  return {
+    group: `${word(letter)}.example.com`,
+    kind: letter.toUpperCase() + word(letter),
+    catalog: `cat-${word(letter)}`,
+    /** A catalog that was deleted. */
+    deleted: `old-${word(letter)}`,
+    repository: `team/${word(letter)}`,
+    /** It owns the group. */
+    team: `team-${word(letter)}`,
+    word: word(letter),
+  };
+}
+
+/** Returns text about what is hidden as it would be about what does not exist. */
+export function asAbsent(text: string, letter: string): string {
+  return text.replaceAll(new RegExp(`${letter}{6,}`, 'gi'), (found) =>
+    found.replaceAll(letter, ABSENT).replaceAll(letter.toUpperCase(), ABSENT.toUpperCase()),
+  );
+}
+
+/** Reports whether text names something with the letter. */
+export function namesLetter(text: string, letter: string): boolean {
+  return new RegExp(`${letter}{6,}`, 'i').test(text);
+}
