@@ -8,7 +8,7 @@ export const ABSENT = 'z';
 
 export type Letter = (typeof LETTERS)[keyof typeof LETTERS];
 
-/** Of functions, one is hidden by a rule of its group, and one by its own. */
+/** Some functions are hidden by the rule of their group, and some by their own. */
 export const ACCESS = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}
@@ -23,10 +23,12 @@ ${Object.values(LETTERS)
     ({ team, word }) => `  - {name: ${team}, displayName: Team of ${word}, contact: ${word}@example.com}\n`,
   )
   .join('')}  groups:
-  - {pattern: ${word('w')}.example.com, owner: ${namesWith('w').team}}
-  - pattern: ${word('x')}.example.com
-    owner: ${namesWith('x').team}
-    functions: [{kind: ${namesWith('x').kind}, visibility: internal}]
+  - pattern: ${word('w')}.example.com
+    owner: ${namesWith('w').team}
+    functions:
+    - {kind: ${namesWith('x').half}, visibility: internal}
+    - {kind: ${namesWith('y').half}, visibility: private}
+  - {pattern: ${word('x')}.example.com, visibility: internal, owner: ${namesWith('x').team}}
   - {pattern: ${word('y')}.example.com, visibility: private, owner: ${namesWith('y').team}}
   catalogs:
   - {pattern: "*-${word('x')}", visibility: internal}
@@ -49,6 +51,8 @@ export function namesWith(letter: string) {
   return {
     group: `${word(letter)}.example.com`,
     kind: letter.toUpperCase() + word(letter),
+    /** A kind in the public group. */
+    half: `H${word(letter)}`,
     catalog: `cat-${word(letter)}`,
     /** A catalog that was deleted. */
     deleted: `old-${word(letter)}`,

@@ -8,7 +8,7 @@ export interface NamedRead {
   /** Of the contract, for messages. */
   route: string;
   /** What must be readable. */
-  of: readonly ('functions' | 'catalogs' | 'repositories')[];
+  of: readonly ('functions' | 'halves' | 'catalogs' | 'repositories')[];
   /** Only administrators read it. */
   isForAdministrators?: boolean;
   /** It knows users by their sessions. */
@@ -109,6 +109,23 @@ const OF_FUNCTIONS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = 
   ),
 ];
 
+/** The same, of a function that its group does not hide. */
+const OF_HALVES: typeof OF_FUNCTIONS = [
+  ...['', '/releases/1.1.0', '/releases', '/releases.atom', '/source', '/try.json', '/card.png'].map(
+    (rest) =>
+      ({ half }: ReturnType<typeof namesWith>) =>
+        `/functions/${namesWith('w').group}/${half}${rest}`,
+  ),
+  ...['', '/releases/1.1.0', '/releases/1.1.0/definition.yaml'].map(
+    (rest) =>
+      ({ half }: ReturnType<typeof namesWith>) =>
+        `/api/v1/functions/${namesWith('w').group}/${half}${rest}`,
+  ),
+  ({ half }) => `/functions/${namesWith('w').group}/${half.toLowerCase()}`,
+  ({ half }) => `/badges/${namesWith('w').group}/${half}.svg`,
+  ({ half }) => `/v2/functions/${namesWith('w').group}/${half.toLowerCase()}/tags/list`,
+];
+
 /** The same, of a catalog. */
 const OF_CATALOGS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = [
   ({ catalog }) => `/catalogs/${catalog}?q=does`,
@@ -199,11 +216,12 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
     paths.map((path) => ({
       route: path(namesWith('w')),
       of,
-      isPage: !/^\/api|\.(?:yaml|json)/.test(path(namesWith('w'))),
+      isPage: !/^\/(?:api|v2|catalogs\/.*\.(?:yaml|json))/.test(path(namesWith('w'))),
       // Some are of what does not exist.
       status: 0,
       path: (letter) => path(namesWith(letter)),
     }));
-  named.push(...more(['functions'], OF_FUNCTIONS), ...more(['catalogs'], OF_CATALOGS));
+  named.push(...more(['functions'], OF_FUNCTIONS), ...more(['halves'], OF_HALVES));
+  named.push(...more(['catalogs'], OF_CATALOGS));
   return { named, lists };
 }

@@ -106,8 +106,12 @@ async function fillWorld(world: World): Promise<void> {
   for (const letter of Object.values(LETTERS)) {
     const { group, kind, catalog, deleted, repository, word } = namesWith(letter);
     for (const release of ['0.9.0', '1.0.0', '1.1.0']) {
-      await send(world, 'PUT', releasePath(letter, release), releaseOf(letter, release));
+      await send(world, 'PUT', releasePath(letter, release), releaseOf(namesWith(letter), release));
     }
+    const { half } = namesWith(letter);
+    const inPublic = { group: namesWith('w').group, kind: half, word };
+    const path = `/api/v1/functions/${inPublic.group}/${half}/releases/1.1.0`;
+    await send(world, 'PUT', path, releaseOf(inPublic, '1.1.0'));
     const reason = { reason: `for ${word}` };
     await send(world, 'POST', `${releasePath(letter, '1.0.0')}/yank`, reason, json);
     const read = await world.request(releasePath(letter, '1.1.0'), {
@@ -130,8 +134,10 @@ export function releasePath(letter: string, release: string): string {
   return `/api/v1/functions/${group}/${kind}/releases/${release}`;
 }
 
-function releaseOf(letter: string, release: string): FormData {
-  const { group, kind, word } = namesWith(letter);
+function releaseOf(
+  { group, kind, word }: { group: string; kind: string; word: string },
+  release: string,
+): FormData {
   const text = definitionText({
     group,
     kind,
@@ -177,7 +183,10 @@ export async function settle(world: World): Promise<void> {
     }
     const found = await text('/api/v1/functions?q=does', { Authorization: world.admin });
     const open = await text('/catalogs/default/catalog.yaml', {});
-    return hidden.every(({ group }) => found.includes(group) && !open.includes(group));
+    const own = await text(`/catalogs/${namesWith('w').catalog}/catalog.yaml`, {});
+    const isFound = ({ group, half }: (typeof hidden)[number]) =>
+      found.includes(group) && found.includes(half);
+    return hidden.every((names) => isFound(names) && ![open, own].some((one) => one.includes(names.word)));
   };
   const waits = AbortSignal.timeout(300_000);
   for (let rounds = 0; rounds < ROUNDS; rounds = (await isSettled()) ? rounds + 1 : 0) {
