@@ -255,10 +255,7 @@ export interface TakedownResult {
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
   /** Blobs of definitions and READMEs, and the releases that still use them. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
-  /**
-   * Starlark scripts of the definitions in repositories, by the digest of the manifest, and the releases that still use
-   * them.
-   */
+  /** Starlark scripts of the definitions in repositories, by the digest of the manifest, and what still uses them. */
   scripts: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
   /** Digests of images, executables, and scripts that the registry refuses from now on. */
   refused: Digest[];

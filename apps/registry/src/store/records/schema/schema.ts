@@ -25,14 +25,7 @@ import type {
   WorkflowRun,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type {
-  Digest,
-  Profile,
-  Replacement,
-  ReportedSource,
-  TakenDownSigner,
-  Withdrawal,
-} from '@krmhub/schema';
+import type { Digest, Profile, Replacement, ReportedSource, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 import { documentColumns } from './document-columns.js';
@@ -245,7 +238,7 @@ export const snapshots = sqliteTable(
     /** UTC. */
     createdAt: text('created_at').notNull(),
     /** JSON of the takedown that withdrew it. */
-    withdrawn: text('withdrawn', { mode: 'json' }).$type<Withdrawal>(),
+    withdrawn: text('withdrawn', { mode: 'json' }).$type<NonNullable<SnapshotRecord['withdrawn']>>(),
     /** JSON list of the upstream sources; null without any. */
     sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
     /** JSON of sizes and checksums by rendition; null in snapshots of older versions. */
