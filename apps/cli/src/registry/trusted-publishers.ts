@@ -1,4 +1,5 @@
 import type { CheckedPublishers, TrustedPublisher } from '@krmhub/api/model';
+import { describeProblem, publisherTarget } from '@krmhub/catalog/access/trusted-publishers/check-claims';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { CiProvider } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -44,7 +45,7 @@ export async function addPublisher(io: Io, target: string, options: AddOptions):
   };
   const publisher = await (await connect(io, options.registry)).addPublisher(request);
   await printData(io, options.output, publisher, async () => undefined);
-  await printLine(io, escapeControls(`${describe(publisher)} may publish ${targetOf(publisher)}`));
+  await printLine(io, escapeControls(`${describe(publisher)} may publish ${publisherTarget(publisher)}`));
   await printLine(io, `It must do so before ${publisher.pendingUntil?.slice(0, 10)}. ID: ${publisher.id}`);
 }
 
@@ -65,13 +66,13 @@ export async function listPublishers(
   await printData(io, options.output, list, () =>
     printTable(io, columns, list.publishers, {
       terminal: (one) => [
-        ...[targetOf(one), one.provider, settingsText(one)],
+        ...[publisherTarget(one), one.provider, settingsText(one)],
         one.lastUsedAt === undefined
           ? `not yet, until ${one.pendingUntil?.slice(0, 10)}`
           : relativeTime(one.lastUsedAt, now),
         one.id,
       ],
-      pipe: (one) => [targetOf(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
+      pipe: (one) => [publisherTarget(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
     }),
   );
 }
@@ -102,17 +103,10 @@ async function printChecked(io: Io, group: string, { publishers }: CheckedPublis
   }
   for (const { id, target, problems } of publishers) {
     const verdict = problems.length === 0 ? 'matches' : 'does not match';
-    const lines = [`${target}: ${verdict} (${id})`, ...problems.map(describeProblem)];
+    const lines = [`${target}: ${verdict} (${id})`, ...problems.map((one) => `  ${describeProblem(one)}`)];
     await write(io.stdout, lines.map((line) => `${escapeControls(line)}\n`).join(''));
   }
 }
-
-function describeProblem({ claim, expected, found, why }: Problem): string {
-  const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
-  return `  ${claim} ${is}, expected ${expected}${why === undefined ? '' : ` (${why})`}`;
-}
-
-type Problem = CheckedPublishers['publishers'][number]['problems'][number];
 
 function workflowOptions(options: AddOptions): { provider: CiProvider; settings: Record<string, string> } {
   const { github, gitlab, provider, workflow, environment, ref, set = [] } = options;
@@ -159,10 +153,6 @@ function readClaims(text: string, file: string): Record<string, unknown> {
     // The text can be a token, so the error does not quote it.
   }
   throw new KrmhubError('usage', `${file} has neither a token nor claims as JSON`);
-}
-
-function targetOf({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>): string {
-  return kind === undefined ? group : `${group}/${kind}`;
 }
 
 function settingsText({ settings }: Pick<TrustedPublisher, 'settings'>): string {

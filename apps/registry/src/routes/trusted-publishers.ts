@@ -8,18 +8,13 @@ import {
   type TrustedPublisherList,
 } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { TrustedPublisher as PublisherRecord } from '@krmhub/catalog';
+import { type TrustedPublisher as PublisherRecord, publisherTarget } from '@krmhub/catalog';
 import { type Authority, authenticate } from '../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
-import {
-  type ExchangeDeps,
-  exchangeToken,
-  publisherTarget,
-  registryAudience,
-} from '../trusted-publishers/exchange-token.js';
+import { type ExchangeDeps, exchangeToken, registryAudience } from '../trusted-publishers/exchange-token.js';
 import {
   addPublisher,
   checkPublishers,

@@ -11,14 +11,15 @@
 
 import { randomUUID } from 'node:crypto';
 import {
-  type ClaimProblem,
   can,
   checkClaims,
+  describeProblem,
   describeRun,
   isPending,
   namesSource,
   pinned,
   provider,
+  publisherTarget,
   type SourceReader,
   type TokenRecord,
   type TrustedPublisher,
@@ -117,17 +118,6 @@ function matchingPublishers({ publishers, claims }: IdentityToken): TrustedPubli
       hint: `Change the workflow, or the publisher ${publisher.id}: krmhub publisher list ${publisher.group}`,
     },
   );
-}
-
-/** Returns what a publisher may publish, as `GROUP` or `GROUP/KIND`. */
-export function publisherTarget({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>): string {
-  return kind === undefined ? group : `${group}/${kind}`;
-}
-
-/** Returns a problem as a part of a sentence. */
-export function describeProblem({ claim, expected, found, why }: ClaimProblem): string {
-  const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
-  return `${claim} ${is}, expected ${expected}${why === undefined ? '' : ` (${why})`}`;
 }
 
 /** Returns the publishers whose team still may publish. A token has one team: that of the first publisher. */

@@ -5,6 +5,7 @@ import {
   checkClaims,
   isIssuerOf,
   provider,
+  publisherTarget,
   type TokenRecord,
   type TrustedPublisher,
 } from '@krmhub/catalog';
@@ -12,7 +13,7 @@ import { type JsonValue, KrmhubError, type RequestOrigin } from '@krmhub/schema'
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { refuseLacking } from '../http/auth/authorize.js';
-import { type ExchangeDeps, publisherTarget } from './exchange-token.js';
+import type { ExchangeDeps } from './exchange-token.js';
 import { readKeys } from './issuer-keys.js';
 
 /** Publishers of one group. */

@@ -91,6 +91,20 @@ export function namesSource(publisher: TrustedPublisher, claims: Claims): boolea
   return expected !== undefined && found !== undefined && isSame(setting, expected, found);
 }
 
+/** Returns what a publisher may publish, as `GROUP` or `GROUP/KIND`. */
+export function publisherTarget({ group, kind }: { group: string; kind?: string | undefined }): string {
+  return kind === undefined ? group : `${group}/${kind}`;
+}
+
+/** A problem, as stored or as a client reads it. */
+type Described = { [Name in keyof ClaimProblem]: ClaimProblem[Name] | undefined };
+
+/** Returns a problem as a part of a sentence. */
+export function describeProblem({ claim, expected, found, why }: Described): string {
+  const is = found === undefined ? 'is missing' : `is ${JSON.stringify(found)}`;
+  return `${claim} ${is}, expected ${expected}${why === undefined ? '' : ` (${why})`}`;
+}
+
 /** Reports whether no token was exchanged yet: what a pending publisher pins is not known. */
 export function isPending({ pendingUntil }: TrustedPublisher): boolean {
   return pendingUntil !== undefined;

@@ -82,6 +82,15 @@ function githubWorkflow(value: string, { repository }: Claims): string | undefin
 /** `HOST/GROUP/PROJECT//FILE@REF`. */
 const GITLAB_FILE = /^[^@]*?\/\/(.+?\.ya?ml)@refs\//;
 
+const ENVIRONMENT: ProviderSetting = {
+  claim: 'environment',
+  meaning: 'environment of the job',
+  example: 'release',
+  ignoresCase: true,
+};
+
+const REF = { meaning: 'branch or tag, as a pattern', example: 'refs/tags/*', isPattern: true } as const;
+
 export const PROVIDERS = {
   github: {
     title: 'GitHub Actions',
@@ -104,18 +113,8 @@ export const PROVIDERS = {
         isRequired: true,
         part: githubWorkflow,
       },
-      environment: {
-        claim: 'environment',
-        meaning: 'environment of the job',
-        example: 'release',
-        ignoresCase: true,
-      },
-      ref: {
-        claim: 'ref',
-        meaning: 'branch or tag, as a pattern',
-        example: 'refs/tags/*',
-        isPattern: true,
-      },
+      environment: ENVIRONMENT,
+      ref: { ...REF, claim: 'ref' },
     },
     pins: {
       repositoryId: { claim: 'repository_id', meaning: 'the repository' },
@@ -160,18 +159,8 @@ export const PROVIDERS = {
         example: '.gitlab-ci.yml',
         part: (value) => GITLAB_FILE.exec(value)?.[1],
       },
-      environment: {
-        claim: 'environment',
-        meaning: 'environment of the job',
-        example: 'release',
-        ignoresCase: true,
-      },
-      ref: {
-        claim: 'ref_path',
-        meaning: 'branch or tag, as a pattern',
-        example: 'refs/tags/*',
-        isPattern: true,
-      },
+      environment: ENVIRONMENT,
+      ref: { ...REF, claim: 'ref_path' },
     },
     pins: {
       projectId: { claim: 'project_id', meaning: 'the project' },
@@ -249,12 +238,7 @@ export const PROVIDERS = {
         meaning: 'repository, as a URL without scheme',
         example: 'github.com/example/functions',
       },
-      ref: {
-        claim: 'oidc.circleci.com/vcs-ref',
-        meaning: 'branch or tag, as a pattern',
-        example: 'refs/tags/*',
-        isPattern: true,
-      },
+      ref: { ...REF, claim: 'oidc.circleci.com/vcs-ref' },
     },
     pins: { organizationId: { claim: 'oidc.circleci.com/org-id', meaning: 'the organization' } },
     rules: [
