@@ -100,7 +100,7 @@ function randomOwners(random: Random): { document: AccessDocument; claims: Owner
   };
 }
 
-/** Returns how many pairs of equal match have a verified owner on one side. */
+/** Returns how many pairs of equal match are from a verified owner on one side only. */
 function expectVerifiedFirst(
   items: readonly Found[],
   isEqual: (one: Found, other: Found) => boolean,
@@ -128,6 +128,7 @@ export function searchOwnersContract(harness: () => RegistryStoreHarness): void 
       for (let at = 0; at < 12; at += 1)
         kinds.push(await publishTwins(store, random, { at, groups: GROUPS }));
       let pairs = 0;
+      let upstream = 0;
       for (let revision = 0; revision < 4; revision += 1) {
         const { document, claims } = randomOwners(random);
         const rules = new AccessRules(document, claims, `${seed} ${revision}`);
@@ -147,6 +148,17 @@ export function searchOwnersContract(harness: () => RegistryStoreHarness): void 
           pairs += expectVerifiedFirst(items, (one, other) => one.kind === other.kind);
         }
         pairs += expectVerifiedFirst(await all(IMAGE), () => true);
+        // A function is from the owner once a release of it is published.
+        const [published] = (await all('common')).filter(
+          ({ group, release }) => release === undefined && rules.ownerOf(group) !== undefined,
+        );
+        if (published !== undefined) {
+          upstream += 1;
+          const { group, kind, description } = published;
+          await store.commitFunction(changeOf({ group, kind, description }));
+          const later = (await all('common')).find((one) => one.group === group && one.kind === kind);
+          expect([published.owner, later?.owner]).toEqual([undefined, rules.groupOwner(group)]);
+        }
         // A new group has its owner at once.
         const groups = [`late${revision}.example.org`, ...GROUPS];
         await publishTwins(store, random, { at: 100 + revision, groups });
@@ -161,6 +173,7 @@ export function searchOwnersContract(harness: () => RegistryStoreHarness): void 
         }
       }
       expect(pairs).toBeGreaterThan(100);
+      expect(upstream).toBeGreaterThan(0);
     });
 
     it('are nobody without rules', async () => {
@@ -180,7 +193,10 @@ async function expectFacet(
 ): Promise<void> {
   const about = JSON.stringify(query);
   const { total, items, facets } = await search(query);
-  for (const { group, owner } of items) expect(owner, about).toEqual(rules.groupOwner(group));
+  for (const { group, release, owner } of items) {
+    // An owner did not publish what only upstream catalogs have.
+    expect(owner, about).toEqual(release === undefined ? undefined : rules.groupOwner(group));
+  }
   expect(
     facets.owner.reduce((sum, { count }) => sum + count, 0),
     about,

@@ -49,6 +49,15 @@ const sql = (...statements: string[]) => {
   database.close();
 };
 
+/** An Access document that says something of every group here. */
+const accessText = (rule: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  teams: [{name: fruit, displayName: Fruit Team}]
+  groups: [{pattern: ${GROUP}, ${rule}}, {pattern: functions.example.com, ${rule}}]
+`;
+
 let env: Record<string, string>;
 const run = (args: readonly string[], options: TestIoOptions = {}) => runTest(args, { ...options, env });
 
@@ -127,16 +136,45 @@ describe('a function that only an upstream catalog has', () => {
     }
   });
 
+  it('is not from the owner of its group', async () => {
+    const apply = async (owner: string) => {
+      const io = await run(['access', 'apply', '-', '--yes'], { stdin: accessText(owner) });
+      expect(io.exitCode, io.err()).toBe(0);
+    };
+    await apply('owner: fruit');
+    const { items, facets } = await client.search({});
+    expect(items.flatMap(({ kind, owner }) => (owner === undefined ? [] : kind))).toEqual(['SetLabels']);
+    expect(facets.owner).toEqual([
+      { value: 'fruit', text: 'Fruit Team', count: 1 },
+      { value: 'not verified', count: items.length - 1 },
+    ]);
+    expect(await client.function(GROUP, 'PeelBanana')).not.toHaveProperty('owner');
+    const entry = await fetch(`${registry!.url}/api/v1/catalogs/platform/functions/${GROUP}/PeelBanana`);
+    expect([entry.status, Object.keys((await entry.json()) as object)]).toEqual([
+      200,
+      expect.not.arrayContaining(['owner']),
+    ]);
+    expect((await run(['show', 'PeelBanana'])).out()).toMatch(/^owner +not verified/m);
+    for (const page of [`/functions/${GROUP}/PeelBanana`, '/functions?q=bananas', '/catalogs/platform']) {
+      const response = await fetch(registry!.url + page, { headers: { accept: 'text/html' } });
+      expect([page, response.status]).toEqual([page, 200]);
+      expect(await response.text()).not.toContain('Fruit Team');
+    }
+    const released = await fetch(`${registry!.url}/functions/functions.example.com/SetLabels`);
+    expect(await released.text()).toContain('Fruit Team');
+    await apply('visibility: public');
+  });
+
   it('is a row in the table of search, and a line for programs', async () => {
     const terminal = (await run(['search'], { tty: true })).out().replace(/\u001b\[\d+m/g, '');
     const lines = terminal.trimEnd().split('\n');
     expect(lines.every((line) => line.length <= 80)).toBe(true);
-    expect(lines[0]).toMatch(/^FUNCTION +GROUP +RELEASE +DESCRIPTION$/);
-    expect(terminal).toMatch(/^SetLabels +functions\.ex\S+ +2\.0\.0 +Set labels/m);
-    expect(terminal).toMatch(/^PeelBanana +vendor\.exam\S+ +unknown +\(banana in platform\) Peels/m);
-    expect(terminal).toMatch(/^Weigh +\S+ +unknown +\(kiwi in platform\) Weigh/m);
+    expect(lines[0]).toMatch(/^FUNCTION +GROUP +RELEASE +OWNER +DESCRIPTION$/);
+    expect(terminal).toMatch(/^SetLabels +functions\.ex\S+ +2\.0\.0 +not verified +Set labels/m);
+    expect(terminal).toMatch(/^PeelBanana +vendor\.exam\S+ +unknown +not verified +\(banana in platform\)/m);
+    expect(terminal).toMatch(/^Weigh +\S+ +unknown +not verified +\(kiwi in platform\)/m);
     expect((await run(['search', '--kind', 'PeelBanana'])).out()).toBe(
-      `${GROUP}/PeelBanana\tunknown\t${PEEL.description}\tmutator,fruit\tbanana in platform\n`,
+      `${GROUP}/PeelBanana\tunknown\t${PEEL.description}\tmutator,fruit\tbanana in platform\tnot verified: says it is published by Vendor\n`,
     );
     const { items } = JSON.parse((await run(['search', '--kind', 'Weigh', '-o', 'json'])).out());
     expect(items).toMatchObject([{ kind: 'Weigh', from: [{ catalog: 'platform', source: 'kiwi' }] }]);
@@ -157,7 +195,7 @@ describe('a function that only an upstream catalog has', () => {
       'API VERSION v1beta1',
       'MIT',
       'Vendor',
-      'catalogs   platform',
+      'catalogs  platform',
       'UPSTREAM ENTRIES',
       'RELEASES\nUnknown',
     ])

@@ -4,7 +4,7 @@ import type { SearchOrder } from '@krmhub/api/parameters';
 import { ownerText } from '@krmhub/catalog/access/owner-text';
 import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
-import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
+import { FACET_NAMES, type FacetName, NOT_VERIFIED } from '@krmhub/schema/facets';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
@@ -77,7 +77,7 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
     { header: 'FUNCTION', min: 16 },
     { header: 'GROUP', min: 14 },
     { header: 'RELEASE' },
-    { header: 'OWNER', min: 14 },
+    { header: 'OWNER', min: 12 },
     { header: 'DESCRIPTION', min: 20 },
   ];
   await printTable(io, columns, items, {
@@ -85,7 +85,8 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
       item.kind,
       item.group,
       item.release ?? UNKNOWN,
-      ownerText(item.owner, item.publisher),
+      // Without the claim of the definition, which leaves no place for the description.
+      item.owner?.displayName ?? NOT_VERIFIED,
       describeItem(item),
     ],
     pipe: (item) => [

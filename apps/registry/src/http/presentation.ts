@@ -174,7 +174,7 @@ export function functionDetail(
     kind: name.kind,
     releases: releases.map((one) => releaseSummary(policies, name, one)),
     ...defined({
-      owner: access.rules.groupOwner(name.group),
+      owner: releases.length === 0 ? undefined : access.rules.groupOwner(name.group),
       takedowns: takedowns.length === 0 ? undefined : [...takedowns],
     }),
     catalogs,
@@ -186,18 +186,22 @@ export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<ap
   return { catalog, serial, versions };
 }
 
-/** Without the definition. Only versions from a release of this registry have a state. */
+/**
+ * Without the definition. Only versions from a release of this registry have a state, and an entry is from the owner of
+ * its group only if all its versions are.
+ */
 export function catalogFunction(
   { access }: Pick<Judges, 'access'>,
   { catalog, serial, digests }: SnapshotRecord,
   { group, versions }: Pick<CatalogEntryRow, 'group' | 'versions'>,
   releases: readonly ReleaseSummary[],
 ): Omit<api.CatalogFunction, 'definition'> {
+  const isOurs = versions.every(({ release }) => release !== undefined);
   return {
     catalog,
     serial,
     digest: digests['catalog.yaml'],
-    ...defined({ owner: access.rules.groupOwner(group) }),
+    ...defined({ owner: isOurs ? access.rules.groupOwner(group) : undefined }),
     versions: versions.map((version) => {
       const same = releases.find(
         ({ release, digest }) => release === version.release && digest === version.definition,

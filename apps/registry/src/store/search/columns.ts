@@ -12,8 +12,8 @@ const VALUES: Record<FacetName, (column: FacetColumn, row: JudgedRow, catalogs: 
     tag: (column, { id, tags }) => column.putText(id, tags, readList),
     kind: (column, { id, kind }) => column.put(id, [kind]),
     group: (column, { id, group }) => column.put(id, [group]),
-    // The column of groups: the rules of a search say who owns them.
-    owner: () => undefined,
+    // The group that a release was published to: the rules of a search say who owns it.
+    owner: (column, { id, group, release }) => column.put(id, release === null ? [] : [group]),
     publisher: (column, { id, publisher }) => column.put(id, [publisher]),
     runtime: (column, { id, runtimes }) => column.putText(id, runtimes, readList),
     license: (column, { id, licenses }) => column.putText(id, licenses, readList),
@@ -94,7 +94,7 @@ interface NamedId extends Name {
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
   state = 0;
-  readonly facets = newColumns();
+  readonly facets = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   readonly shownBy = new FacetColumn();
@@ -214,11 +214,6 @@ export class Columns implements SearchColumns {
     }
     return low;
   };
-}
-
-function newColumns(): Record<FacetName, FacetColumn> {
-  const columns = mapFacets((_, { ignoresCase }) => new FacetColumn({ ignoresCase }));
-  return { ...columns, owner: columns.group };
 }
 
 function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {

@@ -17,7 +17,7 @@ const WARNINGS = 4;
 const KIND_WORDS = 16;
 const STANDINGS = 8;
 const BELOW_ORIGIN = WARNINGS * KIND_WORDS * STANDINGS;
-/** The function is only in upstream catalogs; its group has no owner. */
+/** The function is only in upstream catalogs; it is not from the owner of its group. */
 const UPSTREAM = BELOW_ORIGIN;
 const NOT_VERIFIED = 2 * BELOW_ORIGIN;
 const BELOW_TIER = 4 * BELOW_ORIGIN;
@@ -45,10 +45,10 @@ export function resultOrder(
 }
 
 /**
- * Scores where the words match, and how; then whether the group has an owner, so that nobody comes before one by the
- * same words; then, of functions that the query names, whether they are of this registry; then whether the release
- * should not be used; then how much of the kind the words are; then the evidence for the release. It must depend on
- * stored values, the rules and policies, and the query alone, and not on the clock, so that pages fit together: see
+ * Scores where the words match, and how; then whether it is from the owner of its group, so that nobody comes before
+ * one by the same words; then, of functions that the query names, whether they are of this registry; then whether the
+ * release should not be used; then how much of the kind the words are; then the evidence for the release. It must depend
+ * on stored values, the rules and policies, and the query alone, and not on the clock, so that pages fit together: see
  * `TIER`.
  */
 function rankedScore(

@@ -4,13 +4,14 @@ import { NOT_VERIFIED } from '@krmhub/schema/facets';
 import { type CountedColumn, type FacetColumn, insertByFrequency } from './facet-column.js';
 
 /**
- * The facet of owners. Rules say who owns a group, so it is computed from the column of groups and changes with the
- * rules, whatever the index has: a change of an owner writes nothing.
+ * The facet of owners. Rules say who owns a group, so it is computed from the column of groups that releases are in,
+ * and changes with the rules, whatever the index has: a change of an owner writes nothing. What only upstream catalogs
+ * have is in no group here, because its owner did not publish it.
  */
 export class OwnerColumn implements CountedColumn {
   readonly #groups: FacetColumn;
   readonly #rules: AccessRules;
-  /** Owners by number; 0 is for groups without one. */
+  /** Owners by number; 0 is for functions without one. */
   readonly #owners: Pick<FacetCount, 'value' | 'text'>[] = [{ value: NOT_VERIFIED }];
   readonly #numberOf = new Map<string, number>();
   /** Numbers of owners by set number of the groups; set 0 is without a group. */
@@ -35,7 +36,7 @@ export class OwnerColumn implements CountedColumn {
       grown.set(this.#ownerOf);
       this.#ownerOf = grown;
     }
-    // A function has one group, so each set has the group with the number before its own.
+    // A release has one group, so each set has the group with the number before its own.
     for (let at = this.#known; at < groups.length; at += 1) this.#ownerOf[at + 1] = this.#number(groups[at]!);
     this.#known = groups.length;
   }
@@ -60,7 +61,7 @@ export class OwnerColumn implements CountedColumn {
     return this.#groups.sets;
   }
 
-  /** Returns 1 for a function whose group has an owner, else 0. */
+  /** Returns 1 for a function from the owner of its group, else 0. */
   isVerified(id: number): 0 | 1 {
     return this.#ownerOf[this.#groups.numbers[id]!] === 0 ? 0 : 1;
   }
@@ -68,14 +69,14 @@ export class OwnerColumn implements CountedColumn {
   matching(values: readonly string[]): Uint8Array {
     const wanted = new Set(values.map((value) => (value === NOT_VERIFIED ? 0 : this.#numberOf.get(value))));
     const found = new Uint8Array(this.sets);
-    for (let set = 1; set < found.length; set += 1) if (wanted.has(this.#ownerOf[set])) found[set] = 1;
+    for (let set = 0; set < found.length; set += 1) if (wanted.has(this.#ownerOf[set])) found[set] = 1;
     return found;
   }
 
   /** Returns the most frequent owners, and last how many functions have none. */
   mostFrequent(countOfSet: Uint32Array): FacetCount[] {
     const counts = new Uint32Array(this.#owners.length);
-    for (let set = 1; set < countOfSet.length; set += 1) counts[this.#ownerOf[set]!]! += countOfSet[set]!;
+    for (let set = 0; set < countOfSet.length; set += 1) counts[this.#ownerOf[set]!]! += countOfSet[set]!;
     const best: FacetCount[] = [];
     for (const [number, owner] of this.#owners.entries())
       if (number > 0 && counts[number]! > 0) insertByFrequency(best, { ...owner, count: counts[number]! });

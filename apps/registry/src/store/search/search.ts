@@ -352,7 +352,7 @@ function foundFunction(
       publishedAt: published === '' ? undefined : published,
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
       from: release === null ? readOrigins(group, kind) : undefined,
-      owner: rules.groupOwner(group),
+      owner: release === null ? undefined : rules.groupOwner(group),
     }),
   };
 }

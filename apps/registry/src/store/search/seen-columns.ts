@@ -57,7 +57,7 @@ export function seenColumns(): (columns: SearchColumns, access: SearchAccess | u
     const { revision = '', actor } = access ?? {};
     const key = actor === undefined ? revision : `${revision} ${readRights(actor)}`;
     const rules = rulesOf(access);
-    const view = views.get(key) ?? viewOf(columns, ownersOf(columns.facets.group, rules), { rules, actor });
+    const view = views.get(key) ?? viewOf(columns, ownersOf(columns.facets.owner, rules), { rules, actor });
     views.set(key, view);
     return view;
   };

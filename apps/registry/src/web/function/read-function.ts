@@ -149,7 +149,8 @@ export async function readFunction(
     name: { group: name.group, kind: name.kind },
     visibility: access.rules.visibilityOf(name.group, name.kind),
     stored: known === undefined ? { entry: first!.entry } : storedDefinition(known.release),
-    ...defined({ owner: access.rules.groupOwner(name.group), known }),
+    // What only upstream catalogs have is not from the owner.
+    ...defined({ owner: known && access.rules.groupOwner(name.group), known }),
     releases: fn?.releases ?? [],
     takedowns,
     catalogs: await readMemberships(deps, name),
