@@ -33,7 +33,7 @@ const run = (args: readonly string[], options: TestIoOptions = {}) =>
 describe('search', () => {
   it('prints a table that fits 80 columns, and tabs to a pipe', async () => {
     const terminal = await run(['search', '--tag', 'mutator'], { tty: true });
-    expect(terminal.out()).toMatch(/FUNCTION +GROUP +RELEASE +DESCRIPTION/);
+    expect(terminal.out()).toMatch(/FUNCTION +GROUP +RELEASE +OWNER +DESCRIPTION/);
     for (const line of terminal
       .out()
       .replace(/\u001b\[\d+m/g, '')
