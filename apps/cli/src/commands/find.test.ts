@@ -41,7 +41,7 @@ describe('search', () => {
       expect(textWidth(line)).toBeLessThanOrEqual(80);
     const piped = await run(['search', '--kind', 'SetLabels']);
     expect(piped.out()).toBe(
-      'functions.example.com/SetLabels\t2.0.0\tSet labels on every resource, its selectors and its pod templates.\tmutator,labels\n',
+      'functions.example.com/SetLabels\t2.0.0\tSet labels on every resource, its selectors and its pod templates.\tmutator,labels\t\tnot verified: says it is published by Example Co\n',
     );
   });
 
