@@ -195,6 +195,8 @@ export const SERVER_LIMITS = {
   maxExports: 8,
   /** Bytes of an export that the registry sends in one step. */
   exportPieceBytes: 65_536,
+  /** Time after which a response that is still being sent checks its token again. */
+  recheckReaderMilliseconds: 30_000,
   /** Time during which an export runs before other work. */
   exportSliceMilliseconds: 5,
   /** Changed functions of a build that other builds wait for. A larger build runs in parallel. */

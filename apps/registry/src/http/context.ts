@@ -65,6 +65,8 @@ export interface RequestVariables {
   tokenId?: string;
   /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */
   recheckToken?: () => Promise<void>;
+  /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
+  recheckReader?: () => Promise<void>;
   /** Memory of the body of the request. */
   bodyLease?: BodyLease;
   limits: RequestLimiter;

@@ -26,14 +26,14 @@ export class LineStreams {
       this.#running -= 1;
     };
     c.set('isStream', true);
-    return new Response(createStream(inPieces(text()), ended), { headers });
+    return new Response(createStream(inPieces(text()), { ended, recheck: readerChecks(c) }), { headers });
   }
 }
 
 /** Generates a piece when the client needs it. Calls `ended` once, also if the client disconnects. */
 function createStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
-  ended: () => void,
+  { ended, recheck }: { ended: () => void; recheck: () => Promise<void> },
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let isOpen = true;
   // The server asks for the pieces after the handler has returned.
@@ -46,6 +46,7 @@ function createStream(
     {
       async pull(controller) {
         try {
+          await recheck();
           const { done, value } = await asActor(actor, () => pieces.next());
           if (done !== true) return controller.enqueue(value);
           end();
@@ -62,6 +63,17 @@ function createStream(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Returns what rejects once the token of the request is not valid any more: a client can read for hours. */
+function readerChecks(c: RegistryContext): () => Promise<void> {
+  let checkedAt = performance.now();
+  return async () => {
+    if (performance.now() - checkedAt < SERVER_LIMITS.recheckReaderMilliseconds) return;
+    await c.get('recheckToken')?.();
+    await c.get('recheckReader')?.();
+    checkedAt = performance.now();
+  };
 }
 
 async function* inPieces(

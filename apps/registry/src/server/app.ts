@@ -85,6 +85,10 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     const actor = identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
     // Nobody else may get the answer from a cache.
     if (actor !== ANONYMOUS) c.set('isPrivate', true);
+    c.set('recheckReader', async () => {
+      if ((await identify(c, opened, accessTokenHash)).id === identified.id) return;
+      throw new KrmhubError('unauthorized', 'the token was revoked, or has expired');
+    });
     c.set('findVisitor', findVisitor);
     await asActor(actor, next);
     await addVisitorLine(c);

@@ -1,4 +1,4 @@
-import { SourceFetcher } from '@krmhub/sources';
+import { SourceFailure, SourceFetcher } from '@krmhub/sources';
 
 /** Fetches a file over HTTPS. Rejects with an Error that says why. */
 export type FetchFile = (url: string) => Promise<Uint8Array>;
@@ -22,8 +22,16 @@ export function fileFetcher(options: {
     limits: { maxRedirects: 0, maxCatalogBytes: maxBytes, totalMilliseconds: milliseconds },
   });
   return async (url) => {
-    const { bytes } = await fetcher.fetch({ address: { type: 'http', url }, bundles: false });
+    const { bytes } = await fetcher
+      .fetch({ address: { type: 'http', url }, bundles: false })
+      .catch(hideAddress);
     if (bytes === undefined) throw new Error('the server sent no content');
     return bytes;
   };
+}
+
+/** The address of a name inside the network of the registry is nobody's business who may name a server. */
+function hideAddress(error: unknown): never {
+  if (!(error instanceof SourceFailure) || error.problem !== 'forbidden-address') throw error;
+  throw new Error('the server is not on the public Internet, and KRMHUB_SOURCE_ADDRESSES does not allow it');
 }

@@ -69,6 +69,20 @@ more: 1`);
   });
 });
 
+it.each([
+  ['scripts/team/*', true],
+  ['scripts', true],
+  ['apps/*', true],
+  ['scripts/example.com/*', false],
+  ['scripts/*', false],
+  ['scripts/te*/x', false],
+  ['functions/*', false],
+  ['catalogs/one', false],
+])('a rule for the repositories %s is read only if no function or catalog decides: %s', (pattern, isRead) => {
+  const { access } = read(`repositories: [{pattern: "${pattern}", visibility: private}]`);
+  expect(access !== undefined).toBe(isRead);
+});
+
 describe('rules', () => {
   it('follow the most specific pattern, for owner and visibility apart', () => {
     const all = rules(SPEC);

@@ -1,3 +1,4 @@
+import { defined } from '@krmhub/schema/defined';
 import { Random } from '@krmhub/yaml/testing/random';
 import { expect, it } from 'vitest';
 import { type AccessDocument, GRANTED_ACTIONS, VISIBILITIES } from './access-document.js';
@@ -14,7 +15,7 @@ const TEAMS = ['red', 'green', 'blue'];
 
 function randomRules(random: Random): AccessRules {
   const document: AccessDocument = {
-    openGroups: [],
+    openGroups: random.some(GROUP_PATTERNS, 0.2),
     // One may have a grant and not exist any more.
     teams: random.some(TEAMS, 0.8).map((name) => ({ name, members: [] })),
     groups: random.some(GROUP_PATTERNS, 0.6).map((pattern) => ({
@@ -87,4 +88,32 @@ it('everybody who may read a catalog may read each function that it may contain'
     }
   }
   expect(Math.min(contained, excluded)).toBeGreaterThan(2_000);
+});
+
+it('everybody who may change a function may read it', () => {
+  let changed = 0;
+  const changers = ACTORS.flatMap((actor) => [
+    actor,
+    { ...actor, groups: [...actor.groups, `${GROUPS[0]}/Split`] },
+  ]);
+  for (let seed = 0; seed < 1_000; seed++) {
+    const rules = randomRules(new Random(seed));
+    for (const group of GROUPS) {
+      for (const kind of [undefined, ...KINDS]) {
+        for (const isNew of [false, true]) {
+          const object = { group, isNew, ...defined({ kind }) };
+          for (const actor of changers) {
+            const action = (['publish', 'yank', 'own'] as const).find(
+              (one) => can(rules, actor, one, object).allowed,
+            );
+            if (action === undefined) continue;
+            changed += 1;
+            const where = `seed ${seed}: ${actor.name} ${action} ${group}/${kind}`;
+            expect(can(rules, actor, 'read', object).allowed, where).toBe(true);
+          }
+        }
+      }
+    }
+  }
+  expect(changed).toBeGreaterThan(10_000);
 });

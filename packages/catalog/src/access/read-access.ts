@@ -31,8 +31,8 @@ type AccessField = Field<AccessCode>;
 const CATALOG_PATTERN = /^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?$/;
 const REPOSITORY_PATTERN = /^[a-z0-9*]([-a-z0-9._/*]{0,253}[a-z0-9*])?$/;
 const PATTERNS = { group: GROUP_GLOB, catalog: CATALOG_PATTERN, repository: REPOSITORY_PATTERN } as const;
-/** Repositories that follow their function or catalog. */
-const FOLLOWING = /^(?:functions|scripts|catalogs)(?:\/|$)/;
+/** Repositories that follow their function or catalog: `scripts/GROUP`, where a group has a dot. */
+const FOLLOWING = /^(?:(?:functions|catalogs)(?:\/|$)|scripts\/[^/]*[.*])/;
 
 /** Reads an Access document, and reports all problems. Returns it only without errors. */
 export function readAccess(
