@@ -199,10 +199,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'A client finds out what is private: by its name, a search, a count, a feed, or the OCI catalog': {
     'test/authorization/seen.test.ts': ['shows nobody what they may not see, and everybody what they may'],
-    'test/authorization/hidden-pages.test.ts': [
-      '$name answers as if nothing were hidden',
-      '$name names nothing hidden',
-    ],
+    'test/authorization/seen.test.ts': ['shows nobody what they may not see, and everybody what they may'],
     'apps/registry/src/oci/hidden-repositories.test.ts': [
       'answers an anonymous client as an absent one: %s',
       'answers a token without the right as an absent one: %s',
@@ -240,6 +237,33 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'apps/registry/src/web/operate/access.test.ts': [
       'is applied only after its effects were shown for the same text',
     ],
+  },
+  'A workflow of a stranger, of a pull request, or of a repository that took over a name publishes': {
+    'apps/registry/src/trusted-publishers/exchange-token.test.ts': [
+      'with %s',
+      'pins the repository at its first use, so that another one of that name gets nothing',
+    ],
+    'packages/catalog/src/access/trusted-publishers/check-claims.test.ts': [
+      'a run of %s is refused with %j',
+      'does not match if any setting is another one, or the token says nothing of it',
+    ],
+  },
+  'A token of a CI provider is used twice, or in another registry': {
+    'apps/registry/src/trusted-publishers/exchange-token.test.ts': [
+      'counts once, also with another spelling of its signature, and after a restart',
+    ],
+    'test/contracts/trusted-publisher-store.ts': [
+      'exchange each token of a provider once, and are pinned by the first',
+    ],
+    'test/end-to-end/trusted-publishing.test.ts': [
+      'gives a token to no registry that asks for that of another',
+    ],
+  },
+  'An issuer or its keys are forged for the workflows of others': {
+    'apps/registry/src/trusted-publishers/exchange-token.test.ts': [
+      'with given keys counts for those keys alone',
+    ],
+    'packages/catalog/src/access/trusted-publishers/check-claims.test.ts': ['an issuer of %s: %s %s'],
   },
   'A leaked token is used': {
     'test/authorization/operations.test.ts': [

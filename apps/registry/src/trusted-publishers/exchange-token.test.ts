@@ -1,4 +1,5 @@
 import type { ExchangedToken, Problem, Release, TrustedPublisher } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -32,13 +33,16 @@ let publisher: TrustedPublisher;
 
 beforeEach(async () => {
   github = await TestIssuer.create(GITHUB);
-  registry = await openTestRegistry({
-    config: { publicUrl: `${AUDIENCE}/` },
-    fetchIssuer: (url) => github.fetch(url),
-  });
+  registry = await open();
   await applyAccess(ACCESS);
   publisher = (await add({ settings: { repository: 'example/functions', workflow: 'release.yml' } })).body;
 });
+const open = (folder?: string) =>
+  openTestRegistry({
+    config: { publicUrl: `${AUDIENCE}/` },
+    fetchIssuer: (url) => github.fetch(url),
+    ...defined({ folder }),
+  });
 afterEach(async () => {
   await registry.close();
 });
@@ -103,6 +107,9 @@ it('counts once, also with another spelling of its signature, and after a restar
   const other = letters[(last & 0b110000) | ((last + 1) & 0b001111)]!;
   expect((await exchange(`${token.slice(0, -1)}${other}`)).status).toBe(401);
 
+  await registry.parts.close();
+  registry = await open(registry.folder);
+  expect((await exchange(token)).body.detail).toBe('the identity token was exchanged before');
   const two = await sign();
   const both = await Promise.all([exchange(two), exchange(two), exchange(two)]);
   expect(both.map(({ status }) => status).sort()).toEqual([201, 401, 401]);
