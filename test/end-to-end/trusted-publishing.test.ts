@@ -104,7 +104,7 @@ it('publishes without a stored secret, and before a stored one', async () => {
     stderr: expect.not.stringContaining('warning'),
   });
   const shown = await krmhub(['show', 'functions.example.com/SetLabels'], { env: { KRMHUB_REGISTRY: url } });
-  expect(shown.stdout).toContain('by example/functions release.yml (GitHub Actions)');
+  expect(shown.stdout).toContain(`by example/functions release.yml (GitHub Actions, ${github.issuer})`);
   expect(shown.stdout).toContain(`${'c'.repeat(40)}, refs/tags/v1.0.0`);
 
   const listed = await krmhub(['publisher', 'list', target, '-o', 'json'], { env: administrator });

@@ -13,6 +13,7 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   ExchangedToken,
+  ExchangeRequest,
   Identity,
   OidcAudience,
   Owner,
@@ -120,8 +121,8 @@ export class AccessClient {
   }
 
   /** Exchanges the token of a run of a workflow. It sends no other token. */
-  exchangeToken(token: string): Promise<ExchangedToken> {
-    return this.json('exchangeToken', fillPath('oidcToken', {}), { ...asJson({ token }), withToken: false });
+  exchangeToken(request: ExchangeRequest): Promise<ExchangedToken> {
+    return this.json('exchangeToken', fillPath('oidcToken', {}), { ...asJson(request), withToken: false });
   }
 
   async releaseGroup(group: string): Promise<void> {

@@ -33,6 +33,9 @@ export const ReleaseSummary = z
 export const WorkflowRun = z
   .object({
     provider: z.enum(CI_PROVIDERS),
+    issuer: z.string().optional().openapi({
+      description: 'Who signed it. Absent for the usual issuer of the provider',
+    }),
     workflow: z.string().openapi({ example: 'example/functions release.yml' }),
     url: z.string().optional().openapi({ description: 'Page of the run' }),
     commit: z.string().optional(),

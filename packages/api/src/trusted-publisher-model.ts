@@ -103,6 +103,15 @@ export const ExchangeRequest = z
       .min(1)
       .max(16_384)
       .openapi({ description: 'The token that the provider signed for the run' }),
+    groups: z
+      .array(parameters.Group)
+      .min(1)
+      .max(1_000)
+      .optional()
+      .openapi({
+        description: 'What it will publish. Absent for all groups that it may publish, if one team owns them',
+        example: ['example.com'],
+      }),
   })
   .openapi('ExchangeRequest');
 

@@ -14,6 +14,7 @@ import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { VERSION } from '../io/version.js';
 import { connect } from '../registry/connection.js';
+import { signInAsWorkflow } from '../registry/workflow-token.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from '../signatures/bundle-signer.js';
 import { signAndVerify } from '../signatures/sign-artifact.js';
 import { examplesResource } from './examples-resource.js';
@@ -99,6 +100,7 @@ async function attach(
   bundle: Uint8Array,
   { registry }: AttestOptions,
 ): Promise<void> {
+  await signInAsWorkflow(io, registry, [group]);
   const client = await connect(io, registry);
   const before = await client.bundles(group, kind, release);
   const after = await client.attach(group, kind, release, bundle);

@@ -9,10 +9,14 @@ import { mayHaveIdentityToken, workflowIdentityToken } from './identity-token.js
 
 /**
  * In the run of a CI workflow, exchanges the token of the provider for one of the registry, which this process uses from
- * then on: no stored secret is needed, and a stored one is not used. If the registry does not trust the workflow, a
+ * then on to publish in `groups`: no stored secret is needed, and a stored one is not used. If the registry does not trust the workflow, a
  * stored token is used with a warning; without one, it rejects with the reason.
  */
-export async function signInAsWorkflow(io: Io, registry: string | undefined): Promise<void> {
+export async function signInAsWorkflow(
+  io: Io,
+  registry: string | undefined,
+  groups: readonly string[],
+): Promise<void> {
   if (!mayHaveIdentityToken(io)) return;
   const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, registry));
@@ -29,7 +33,10 @@ export async function signInAsWorkflow(io: Io, registry: string | undefined): Pr
     }
     const identity = await workflowIdentityToken(io, audience);
     if (identity === undefined) return;
-    const { token, publishes } = await client.exchangeToken(identity);
+    const { token, publishes } = await client.exchangeToken({
+      token: identity,
+      groups: [...new Set(groups)],
+    });
     useToken(io, url, token);
     io.trace?.(`credentials for ${url.origin}: a trusted publisher of ${publishes.join(', ')}`);
   } catch (error) {

@@ -35,7 +35,7 @@ export async function attachToArtifact(
   }
   const { group, kind, ...named } = parseArguments(file, artifact);
   const { bytes } = await readBundleFile(io, file);
-  await signInAsWorkflow(io, options.registry);
+  await signInAsWorkflow(io, options.registry, [group]);
   const client = await connect(io, options.registry);
   const release = named.release ?? newestRelease(await client.function(group, kind)).release;
   const reference = `${group}/${kind}@${release}`;

@@ -154,7 +154,7 @@ function refuseClaim(
     throw notOwned(group, owner.team, token);
   if (owner !== undefined || isAdministrator) return;
   const covers = token.groups.some((glob) => matchesGlob(glob, group));
-  if (token.team !== team || !token.scopes.includes('publish') || !covers) {
+  if (actor.isWorkflow || token.team !== team || !token.scopes.includes('publish') || !covers) {
     throw new KrmhubError(
       'forbidden',
       `the token "${token.name}" is not a token of the team "${team}" that may publish`,

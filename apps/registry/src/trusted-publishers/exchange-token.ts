@@ -15,13 +15,14 @@ import {
   checkClaims,
   describeProblem,
   describeRun,
+  describeWorkflow,
   isPending,
   namesSource,
   pinned,
-  provider,
   publisherTarget,
   type SourceReader,
   type TokenRecord,
+  type TokenStore,
   type TrustedPublisher,
   type TrustedPublisherStore,
   tokenActor,
@@ -34,7 +35,9 @@ import type { IssuerKeys } from './issuer-keys.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
 export interface ExchangeDeps {
-  store: TrustedPublisherStore & Pick<SourceReader, 'ownedGroups'>;
+  store: TrustedPublisherStore &
+    Pick<SourceReader, 'ownedGroups'> &
+    Pick<TokenStore, 'tokens' | 'revokeToken'>;
   access: KnownAccess;
   issuerKeys: IssuerKeys;
   clock: () => Date;
@@ -53,12 +56,13 @@ export function registryAudience({ config: { publicUrl } }: Pick<ExchangeDeps, '
 }
 
 /**
- * Exchanges a token of a provider for one of the registry, for all that the run may publish. Rejects with
- * `unauthorized`, `forbidden`, or `unavailable`; the message says which claim is not as which publisher wants it.
+ * Exchanges a token of a provider for one of the registry, for all that the run may publish, of `groups` if they are
+ * given. Rejects with `unauthorized`, `forbidden`, `conflict`, or `unavailable`; the message says which claim is not as
+ * which publisher wants it.
  */
 export async function exchangeToken(
   deps: ExchangeDeps,
-  text: string,
+  { token: text, groups }: { token: string; groups?: readonly string[] | undefined },
   origin: RequestOrigin,
 ): Promise<{ token: TokenRecord; secret: string }> {
   const { store, clock } = deps;
@@ -71,7 +75,7 @@ export async function exchangeToken(
     keys: deps.issuerKeys,
     now,
   });
-  const matching = await usable(deps, matchingPublishers(identity), identity);
+  const matching = await usable(deps, matchingPublishers(identity, groups), identity);
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
@@ -95,17 +99,23 @@ function isExpired(publisher: TrustedPublisher, now: Date): boolean {
   return isPending(publisher) && publisher.pendingUntil! <= now.toISOString();
 }
 
-function matchingPublishers({ publishers, claims }: IdentityToken): TrustedPublisher[] {
-  const compared = publishers.map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
+function matchingPublishers(
+  { publishers, claims }: IdentityToken,
+  groups: readonly string[] | undefined,
+): TrustedPublisher[] {
+  const compared = publishers
+    .filter(({ group }) => groups === undefined || groups.includes(group))
+    .map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
   const matching = compared.filter(({ problems }) => problems.length === 0);
   if (matching.length > 0) return matching.map(({ publisher }) => publisher);
   // What publishers want is told to their own workflows only.
   const [closest] = compared
     .filter(({ publisher }) => namesSource(publisher, claims))
     .sort((a, b) => a.problems.length - b.problems.length);
-  const run = describeRun(publishers[0]!.provider, claims);
+  const run = describeRun(publishers[0]!, claims);
   if (closest === undefined) {
-    throw new KrmhubError('forbidden', `no trusted publisher is ${JSON.stringify(run.workflow)}`, {
+    const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
+    throw new KrmhubError('forbidden', `no trusted publisher${where} is ${JSON.stringify(run.workflow)}`, {
       hint: 'An owner of the group adds the workflow: krmhub publisher add.',
     });
   }
@@ -120,37 +130,36 @@ function matchingPublishers({ publishers, claims }: IdentityToken): TrustedPubli
   );
 }
 
-/** Returns the publishers whose team still may publish. A token has one team: that of the first publisher. */
+/** Returns the publishers whose team still may publish. A token has the rights of one team. */
 async function usable(
   { store, access: { rules } }: ExchangeDeps,
   publishers: readonly TrustedPublisher[],
-  identity: IdentityToken,
+  { claims }: IdentityToken,
 ): Promise<TrustedPublisher[]> {
-  const { team } = publishers[0]!;
-  const ofTeam = publishers.filter((publisher) => publisher.team === team);
-  const known = await store.ownedGroups([...new Set(ofTeam.map(({ group }) => group))]);
-  const run = describeRun(publishers[0]!.provider, identity.claims);
-  let lacks: readonly string[] = [];
-  const found = ofTeam.filter((publisher) => {
-    const groups = [publisherTarget(publisher)];
-    const actor = tokenActor({
-      name: '',
-      scopes: ['publish'],
-      groups,
-      repositories: [],
-      run,
-      ...defined({ team }),
+  const known = await store.ownedGroups([...new Set(publishers.map(({ group }) => group))]);
+  const decided = publishers.map((publisher) => {
+    const { group, kind, team } = publisher;
+    const run = describeRun(publisher, claims);
+    const limits = { scopes: ['publish'], groups: [publisherTarget(publisher)], repositories: [] };
+    const actor = tokenActor({ name: '', ...limits, run, ...defined({ team }) });
+    const isNew = !known.has(group);
+    return { publisher, decision: can(rules, actor, 'publish', { group, ...defined({ kind }), isNew }) };
+  });
+  const found = decided.flatMap(({ publisher, decision }) => (decision.allowed ? publisher : []));
+  if (found.length === 0) {
+    const { publisher, decision } = decided[0]!;
+    const lacks = decision.allowed ? [] : decision.lacks;
+    const target = publisherTarget(publisher);
+    throw new KrmhubError('forbidden', `the trusted publisher of ${target} lacks ${lacks.join(' and ')}`, {
+      hint: 'The group has another owner now. Its owner adds the workflow again: krmhub publisher add.',
     });
-    const { group, kind } = publisher;
-    const decision = can(rules, actor, 'publish', { group, ...defined({ kind }), isNew: !known.has(group) });
-    if (!decision.allowed) lacks = decision.lacks;
-    return decision.allowed;
-  });
-  if (found.length > 0) return found;
-  const target = publisherTarget(publishers[0]!);
-  throw new KrmhubError('forbidden', `the trusted publisher of ${target} lacks ${lacks.join(' and ')}`, {
-    hint: 'The group has another owner now. Its owner adds the workflow again: krmhub publisher add.',
-  });
+  }
+  if (new Set(found.map(({ team }) => team)).size > 1) {
+    throw new KrmhubError('conflict', 'the workflow is a trusted publisher of groups of several owners', {
+      hint: 'Publish the functions of each owner with a command of its own. Other clients name the groups in `groups`.',
+    });
+  }
+  return found;
 }
 
 function workflowToken(
@@ -158,17 +167,18 @@ function workflowToken(
   { claims }: IdentityToken,
   now: Date,
 ): TokenRecord {
-  const { provider: name, team } = publishers[0]!;
-  const run = describeRun(name, claims);
+  const { team } = publishers[0]!;
+  const run = describeRun(publishers[0]!, claims);
+  const name = describeWorkflow(run);
   return {
     id: randomUUID(),
-    name: `${run.workflow} (${provider(name).title})`,
+    name,
     scopes: ['publish'],
     groups: [...new Set(publishers.map(publisherTarget))],
     repositories: [],
     run,
     createdAt: now.toISOString(),
-    createdBy: `${run.workflow} (${provider(name).title})`,
+    createdBy: name,
     expiresAt: new Date(now.getTime() + LIFE_MILLISECONDS).toISOString(),
     ...defined({ team }),
   };

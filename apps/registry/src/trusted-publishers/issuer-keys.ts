@@ -1,12 +1,14 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { type JsonValue, KrmhubError } from '@krmhub/schema';
 import { isObject } from '@krmhub/schema/json/access';
-import type { JSONWebKeySet } from 'jose';
+import type { JSONWebKeySet, JWK } from 'jose';
 import type { FetchFile } from '../upstreams/fetch-file.js';
 
 /** Limits on a request to an issuer: bytes of a configuration or of keys, and time. */
 export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
 /** Keys of one issuer. */
 const MAX_KEYS = 100;
+const MIN_RSA_BITS = 2_048;
 /** Issuers whose keys are remembered. */
 const MAX_ISSUERS = 200;
 /** Milliseconds after which keys are fetched again. */
@@ -109,11 +111,30 @@ export function readKeys(value: JsonValue): JSONWebKeySet {
   const keys = isObject(value) && Array.isArray(value.keys) ? value.keys : undefined;
   if (keys === undefined) throw new Error('it is not a JSON Web Key Set');
   if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; the limit is ${MAX_KEYS}`);
-  const usable = keys.filter(
-    (key) => isObject(key) && (key.kty === 'RSA' || key.kty === 'EC') && typeof key.kid === 'string',
-  );
-  if (usable.length === 0) throw new Error('it has no RSA or EC key with a `kid`');
-  if (usable.some((key) => Object.hasOwn(key as object, 'd')))
+  if (keys.some((key) => isObject(key) && (Object.hasOwn(key, 'd') || Object.hasOwn(key, 'k')))) {
     throw new Error('it has a private key: send the public keys only');
+  }
+  const usable = keys.filter(
+    (key) => isObject(key) && typeof key.kid === 'string' && isSigningKey(key as unknown as JWK),
+  );
+  if (usable.length === 0) {
+    throw new Error(`it has no RSA key of at least ${MIN_RSA_BITS} bits, and no P-256 key, with a \`kid\``);
+  }
   return { keys: usable as JSONWebKeySet['keys'] };
+}
+
+/** Returns a public key of a set. Throws for one that is not valid. */
+export function importPublicKey(key: JWK): KeyObject {
+  return createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
+}
+
+/** Reports whether a key can verify RS256 or ES256 (RFC 7518, sections 3.3 and 3.4). */
+function isSigningKey(key: JWK): boolean {
+  if (key.use !== undefined && key.use !== 'sig') return false;
+  try {
+    const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = importPublicKey(key);
+    return type === 'rsa' ? details.modulusLength! >= MIN_RSA_BITS : details.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
 }

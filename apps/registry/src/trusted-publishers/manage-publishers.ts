@@ -96,7 +96,7 @@ export async function checkPublishers(
   });
 }
 
-/** Removes a publisher. Rejects with `forbidden` for who does not own its group, and with `not-found`. */
+/** Removes a publisher, and ends the tokens of its workflow. Rejects with `forbidden` for who does not own its group, and with `not-found`. */
 export async function removePublisher(
   { store, access: { rules }, clock }: ManageDeps,
   id: string,
@@ -107,8 +107,17 @@ export async function removePublisher(
   if (publisher === undefined) refuseLacking(rules, token, 'admin');
   else refuseLacking(rules, token, 'own', { group: publisher.group });
   const at = clock().toISOString();
-  if (publisher === undefined || !(await store.removeTrustedPublisher(id, { at, by: token.name, origin }))) {
+  const by = token.name;
+  if (publisher === undefined || !(await store.removeTrustedPublisher(id, { at, by, origin }))) {
     throw new KrmhubError('not-found', `trusted publisher ${id} not found`);
+  }
+  // Its workflow ends now, not when its tokens expire. A token can be of several publishers.
+  const target = publisherTarget(publisher);
+  for (const { id: tokenId, run, groups, expiresAt = at, revokedAt } of await store.tokens()) {
+    const isUsable = run !== undefined && expiresAt > at && revokedAt === undefined;
+    if (!isUsable || !groups.includes(target)) continue;
+    const reason = `the trusted publisher ${id} was removed`;
+    await store.revokeToken(tokenId, at, { by, reason, origin });
   }
 }
 
@@ -127,16 +136,20 @@ function checkedWorkflow(
     ...unknownNames(settings, known, `settings of ${title}`),
     ...unknownNames(pins, knownPins, `IDs of ${title}`),
   ];
-  for (const [setting, { isRequired, example }] of Object.entries(known)) {
-    if (isRequired && settings[setting] === undefined) {
+  for (const [setting, { isRequired, example, form }] of Object.entries(known)) {
+    const value = settings[setting];
+    if (isRequired && value === undefined) {
       problems.push(`the setting ${setting} is missing, for example ${example}`);
+    }
+    if (value !== undefined && form?.test(value) === false) {
+      problems.push(`the setting ${setting} is ${JSON.stringify(value)}, expected for example ${example}`);
     }
   }
   const issuer = wanted.issuer ?? usual;
   if (issuer === undefined) problems.push('the issuer is missing');
   else if (!isIssuerOf(name, issuer)) problems.push(`${issuer} is not an issuer of ${title}`);
   if (keys !== undefined)
-    problems.push(...(takesKeys ? keyProblems(keys) : [`${title} serves its own keys`]));
+    problems.push(...(takesKeys && issuer !== usual ? keyProblems(keys) : [`${title} serves its own keys`]));
   if (problems.length > 0 || issuer === undefined) {
     throw new KrmhubError('invalid-request', problems.join('; '), {
       hint: 'See the table of providers: krmhub help trusted-publishing',
@@ -158,8 +171,9 @@ function unknownNames(given: object, known: object, what: string): string[] {
 
 function keyProblems(text: string): string[] {
   try {
-    readKeys(JSON.parse(text) as JsonValue);
-    return [];
+    const { keys } = readKeys(JSON.parse(text) as JsonValue);
+    const isDistinct = new Set(keys.map(({ kid }) => kid)).size === keys.length;
+    return isDistinct ? [] : ['two keys have the same `kid`'];
   } catch (error) {
     return [`the keys cannot be read: ${(error as Error).message}`];
   }

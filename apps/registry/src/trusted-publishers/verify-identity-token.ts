@@ -2,14 +2,16 @@ import { type Claims, type Provider, provider, type TrustedPublisher } from '@kr
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
+  compactVerify,
   createLocalJWKSet,
   decodeJwt,
   decodeProtectedHeader,
   errors,
   type JSONWebKeySet,
+  type JWK,
   jwtVerify,
 } from 'jose';
-import { type IssuerKeys, readKeys } from './issuer-keys.js';
+import { type IssuerKeys, importPublicKey, readKeys } from './issuer-keys.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
@@ -18,6 +20,7 @@ const LEEWAY_SECONDS = 30;
 /** Seconds after which a token expires at the latest: until then the registry remembers that it was used. */
 const MAX_LIFE_SECONDS = 86_400;
 const ALGORITHMS = ['RS256', 'ES256'];
+const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
 const HINT_ISSUER =
   'An owner of the group adds the workflow: krmhub publisher add. See `krmhub help trusted-publishing`.';
@@ -26,9 +29,9 @@ const HINT_ISSUER =
 export interface IdentityToken {
   claims: Claims;
   issuer: string;
-  /** The publishers whose keys verify it: anybody can give keys for an issuer, which count for that publisher alone. */
+  /** The publishers whose keys verify it: any owner can give keys for an issuer, which count for that publisher alone. */
   publishers: readonly TrustedPublisher[];
-  /** What no other token of the issuer has: its ID, else a digest of what is signed. */
+  /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
   /** Until when it could be used again. */
   usableUntil: Date;
@@ -49,15 +52,9 @@ export async function verifyIdentityToken(
   if (named.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
-  const { claims, source, publishers } = await verifyByAny(
-    token,
-    { named, keyId, known: context.keys },
-    {
-      issuer,
-      audience,
-      now,
-    },
-  );
+  const keys = await candidateKeys(named, keyId, context.keys, issuer);
+  const { key, publishers } = await findSigner(token, keys);
+  const claims = await verified(token, key, { issuer, audience, now });
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0) throw problems[0]!;
@@ -65,7 +62,8 @@ export async function verifyIdentityToken(
   if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
   const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
   const usableUntil = new Date((exp + 2 * LEEWAY_SECONDS) * 1000);
-  return { claims, issuer, publishers: accepted, key: `${source} ${own}`, usableUntil };
+  // By key, so that no one uses up the tokens that another key signs.
+  return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, usableUntil };
 }
 
 /** Signatures have several spellings that verify, so what is signed identifies a token. */
@@ -98,43 +96,71 @@ interface Expected {
   now: Date;
 }
 
+interface Signer {
+  key: JWK;
+  /** The publishers for which the key counts. */
+  publishers: TrustedPublisher[];
+}
+
 /**
- * Verifies a token with the keys that were given for the issuer, and then with those that it serves. Returns the name of
- * the keys, and the publishers for which they count.
+ * Returns the keys that can verify a token: those that the issuer serves, then those that were given for it. A key that
+ * is both counts for all of their publishers. Rejects if there is none.
  */
-async function verifyByAny(
-  token: string,
-  { named, keyId, known }: { named: readonly TrustedPublisher[]; keyId: string; known: IssuerKeys },
-  expected: Expected,
-): Promise<{ claims: Claims; source: string; publishers: readonly TrustedPublisher[] }> {
-  let problem = refused(
-    `the publishers of ${expected.issuer} have no key ${JSON.stringify(keyId)}`,
-    HINT_KEYS,
-  );
-  for (const text of new Set(named.flatMap(({ keys }) => keys ?? []))) {
-    const keys = readKeys(JSON.parse(text));
-    if (!keys.keys.some(({ kid }) => kid === keyId)) continue;
+async function candidateKeys(
+  named: readonly TrustedPublisher[],
+  keyId: string,
+  known: IssuerKeys,
+  issuer: string,
+): Promise<Signer[]> {
+  const found = new Map<string, Signer>();
+  const add = ({ keys }: JSONWebKeySet, publishers: readonly TrustedPublisher[]) => {
+    for (const key of keys.filter(({ kid }) => kid === keyId)) {
+      const digest = keyDigest(key);
+      const others = found.get(digest)?.publishers ?? [];
+      found.set(digest, { key, publishers: [...others, ...publishers] });
+    }
+  };
+  let problem = refused(`the publishers of ${issuer} have no key ${JSON.stringify(keyId)}`, HINT_KEYS);
+  const served = named.filter(({ keys }) => keys === undefined);
+  if (served.length > 0) {
     try {
-      const claims = await verified(token, keys, expected);
-      const publishers = named.filter((one) => one.keys === text);
-      return { claims, source: sha256(Buffer.from(text)), publishers };
+      add(await known.find(issuer, keyId), served);
     } catch (error) {
       problem = error as KrmhubError;
     }
   }
-  const publishers = named.filter(({ keys }) => keys === undefined);
-  if (publishers.length === 0) throw problem;
-  const keys = await known.find(expected.issuer, keyId);
-  return { claims: await verified(token, keys, expected), source: 'issuer', publishers };
+  for (const text of new Set(named.flatMap(({ keys }) => keys ?? []))) {
+    add(
+      readKeys(JSON.parse(text)),
+      named.filter(({ keys }) => keys === text),
+    );
+  }
+  if (found.size === 0) throw problem;
+  return [...found.values()];
 }
 
-async function verified(
-  token: string,
-  keys: JSONWebKeySet,
-  { issuer, audience, now }: Expected,
-): Promise<Claims> {
+/** Returns the key that signed a token. Of several keys with one ID, another owner may have given the wrong ones. */
+async function findSigner(token: string, candidates: readonly Signer[]): Promise<Signer> {
+  for (const candidate of candidates) {
+    const isSigner = await compactVerify(token, keySet(candidate.key), { algorithms: ALGORITHMS }).then(
+      () => true,
+      () => false,
+    );
+    if (isSigner) return candidate;
+  }
+  throw refused('its signature is not valid');
+}
+
+const keySet = (key: JWK) => createLocalJWKSet({ keys: [key] });
+
+/** Returns the same text for each spelling of a key. */
+function keyDigest(key: JWK): string {
+  return sha256(importPublicKey(key).export({ type: 'spki', format: 'der' }));
+}
+
+async function verified(token: string, key: JWK, { issuer, audience, now }: Expected): Promise<Claims> {
   try {
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
+    const { payload } = await jwtVerify(token, keySet(key), {
       issuer,
       audience,
       algorithms: ALGORITHMS,
@@ -144,10 +170,7 @@ async function verified(
     });
     const { iat = 0 } = payload;
     if (iat > now.getTime() / 1000 + LEEWAY_SECONDS) {
-      throw refused(
-        'the token was issued in the future',
-        'Compare the clocks of the registry and of the provider.',
-      );
+      throw refused('the token was issued in the future', HINT_CLOCKS);
     }
     return payload;
   } catch (error) {
@@ -171,9 +194,10 @@ function explained(error: unknown, audience: string, claims: Claims): KrmhubErro
         `Request a token with the audience ${audience}.`,
       );
     }
+    if (error.claim === 'nbf' && error.reason === 'check_failed')
+      return refused('it is not valid yet', HINT_CLOCKS);
     return refused(`the claim "${error.claim}" of the token is missing or not valid`);
   }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return refused('its signature is not valid');
   return refused('it cannot be verified');
 }
 

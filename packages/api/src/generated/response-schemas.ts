@@ -76,7 +76,7 @@ export const SCHEMAS = {
   TrustedPublisherList: { type: 'object', properties: { publishers: { type: 'array', items: { $ref: 'TrustedPublisher' } } }, required: ['publishers'] },
   Verdict: { type: 'object', properties: { trusted: { type: 'boolean' }, state: { type: 'string' }, text: { type: 'string' }, signer: { type: 'string' }, policy: { type: 'string' }, reason: { type: 'string' }, readmeSigned: { type: 'boolean' } }, required: ['trusted', 'state', 'text'] },
   VerifiedOwner: { type: 'object', properties: { outcome: { type: 'string' }, owner: { $ref: 'Owner' } }, required: ['outcome'] },
-  WorkflowRun: { type: 'object', properties: { provider: { type: 'string' }, workflow: { type: 'string' }, url: { type: 'string' }, commit: { type: 'string' }, ref: { type: 'string' } }, required: ['provider', 'workflow'] },
+  WorkflowRun: { type: 'object', properties: { provider: { type: 'string' }, issuer: { type: 'string' }, workflow: { type: 'string' }, url: { type: 'string' }, commit: { type: 'string' }, ref: { type: 'string' } }, required: ['provider', 'workflow'] },
 };
 
 /** The name of the schema of the JSON that a route responds with on success. */

@@ -56,7 +56,11 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const { submissions, sources, scripts } = await readSubmissions(io, files, options);
   const read = await withNotes(io, submissions, options.notes);
   const readme = await readReadme(io, options.readme, read);
-  await signInAsWorkflow(io, options.registry);
+  await signInAsWorkflow(
+    io,
+    options.registry,
+    submissions.map(({ group }) => group),
+  );
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;

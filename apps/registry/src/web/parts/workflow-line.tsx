@@ -5,7 +5,8 @@ import { Text } from './text.js';
 const COMMIT_LENGTH = 12;
 
 /** The workflow that published a release, with its run and the commit that it ran on. */
-export function WorkflowLine({ run: { provider: name, workflow, url, commit } }: { run: WorkflowRun }) {
+export function WorkflowLine({ run }: { run: WorkflowRun }) {
+  const { provider: name, issuer, workflow, url, commit } = run;
   const text = <Text value={workflow} max={80} />;
   return (
     <>
@@ -23,6 +24,11 @@ export function WorkflowLine({ run: { provider: name, workflow, url, commit } }:
         </>
       )}
       , {provider(name).title}
+      {issuer === undefined ? null : (
+        <>
+          , <Text value={issuer} max={80} />
+        </>
+      )}
     </>
   );
 }

@@ -45,6 +45,8 @@ export interface ClaimProblem {
 /** The run of a workflow, as its provider described it. */
 export interface WorkflowRun {
   provider: CiProvider;
+  /** Absent for the usual one of the provider. */
+  issuer?: string;
   /** The workflow, for people: for example `example/functions release.yml`. */
   workflow: string;
   /** Page of the run. */
@@ -120,8 +122,11 @@ export function pinned(publisher: TrustedPublisher, claims: Claims): Record<stri
 }
 
 /** Describes the run of verified claims. */
-export function describeRun(name: CiProvider, claims: Claims): WorkflowRun {
-  const { run } = provider(name);
+export function describeRun(
+  { provider: name, issuer }: Pick<TrustedPublisher, 'provider' | 'issuer'>,
+  claims: Claims,
+): WorkflowRun {
+  const { run, issuer: usual } = provider(name);
   const parts = sourceSettings(name).map(({ claim, part }) => {
     const value = claimText(claims, claim);
     return value !== undefined && part ? part(value, claims) : value;
@@ -130,8 +135,14 @@ export function describeRun(name: CiProvider, claims: Claims): WorkflowRun {
   return {
     provider: name,
     workflow: short(parts.filter((part) => part !== undefined).join(' ')) ?? '',
+    ...defined({ issuer: issuer === usual ? undefined : issuer }),
     ...defined({ url: short(run.url?.(claims)), commit: at(run.commit), ref: at(run.ref) }),
   };
+}
+
+/** Returns a workflow with who signed its name: other issuers than the usual one can sign any. */
+export function describeWorkflow({ provider: name, issuer, workflow }: WorkflowRun): string {
+  return `${workflow} (${[provider(name).title, ...(issuer === undefined ? [] : [issuer])].join(', ')})`;
 }
 
 /** Returns the settings of a provider that a publisher must have: together they name a workflow. */

@@ -9,6 +9,7 @@
  */
 
 import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 
 /** Claims of a verified token. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -26,6 +27,8 @@ export interface ProviderSetting {
   ignoresCase?: true;
   /** `*` matches any characters. */
   isPattern?: true;
+  /** What every value matches that the claim can have. */
+  form?: RegExp;
   /** Returns the part of the claim that is compared; undefined if the claim is not as the provider writes it. */
   part?: (value: string, claims: Claims) => string | undefined;
 }
@@ -91,10 +94,12 @@ const ENVIRONMENT: ProviderSetting = {
 
 const REF = { meaning: 'branch or tag, as a pattern', example: 'refs/tags/*', isPattern: true } as const;
 
+const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
+
 export const PROVIDERS = {
   github: {
     title: 'GitHub Actions',
-    issuer: 'https://token.actions.githubusercontent.com',
+    issuer: GITHUB_ISSUER,
     // An enterprise with an issuer of its own, GitHub with data residency, and GitHub Enterprise Server.
     otherIssuers:
       /^https:\/\/(?:token\.actions\.githubusercontent\.com\/[A-Za-z0-9-]+|token\.actions\.[a-z0-9-]+\.ghe\.com|[a-z0-9.-]+(?::\d+)?\/_services\/token)$/,
@@ -103,6 +108,7 @@ export const PROVIDERS = {
         claim: 'repository',
         meaning: 'repository',
         example: 'example/functions',
+        form: /^[\w.-]+\/[\w.-]+$/,
         isRequired: true,
         ignoresCase: true,
       },
@@ -110,6 +116,7 @@ export const PROVIDERS = {
         claim: 'workflow_ref',
         meaning: 'file of the workflow that starts the run',
         example: 'release.yml',
+        form: /^[^/]+\.ya?ml$/,
         isRequired: true,
         part: githubWorkflow,
       },
@@ -132,7 +139,7 @@ export const PROVIDERS = {
     takesKeys: false,
     run: {
       url: ({ repository, run_id, iss }) => {
-        const isPublic = text(iss)?.startsWith('https://token.actions.githubusercontent.com') === true;
+        const isPublic = iss === GITHUB_ISSUER || text(iss)?.startsWith(`${GITHUB_ISSUER}/`) === true;
         return isPublic && text(repository) !== undefined && /^\d+$/.test(text(run_id) ?? '')
           ? `https://github.com/${repository}/actions/runs/${run_id}`
           : undefined;
@@ -150,6 +157,7 @@ export const PROVIDERS = {
         claim: 'project_path',
         meaning: 'path of the project',
         example: 'example/functions',
+        form: /^[\w.-]+(?:\/[\w.-]+)+$/,
         isRequired: true,
         ignoresCase: true,
       },
@@ -215,10 +223,14 @@ export const PROVIDERS = {
     listsAudience: false,
     takesKeys: false,
     run: {
-      url: ({ organization_slug, pipeline_slug, build_number }) =>
-        typeof build_number === 'number' || /^\d+$/.test(text(build_number) ?? '')
-          ? `https://buildkite.com/${organization_slug}/${pipeline_slug}/builds/${build_number}`
-          : undefined,
+      url: (claims) => {
+        const [organization, pipeline, build] = ['organization_slug', 'pipeline_slug', 'build_number'].map(
+          (name) => claimText(claims, name),
+        );
+        return organization !== undefined && pipeline !== undefined && /^\d+$/.test(build ?? '')
+          ? `https://buildkite.com/${organization}/${pipeline}/builds/${build}`
+          : undefined;
+      },
       commit: 'build_commit',
       ref: 'build_branch',
     },
@@ -231,12 +243,14 @@ export const PROVIDERS = {
         claim: 'oidc.circleci.com/project-id',
         meaning: 'ID of the project',
         example: '0a1b2c3d-0000-4000-8000-000000000001',
+        form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
         isRequired: true,
       },
       origin: {
         claim: 'oidc.circleci.com/vcs-origin',
         meaning: 'repository, as a URL without scheme',
         example: 'github.com/example/functions',
+        form: /^[\w.-]+\/[^:\s]+$/,
       },
       ref: { ...REF, claim: 'oidc.circleci.com/vcs-ref' },
     },
@@ -290,6 +304,7 @@ export const PROVIDERS = {
         claim: 'sub',
         meaning: 'numeric ID of the service account, not its e-mail address',
         example: '113774264463038321964',
+        form: /^\d+$/,
         isRequired: true,
       },
     },
@@ -342,6 +357,10 @@ export function claimName(path: ClaimPath): string {
 export function isIssuerOf(name: CiProvider, issuer: string): boolean {
   const { issuer: known, otherIssuers } = provider(name);
   if (issuer === known) return true;
+  // One spelling: others would be of a host that a message or a page does not seem to name.
+  const url = parseUrl(issuer);
+  const spelled = url === undefined || url.username + url.password !== '' ? [] : [url.href, url.origin];
+  if (!spelled.includes(issuer)) return false;
   const isTaken = CI_PROVIDERS.some(
     (other) => other !== name && (provider(other).issuer === issuer || isReserved(other, issuer)),
   );
