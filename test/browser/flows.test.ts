@@ -167,7 +167,7 @@ suite('a user with a browser', () => {
       const chosen = await page.locator('[role=option][aria-selected=true]').first().textContent();
       await page.keyboard.press('Enter');
       await page.waitForURL(/\/functions\//);
-      expect(chosen).toContain((await page.locator('h1').textContent())!.split('/')[1]);
+      expect(chosen).toContain((await page.locator('h1 code').textContent())!.split('/')[1]);
     }));
 
   it.each([true, false])('searches and filters, with scripts: %s', (javaScriptEnabled) =>

@@ -52,7 +52,8 @@ function commandsBelow(page: string, title: string): string[] {
 /** What runs in the sandbox: a registry, then the commands that are chosen from its page. */
 const MACHINE = `
 sudo() { "$@"; }
-HOME=/tmp/operator KRMHUB_EXECUTABLES=/mnt/offered /mnt/offered/$NAME serve --data /tmp/data >/mnt/exchange/log 2>&1 &
+HOME=/tmp/operator KRMHUB_PUBLIC_URL=http://localhost:8080 KRMHUB_EXECUTABLES=/mnt/offered \\
+/mnt/offered/$NAME serve --data /tmp/data >/mnt/exchange/log 2>&1 &
 until [ -s /tmp/data/admin.token ] && curl -fsS http://localhost:8080/readyz >/dev/null 2>&1; do sleep 0.1; done
 curl -fsS --header 'Accept: text/html' http://localhost:8080/docs/install >/mnt/exchange/page
 touch /mnt/exchange/ready
