@@ -98,5 +98,5 @@ export function unreachableError(url: URL, error: unknown): KrmhubError {
 export function loginHint(registry: string, known: boolean): string {
   return known
     ? `Run \`docker login ${registry}\` as a user with access.`
-    : `Run \`docker login ${registry}\` or \`oras login ${registry}\`.`;
+    : `Run \`docker login ${registry}\` or \`oras login ${registry}\`. For a krmhub registry, run \`krmhub login\`.`;
 }

@@ -17,7 +17,9 @@ export function describeToken(token: Token): string {
     ...(isLimitedBy(token.scopes, 'repositories') ? [repositories] : []),
   ];
   const team = token.team === undefined ? '' : ` as team ${token.team}`;
-  return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}${team}, ${expiry}`;
+  const isWide = token.team === undefined && token.scopes.some((scope) => scope !== 'audit');
+  const wide = isWide && targets.some((target) => target.startsWith('all ')) ? ', private ones too' : '';
+  return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}${wide}${team}, ${expiry}`;
 }
 
 /** Characters of an ID that a terminal shows; `token revoke` accepts them. */

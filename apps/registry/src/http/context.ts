@@ -67,6 +67,8 @@ export interface RequestVariables {
   recheckToken?: () => Promise<void>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
   recheckReader?: () => Promise<void>;
+  /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */
+  uselessToken?: string;
   /** Memory of the body of the request. */
   bodyLease?: BodyLease;
   limits: RequestLimiter;

@@ -38,7 +38,7 @@ export function failureResponse(
     code: error.code,
     detail: shortened(error.message),
     ...defined({
-      hint: error.hint,
+      hint: hintOf(c, error),
       diagnostics: error.diagnostics.length === 0 ? undefined : [...error.diagnostics],
       takedowns: error.takedowns.length === 0 ? undefined : [...error.takedowns],
     }),
@@ -51,6 +51,15 @@ export function failureResponse(
   // The rest of an oversized body is not read.
   if (status === 413) headers.Connection = 'close';
   return { problem, status, headers };
+}
+
+/** Who reads with a token that counts as none sees less than before. The text is the same for what does not exist. */
+function hintOf(c: RegistryContext, { code, hint }: KrmhubError): string | undefined {
+  const problem = c.get('uselessToken');
+  if (problem === undefined || code !== 'not-found') return hint;
+  return [`Only what is public was read, because ${problem}.`, ...(hint === undefined ? [] : [hint])].join(
+    ' ',
+  );
 }
 
 /** The message names every problem of the request, so it can be long. */

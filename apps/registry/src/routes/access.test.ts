@@ -158,6 +158,29 @@ describe('a new group in a closed registry', () => {
   });
 });
 
+describe('a read with a token that was revoked', () => {
+  it('says why it finds less than before, and the same of what does not exist', async () => {
+    await registry.publish({ group: 'a.example.com', kind: 'SetLabels', release: '1.0.0' });
+    await apply(OWNED);
+    const { id, secret } = await registry.token({ name: 'leaver', scopes: ['read'] });
+    const read = async (kind: string) => {
+      const headers = { Authorization: `Bearer ${secret}` };
+      const response = await registry.request(`/api/v1/functions/a.example.com/${kind}`, { headers });
+      const { detail = '', hint } = (await response.json()) as Partial<Problem>;
+      return [response.status, detail.replace(kind, 'KIND'), hint];
+    };
+    expect((await read('SetLabels'))[0]).toBe(200);
+    const absent = await read('SetLabelz');
+    await registry.parts.store.revokeToken(id, new Date().toISOString());
+    expect(await read('SetLabels')).toEqual([
+      404,
+      absent[1],
+      `Only what is public was read, because the token "leaver" is revoked. ${absent[2]}`,
+    ]);
+    expect(await read('SetLabelz')).toEqual(await read('SetLabels'));
+  });
+});
+
 describe('a check of access', () => {
   it('gives the decision and what gives it', async () => {
     await apply(OWNED);

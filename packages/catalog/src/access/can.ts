@@ -166,7 +166,9 @@ function readsPrivate(
   object: Exclude<AccessObject, 'registry'>,
 ): string | undefined {
   const granted = teamRight(rules, actor, ['read', 'publish', 'yank'], object);
-  return granted ?? (actor.team === undefined && reads(actor, object) ? 'the token names it' : undefined);
+  if (granted !== undefined || actor.team !== undefined || !reads(actor, object)) return granted;
+  const names = 'group' in object ? actor.groups : actor.repositories;
+  return `the token has no team, and is for ${names.join(', ')}`;
 }
 
 function seen(

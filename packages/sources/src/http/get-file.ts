@@ -224,6 +224,7 @@ function statusFailure(
   const responseCode = problem?.code;
   const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
   const said = problem === undefined || problem.text === '' ? what : `${url.host}: ${problem.text}`;
+  const ofKrmhub = problem === undefined ? '' : ': commands use those of `krmhub login`';
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', said, {
       hint: known
@@ -248,7 +249,7 @@ function statusFailure(
           ? 'The server removed it. Use another catalog, or ask the operator of the server.'
           : known
             ? `Check the URL, that the catalog still exists, and that the credentials for ${url.origin} allow access.`
-            : `Check the URL and that the catalog still exists. If it is private, configure credentials for ${url.origin}.`,
+            : `Check the URL and that the catalog still exists. If it is private, configure credentials for ${url.origin}${ofKrmhub}.`,
       responseCode,
     });
   }

@@ -391,6 +391,6 @@ function summary(
   if (releases.length > 1) return `${counts}; all catalogs are up to date`;
   const catalogs = releases[0]!.catalogs.map(({ catalog, serial }) => `${catalog} (snapshot ${serial})`);
   return catalogs.length === 0
-    ? `${counts}; no catalog includes it`
+    ? `${counts}; no catalog that you can read includes it: see \`krmhub docs catalogs\``
     : escapeControls(`${counts}; in ${catalogs.join(', ')}`);
 }

@@ -195,7 +195,7 @@ export function refuseLacking(
     });
   }
   throw new KrmhubError('forbidden', message, {
-    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another token with \`krmhub token create\`, or change owners and grants with \`krmhub access apply\`.`,
+    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}${token.team === undefined ? '' : `, where its team "${token.team}" has the right`}. An administrator can create another token with \`krmhub token create\`, or change owners and grants with \`krmhub access apply\`.`,
   });
 }
 
@@ -227,6 +227,9 @@ export async function identify(
     if (c.req.path.startsWith('/v2/')) hash = await accessTokenHash(credentials.token);
   } else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
   const token = hash === undefined ? undefined : await store.tokenByHash(hash);
-  if (token === undefined || tokenProblem(token, clock().toISOString()) !== undefined) return ANONYMOUS;
-  return tokenActor(token);
+  if (token === undefined) return ANONYMOUS;
+  const problem = tokenProblem(token, clock().toISOString());
+  if (problem === undefined) return tokenActor(token);
+  c.set('uselessToken', `the token "${token.name}" is ${problem}`);
+  return ANONYMOUS;
 }

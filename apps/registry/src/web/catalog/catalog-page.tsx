@@ -44,7 +44,9 @@ export function FunctionsTab(
   const served = servedSnapshot(view);
   return (
     <Frame view={view} counts={counts} tab="functions">
-      {served === undefined ? null : <UseSection snapshot={served} isSigned={isSigned} />}
+      {served === undefined ? null : (
+        <UseSection snapshot={served} visibility={view.visibility} isSigned={isSigned} />
+      )}
       {newest === undefined ? null : <ContentsSection {...props} snapshot={newest} />}
     </Frame>
   );

@@ -1,6 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
-import type { SnapshotRecord } from '@krmhub/catalog';
-import { catalogPath } from '../addresses.js';
+import type { SnapshotRecord, Visibility } from '@krmhub/catalog';
+import { catalogPath, docsPath } from '../addresses.js';
 import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
@@ -8,8 +8,16 @@ import { useSite } from '../site.js';
 import { Downloads } from './downloads-section.js';
 
 /** Ways to use the catalog. */
-export function UseSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
-  const { publicUrl } = useSite();
+export function UseSection({
+  snapshot,
+  visibility,
+  isSigned,
+}: {
+  snapshot: SnapshotRecord;
+  visibility: Visibility;
+  isSigned: boolean;
+}) {
+  const { at, publicUrl } = useSite();
   const { catalog, serial } = snapshot;
   // OCI references cannot have a path before /v2/.
   const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
@@ -153,6 +161,12 @@ export function UseSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; i
   return (
     <section aria-labelledby="use">
       <h2 id="use">Use it</h2>
+      {visibility === 'public' ? null : (
+        <p>
+          This catalog is {visibility}. Commands read it with the token of <code>krmhub login</code>, and{' '}
+          <a href={at(docsPath('private-registry'))}>other clients in other ways</a>.
+        </p>
+      )}
       <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />
     </section>
   );

@@ -14,7 +14,7 @@ export function ForbiddenPage({ error, needs }: { error: KrmhubError; needs?: To
       </p>
       {needs === undefined ? null : (
         <p>
-          This page requires a token with the scope <code>{needs}</code>for all groups.
+          This page requires a token with the scope <code>{needs}</code> for all groups.
         </p>
       )}
       {error.hint === undefined ? null : (

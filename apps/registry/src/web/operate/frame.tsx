@@ -66,7 +66,9 @@ export function SessionLine({ operator }: { operator: Operator }) {
           <b>
             <Text value={token.name} max={100} />
           </b>{' '}
-          ({token.scopes.join(', ')}) until <Time at={new Date(session.expires).toISOString()} />
+          ({token.scopes.join(', ')}
+          {token.team === undefined ? '' : `, team ${token.team}`}) until{' '}
+          <Time at={new Date(session.expires).toISOString()} />
         </p>
         <ActionForm action={SIGN_OUT}>
           <button class="button-plain" type="submit">

@@ -12,7 +12,7 @@ import type { TeamView } from './owners-by-team.js';
 /** Groups of a team in the list; its page has all. */
 const MAX_GROUPS = 3;
 
-/** Lists the teams that own groups, and how many functions are in groups without an owner. */
+/** Lists the teams that own groups, and how many functions are from no owner. */
 export function OwnerListPage({
   teams,
   notVerified,
@@ -76,11 +76,11 @@ export function OwnerListPage({
         <h2 id="not-verified">Not verified</h2>
         <p>
           {notVerified === 0 ? (
-            'No functions are in groups without an owner.'
+            'Each function is from the owner of its group.'
           ) : (
             <>
               <a href={at(searchPath({ owner: [NOT_VERIFIED] }))}>{counted(notVerified, 'function')}</a> in
-              groups without an owner. Nobody checked who publishes them.
+              groups without an owner, or only in upstream catalogs. Nobody checked who publishes them.
             </>
           )}
         </p>
