@@ -170,14 +170,14 @@ describe('a read with a token that was revoked', () => {
       return [response.status, detail.replace(kind, 'KIND'), hint];
     };
     expect((await read('SetLabels'))[0]).toBe(200);
-    const absent = await read('SetLabelz');
+    const absent = await read('Absent');
     await registry.parts.store.revokeToken(id, new Date().toISOString());
     expect(await read('SetLabels')).toEqual([
       404,
       absent[1],
       `Only what is public was read, because the token "leaver" is revoked. ${absent[2]}`,
     ]);
-    expect(await read('SetLabelz')).toEqual(await read('SetLabels'));
+    expect(await read('Absent')).toEqual(await read('SetLabels'));
   });
 });
 
