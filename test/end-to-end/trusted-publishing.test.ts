@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createPlainServer, request } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -112,6 +112,27 @@ it('publishes without a stored secret, and before a stored one', async () => {
     pins: { repositoryId: '1', ownerId: '2' },
     lastUsedAt: expect.any(String),
   });
+});
+
+it('pushes and signs a release, and pushes nothing to other repositories, without a stored secret', async () => {
+  const text = readFileSync(definition, 'utf8').replaceAll('1.0.0', '1.0.7');
+  const file = path.join(folder, 'pushed.yaml');
+  writeFileSync(file, text);
+  const repository = `${new URL(url).host}/functions/functions.example.com/setlabels`;
+  const pushed = await krmhub(['push', file, `${repository}:1.0.7`], { env: job, cwd: folder });
+  expect(pushed, pushed.stderr).toMatchObject({ code: 0 });
+  const env = { ...job, KRMHUB_KEY_PASSWORD: 'a password' };
+  const key = await krmhub(['keygen'], { env, cwd: folder });
+  expect(key, key.stderr).toMatchObject({ code: 0 });
+  for (const name of [`${repository}:1.0.7`, 'functions.example.com/SetLabels@1.0.7']) {
+    const signed = await krmhub(['sign', name, '--key', 'krmhub.key'], { env, cwd: folder });
+    expect(signed, signed.stderr).toMatchObject({ code: 0 });
+  }
+  const elsewhere = await krmhub(['push', file, `${new URL(url).host}/team/x:1.0.7`], {
+    env: job,
+    cwd: folder,
+  });
+  expect(elsewhere.code).not.toBe(0);
 });
 
 it('names the claim that differs, and falls back to a stored token with a warning', async () => {

@@ -34,6 +34,7 @@ import type { OutputFormat } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { STDIN_NAME } from '../io/read-stdin.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { signInToRepository } from '../registry/workflow-token.js';
 import type { ScriptArtifact } from '../scripts/script-artifact.js';
 import { creationTime } from '../upload/creation-time.js';
 import { type BuiltManifest, builtManifest, printPushed, uploadArtifact } from '../upload/upload-artifact.js';
@@ -69,6 +70,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
     scripts.push(...filled.scripts);
     return { ...source, bytes: filled.bytes };
   });
+  await signInToRepository(io, reference, undefined);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
   if (scripts.length > 0) {

@@ -8,6 +8,7 @@ import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { connectOci } from '../registry/connect-oci.js';
 import type { ArtifactOptions } from '../registry/release-artifact.js';
+import { signInToRepository } from '../registry/workflow-token.js';
 import { attachBundle } from './attach-bundle.js';
 import { readBundleFile } from './read-bundle-file.js';
 
@@ -23,6 +24,7 @@ export async function attachToReference(
 ): Promise<void> {
   const reference = parseReference(text);
   const { bytes, statement } = await readBundleFile(io, file);
+  await signInToRepository(io, reference, options.registry);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
   const {

@@ -27,6 +27,7 @@ import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
+import { signInToRepository } from '../registry/workflow-token.js';
 import { attachBundle } from './attach-bundle.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from './bundle-signer.js';
 import { fileDigests, findTarget, type SigningTarget } from './signing-target.js';
@@ -83,6 +84,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
       hint: `Remove them: krmhub sign ${formatReference(reference)} --key FILE.key`,
     });
   }
+  await signInToRepository(io, reference, options.registry);
   const { registry, repository } = reference;
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
