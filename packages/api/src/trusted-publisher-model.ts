@@ -9,7 +9,7 @@ const Values = z.record(z.string().max(63), z.string().min(1).max(300));
 
 const publisherFields = {
   group: parameters.Group,
-  kind: z.string().min(1).max(63).optional().openapi({
+  kind: parameters.Kind.optional().openapi({
     description: 'The only function that it may publish. Absent for every function of the group',
     example: 'SetLabels',
   }),

@@ -46,6 +46,14 @@ export function mayHaveIdentityToken({ env }: Pick<Io, 'env'>): boolean {
   return names.some(has) || COMMANDS.some(({ marker }) => env[marker] === 'true');
 }
 
+/** Returns how a job that has no identity token gets one. Undefined outside of CI, and for other providers. */
+export function identityTokenHint({ env }: Pick<Io, 'env'>, audience: string): string | undefined {
+  if (env.GITHUB_ACTIONS === 'true') return 'Add `permissions: {id-token: write}` to the job.';
+  return env.GITLAB_CI === 'true'
+    ? `Add \`id_tokens: {KRMHUB_ID_TOKEN: {aud: "${audience}"}}\` to the job.`
+    : undefined;
+}
+
 async function readToken(io: Io, file: string): Promise<string> {
   const bytes = await readFileUpTo(io, file, MAX_TOKEN_LENGTH);
   const token = new TextDecoder().decode(bytes).trim();

@@ -61,15 +61,14 @@ export async function listPublishers(
     { header: 'PROVIDER' },
     { header: 'WORKFLOW', min: 16 },
     { header: 'USED' },
-    { header: 'ID' },
+    // Whole, to remove it.
+    { header: 'ID', min: 36 },
   ];
   await printData(io, options.output, list, () =>
     printTable(io, columns, list.publishers, {
       terminal: (one) => [
         ...[publisherTarget(one), one.provider, settingsText(one)],
-        one.lastUsedAt === undefined
-          ? `not yet, until ${one.pendingUntil?.slice(0, 10)}`
-          : relativeTime(one.lastUsedAt, now),
+        one.lastUsedAt === undefined ? 'not yet' : relativeTime(one.lastUsedAt, now),
         one.id,
       ],
       pipe: (one) => [publisherTarget(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
@@ -92,6 +91,11 @@ export async function checkPublishers(
 }
 
 export async function removePublisher(io: Io, id: string, options: PublisherOptions): Promise<void> {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) {
+    throw new KrmhubError('usage', `${JSON.stringify(id)} is not the ID of a trusted publisher`, {
+      hint: 'List the publishers of a group with their IDs: krmhub publisher list GROUP',
+    });
+  }
   await (await connect(io, options.registry)).removePublisher(id);
   await printData(io, options.output, { id, outcome: 'removed' }, async () => undefined);
   await printLine(io, `removed ${id}: the workflow gets no token any more`);
@@ -152,7 +156,7 @@ function readClaims(text: string, file: string): Record<string, unknown> {
   } catch {
     // The text can be a token, so the error does not quote it.
   }
-  throw new KrmhubError('usage', `${file} has neither a token nor claims as JSON`);
+  throw new KrmhubError('usage', `${file === '-' ? 'stdin' : file} has neither a token nor claims as JSON`);
 }
 
 function settingsText({ settings }: Pick<TrustedPublisher, 'settings'>): string {

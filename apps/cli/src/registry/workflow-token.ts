@@ -1,3 +1,4 @@
+import type { RegistryClient } from '@krmhub/api/client';
 import { registryUrl } from '@krmhub/consume/references/registry-url';
 import type { RepositoryReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -7,7 +8,7 @@ import { printWarning } from '../io/print.js';
 import { connect } from './connection.js';
 import { tokenFor, useToken } from './credentials.js';
 import { ociCredentials, refuseUnencrypted } from './find-credentials.js';
-import { mayHaveIdentityToken, workflowIdentityToken } from './identity-token.js';
+import { identityTokenHint, mayHaveIdentityToken, workflowIdentityToken } from './identity-token.js';
 
 /**
  * In the run of a CI workflow, exchanges the token of the provider for one of the registry, which this process uses from
@@ -20,36 +21,46 @@ export async function signInAsWorkflow(
   groups: readonly string[],
   findStored: (io: Io, url: URL) => Promise<unknown> = tokenFor,
 ): Promise<void> {
-  if (!mayHaveIdentityToken(io)) return;
   const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, registry));
+  const own = url.href.replace(/\/+$/, '');
+  if (!mayHaveIdentityToken(io)) {
+    const hint = identityTokenHint(io, own);
+    if (hint === undefined || (await findStored(io, url)) !== undefined) return;
+    throw new KrmhubError('unauthorized', `the job has no identity token, and no token of ${own}`, { hint });
+  }
   refuseUnencrypted(io, url);
   try {
     const client = await connect(io, registry);
-    const { audience } = await client.oidcAudience();
-    const own = url.href.replace(/\/+$/, '');
+    const audience = await registryAudience(client);
+    if (audience === undefined) return;
     // Else a registry could ask for the token of another one, and use it there.
     if (audience !== own) {
       throw new KrmhubError('usage', `the registry at ${own} says that its URL is ${audience}`, {
         hint: `Use that URL: --registry ${audience}`,
       });
     }
-    const identity = await workflowIdentityToken(io, audience);
-    if (identity === undefined) return;
-    const { token, publishes } = await client.exchangeToken({
-      token: identity,
-      groups: [...new Set(groups)],
-    });
-    useToken(io, url, token);
-    io.trace?.(`credentials for ${url.origin}: a trusted publisher of ${publishes.join(', ')}`);
+    const token = await workflowIdentityToken(io, audience);
+    if (token === undefined) return;
+    const exchanged = await client.exchangeToken({ token, groups: [...new Set(groups)] });
+    useToken(io, url, exchanged.token);
+    io.trace?.(`credentials for ${url.origin}: a trusted publisher of ${exchanged.publishes.join(', ')}`);
   } catch (error) {
-    // A registry of an older version.
-    if (error instanceof KrmhubError && error.code === 'not-found') return;
     if (!(error instanceof KrmhubError) || (await findStored(io, url)) === undefined) throw error;
     await printWarning(
       io,
       `this workflow is not a trusted publisher, so the stored token is used: ${error.message}`,
     );
+  }
+}
+
+/** Returns the audience of identity tokens for a registry; undefined for one of an older version. */
+async function registryAudience(client: RegistryClient): Promise<string | undefined> {
+  try {
+    return (await client.oidcAudience()).audience;
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+    throw error;
   }
 }
 

@@ -146,7 +146,7 @@ function checkedWorkflow(
     }
   }
   const issuer = wanted.issuer ?? usual;
-  if (issuer === undefined) problems.push('the issuer is missing');
+  if (issuer === undefined) problems.push(`the issuer of ${title} is missing`);
   else if (!isIssuerOf(name, issuer)) problems.push(`${issuer} is not an issuer of ${title}`);
   if (keys !== undefined)
     problems.push(...(takesKeys && issuer !== usual ? keyProblems(keys) : [`${title} serves its own keys`]));

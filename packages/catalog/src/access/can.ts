@@ -92,7 +92,7 @@ function changeGroup(
   action: Action,
   { group, kind, isNew = false }: { group: string; kind?: string | undefined; isNew?: boolean },
 ): Decision {
-  if (action === 'own' && actor.isWorkflow) return deny('an owner: a workflow only publishes');
+  if (action === 'own' && actor.isWorkflow) return deny('the right to own: a workflow only publishes');
   if (action === 'own' && isAdministrator(actor)) return allow('it administers the registry');
   const lacks: string[] = [];
   const scope = action === 'own' ? 'publish' : action;
