@@ -16,6 +16,7 @@ const servers: { close(): unknown }[] = [];
 let github: TestIssuer;
 let registry: RunningRegistry;
 let url: string;
+let settings: Record<string, string>;
 /** What a job has in its environment. */
 let job: Record<string, string>;
 let claims: Record<string, unknown>;
@@ -51,11 +52,12 @@ beforeAll(async () => {
   await once(front, 'listening');
   url = `http://127.0.0.1:${port(front)}`;
   const ca = path.join(folder, 'cert.pem');
-  registry = await startRegistry(path.join(folder, 'data'), {
+  settings = {
     NODE_EXTRA_CA_CERTS: ca,
     KRMHUB_PUBLIC_URL: url,
     KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
-  });
+  };
+  registry = await startRegistry(path.join(folder, 'data'), settings);
   job = {
     NODE_EXTRA_CA_CERTS: ca,
     KRMHUB_REGISTRY: url,
@@ -80,6 +82,10 @@ afterAll(async () => {
 });
 
 const port = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+const addPublisher = () => [
+  ...['publisher', 'add', 'functions.example.com', '--issuer', github.issuer],
+  ...['--github', 'example/functions', '--workflow', 'release.yml'],
+];
 const publish = (env: Record<string, string>, ...more: string[]) =>
   krmhub(['publish', definition, ...more], { env, cwd: folder });
 
@@ -91,11 +97,9 @@ it('says what to do where no publisher is known', async () => {
 });
 
 it('publishes without a stored secret, and before a stored one', async () => {
-  const issuer = ['--issuer', github.issuer];
   const target = 'functions.example.com';
-  const add = ['publisher', 'add', target, '--github', 'example/functions', '--workflow', 'release.yml'];
   const administrator = { ...registry.env, KRMHUB_REGISTRY: url };
-  const added = await krmhub([...add, ...issuer], { env: administrator });
+  const added = await krmhub(addPublisher(), { env: administrator });
   expect(added, added.stderr).toMatchObject({ code: 0 });
 
   const published = await publish({ ...job, KRMHUB_TOKEN: registry.token });
@@ -133,6 +137,36 @@ it('pushes and signs a release, and pushes nothing to other repositories, withou
     cwd: folder,
   });
   expect(elsewhere.code).not.toBe(0);
+});
+
+it('counts each token once, in all processes and after a restart, and removal ends it in all', async () => {
+  const sign = () => github.sign({ ...claims, aud: url }, { now: new Date() });
+  const exchange = async (token: string) => {
+    const headers = { 'Content-Type': 'application/json' };
+    return fetch(`${url}/api/v1/oidc/token`, { method: 'POST', headers, body: JSON.stringify({ token }) });
+  };
+  const token = await sign();
+  const tried = await Promise.all([1, 2, 3, 4, 5, 6].map(() => exchange(token)));
+  expect(tried.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401, 401, 401]);
+  const exchanged = tried.find(({ status }) => status === 201)!;
+  const { token: secret } = (await exchanged.json()) as { token: string };
+  const whoami = async () =>
+    (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${secret}` } })).status;
+  expect([await whoami(), await whoami()]).toEqual([200, 200]);
+  await registry.stop();
+  registry = await startRegistry(path.join(folder, 'data'), settings);
+  expect([(await exchange(token)).status, (await exchange(token)).status]).toEqual([401, 401]);
+  expect((await exchange(await sign())).status).toBe(201);
+
+  const env = { ...registry.env, KRMHUB_REGISTRY: url };
+  const listed = await krmhub(['publisher', 'list', '-o', 'json'], { env });
+  const [{ id }] = JSON.parse(listed.stdout).publishers;
+  expect((await krmhub(['publisher', 'remove', id], { env })).code).toBe(0);
+  expect([await whoami(), await whoami()]).toEqual([401, 401]);
+  const refused = [await exchange(await sign()), await exchange(await sign())];
+  expect(refused.map(({ status }) => status)).toEqual([401, 401]);
+  const added = await krmhub(addPublisher(), { env });
+  expect(added, added.stderr).toMatchObject({ code: 0 });
 });
 
 it('names the claim that differs, and falls back to a stored token with a warning', async () => {
