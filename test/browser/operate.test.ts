@@ -93,7 +93,7 @@ suite('an operator with a browser', () => {
     it('creates a token whose secret is shown once, and revokes it', () =>
       asOperator('/operate/tokens', async (page) => {
         const name = `pipeline-${javaScriptEnabled}`;
-        await page.getByRole('link', { name: 'Create a token' }).click();
+        await page.getByRole('link', { name: 'Create a token', exact: true }).click();
         await page.getByLabel('Name').fill(name);
         await page.getByRole('checkbox', { name: /^publish\b/ }).check();
         await page.getByLabel('Groups').fill('functions.example.com');

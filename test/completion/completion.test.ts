@@ -111,7 +111,7 @@ describe.each(shells)('in %s', (shell) => {
     expect(offers(shell, ['publish', '-o', 'j'])).toEqual(['json']);
     expect(offers(shell, ['lint', 'definition.yaml', '--ruleset', 'k'])).toEqual(['kep']);
     expect(offers(shell, ['completion', ''])).toEqual(['bash', 'fish', 'zsh']);
-    expect(offers(shell, ['help', 'pub'])).toEqual(['publish']);
+    expect(offers(shell, ['help', 'pub'])).toEqual(['publish', 'publisher']);
   });
 
   test('offers files for file arguments, and nothing for free text', () => {

@@ -12,7 +12,7 @@ export function FirstTokenBanner() {
   return (
     <Banner tone="warning" title="This is the first administrator token">
       <p>
-        Nobody in particular owns it, and it does not expire.{' '}
+        It has no owner, and it does not expire.{' '}
         <a href={at(NEW_TOKEN)}>Create a token with your name</a> and the scope <code>admin</code>, sign in
         with it, and then <a href={at(revokeTokenPath(token))}>revoke the first token</a>.
       </p>
