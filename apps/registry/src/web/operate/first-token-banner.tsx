@@ -12,9 +12,9 @@ export function FirstTokenBanner() {
   return (
     <Banner tone="warning" title="This is the first administrator token">
       <p>
-        It has no owner, and it does not expire.{' '}
-        <a href={at(NEW_TOKEN)}>Create a token with your name</a> and the scope <code>admin</code>, sign in
-        with it, and then <a href={at(revokeTokenPath(token))}>revoke the first token</a>.
+        It has no owner, and it does not expire. <a href={at(NEW_TOKEN)}>Create a token with your name</a> and
+        the scope <code>admin</code>, sign in with it, and then{' '}
+        <a href={at(revokeTokenPath(token))}>revoke the first token</a>.
       </p>
     </Banner>
   );
