@@ -105,12 +105,24 @@ async function printChecked(io: Io, group: string, { publishers }: CheckedPublis
   if (publishers.length === 0) {
     return printLine(io, `${group} has no trusted publishers. Add one: krmhub publisher add ${group}`);
   }
-  for (const { id, target, problems } of publishers) {
+  // What a publisher of another issuer wants says nothing about this token.
+  const issuer = ({ problems }: Checked) => problems.find(({ claim, found }) => claim === 'iss' && found);
+  const ofIssuer = publishers.filter((one) => issuer(one) === undefined);
+  if (ofIssuer.length === 0) {
+    const others = new Set(publishers.map((one) => issuer(one)?.expected));
+    await write(
+      io.stdout,
+      `${group}: no publisher has the issuer of this token, but ${[...others].join(', ')}\n`,
+    );
+  }
+  for (const { id, target, problems } of ofIssuer) {
     const verdict = problems.length === 0 ? 'matches' : 'does not match';
     const lines = [`${target}: ${verdict} (${id})`, ...problems.map((one) => `  ${describeProblem(one)}`)];
     await write(io.stdout, lines.map((line) => `${escapeControls(line)}\n`).join(''));
   }
 }
+
+type Checked = CheckedPublishers['publishers'][number];
 
 function workflowOptions(options: AddOptions): { provider: CiProvider; settings: Record<string, string> } {
   const { github, gitlab, provider, workflow, environment, ref, set = [] } = options;
