@@ -1,5 +1,6 @@
+import type { Readiness } from '@krmhub/api/model';
 import { NewestSnapshots } from '../catalogs/serve/newest-snapshots.js';
-import { currentActor } from '../http/auth/request-actor.js';
+import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 import { readableStore } from '../store/readable-store.js';
 import { sightOf } from '../store/sight.js';
 import type { OpenRegistry } from './open-registry.js';
@@ -11,9 +12,18 @@ export function seenRegistry(opened: OpenRegistry): OpenRegistry {
     !access.rules.hidesAnything || sightOf(access.rules, currentActor()).catalog(catalog);
   return {
     ...opened,
+    readiness: async (exclude) => seenReadiness(access, await opened.readiness(exclude)),
     store: readableStore(opened.store, access),
     newestSnapshots: new SeenSnapshots(opened.newestSnapshots, sees),
   };
+}
+
+/** Details name catalogs, and can have what a build says of functions. */
+function seenReadiness({ rules }: KnownAccess, { status, checks }: Readiness): Readiness {
+  if (!rules.hidesAnything || sightOf(rules, currentActor()).registry()) return { status, checks };
+  const brief = ({ detail, ...check }: Readiness['checks'][number]) =>
+    detail === undefined ? check : { ...check, detail: 'see the log' };
+  return { status, checks: checks.map(brief) };
 }
 
 /** Newest snapshots without those of catalogs that the actor of the request may not read. */

@@ -113,6 +113,32 @@ describe('the Access document', () => {
   });
 });
 
+it('the status names no catalog that the user may not read', async () => {
+  await registry.close();
+  registry = await openTestRegistry({
+    wrapStore: (store) => ({
+      ...store,
+      commitSnapshot: (commit) =>
+        commit.catalog === 'hidden' ? Promise.reject(new Error('disk gone')) : store.commitSnapshot(commit),
+    }),
+  });
+  const recipe = `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: hidden}
+spec: {sources: [{name: ours, functions: {}}]}
+`;
+  await registry.send('PUT', '/api/v1/access', document('{catalogs: [{pattern: hidden, visibility: private}]}'));
+  await registry.send('PUT', '/api/v1/catalogs/hidden', recipe);
+  const { snapshotBuilder } = registry.parts;
+  await expect.poll(() => snapshotBuilder.status().failing).toMatchObject([{ catalog: 'hidden' }]);
+  const status = async (wanted?: Parameters<typeof signedIn>[1]) =>
+    words(await (await signedIn(registry, wanted)).text('/operate'));
+  expect(await status()).toContain('hidden: internal error');
+  const others = await status({ scopes: ['read'] });
+  expect(others).toContain('Catalog builds succeed');
+  expect(others).not.toContain('hidden');
+});
+
 describe('a check of access', () => {
   it('gives the decision, or what is wrong with the question', async () => {
     const browser = await signedIn(registry);

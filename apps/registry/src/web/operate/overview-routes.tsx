@@ -27,11 +27,12 @@ export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
   const { store, snapshotBuilder: builder } = deps;
 
   pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
+    const catalogs = (await store.catalogs()).map(({ name }) => name);
     const overview = {
       readiness: await deps.readiness(),
-      failing: builder.status().failing,
+      failing: builder.status().failing.filter(({ catalog }) => catalogs.includes(catalog)),
       sources: (await store.sources()).map(sourceDetail),
-      catalogs: (await store.catalogs()).length,
+      catalogs: catalogs.length,
       rules: deps.access.rules,
     };
     return { head: { title: 'Operate', path: OPERATE }, body: <OverviewPage overview={overview} /> };
