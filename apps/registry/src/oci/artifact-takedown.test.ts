@@ -158,7 +158,9 @@ describe('a release that is taken down', () => {
       const target = `${repository}/blobs/uploads/?digest=${sha256(text)}`;
       const refused = await readError(await client.request('POST', target, { body: text }));
       expect([refused.status, refused.code]).toEqual([410, 'DENIED']);
-      expect(refused.message).toContain('holds a password');
+      // The token may not be one that reads the function.
+      expect(refused.message).toContain(`${sha256(text)} was taken down. The registry`);
+      expect(refused.message).not.toContain('holds a password');
       const naming = await readError(await client.put(repository, 'v9.0.0', imageManifest([text])));
       expect(naming.status).not.toBe(201);
     }

@@ -75,9 +75,9 @@ export const putTag = text<never>(
    ON CONFLICT (repository, tag) DO UPDATE
    SET manifest = excluded.manifest, tagged_at = excluded.tagged_at, tagged_by = excluded.tagged_by`,
 );
-const takenDown = text<{ reason: string }>(
-  `SELECT reason FROM takedown WHERE digest = :file
-   UNION ALL SELECT reason FROM takedown WHERE scripts LIKE '%' || :file || '%' LIMIT 1`,
+const takenDown = text<{ id: number }>(
+  `SELECT id FROM takedown WHERE digest = :file
+   UNION ALL SELECT id FROM takedown WHERE scripts LIKE '%' || :file || '%' LIMIT 1`,
 );
 const manifestById = query((db) =>
   db
@@ -225,10 +225,10 @@ function* grow(name: string, bytes: number, { quota }: Pick<Change, 'quota'>): W
   if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
 }
 
+/** The reason is for those who may read the function, which can be another one than that of the repository. */
 export function* refuseTakenDown(file: OciDigest): Work<void> {
-  const taken = yield* takenDown.first({ file });
-  if (taken === undefined) return;
-  throw new KrmhubError('gone', `${file} was taken down: ${taken.reason}`, {
+  if ((yield* takenDown.first({ file })) === undefined) return;
+  throw new KrmhubError('gone', `${file} was taken down`, {
     hint: 'The registry does not accept bytes that were taken down.',
   });
 }
