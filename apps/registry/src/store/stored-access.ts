@@ -8,6 +8,7 @@ import {
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import type { KnownAccess } from '../http/auth/request-actor.js';
+import { RwLock } from '../workers/locks/rw-lock.js';
 
 /** Recently read rules by revision: builds need them each time. */
 const lastRead = new LRUCache<string, AccessRules>({ max: 4 });
@@ -42,13 +43,17 @@ function readStoredAccess(text: string | undefined): AccessDocument | undefined 
 /** The access rules of this registry, as this process knows them. */
 export class RegistryAccess implements KnownAccess {
   #rules = new AccessRules();
+  /** One load at a time: one that read before a change must not replace what a later one read. */
+  readonly #loading = new RwLock();
 
   get rules(): AccessRules {
     return this.#rules;
   }
 
   /** Loads the rules; call it at the start and after each change. */
-  async reload(store: StoredAccess): Promise<void> {
-    this.#rules = await storedAccess(store);
+  reload(store: StoredAccess): Promise<void> {
+    return this.#loading.write(async () => {
+      this.#rules = await storedAccess(store);
+    });
   }
 }

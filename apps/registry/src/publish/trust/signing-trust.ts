@@ -2,6 +2,7 @@ import { type PolicyReader, policyKeys, type SigningPolicy } from '@krmhub/catal
 import type { PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 import { storedPolicies } from '../../store/stored-policies.js';
+import { RwLock } from '../../workers/locks/rw-lock.js';
 
 /** What this registry trusts: the signing policies, and the sigstore instance that the operator configured. */
 export class SigningTrust implements Trust {
@@ -9,6 +10,8 @@ export class SigningTrust implements Trust {
   #policies: readonly SigningPolicy[] = [];
   #revision = 0;
   #keys: readonly PublicKey[] = [];
+  /** One load at a time: one that read before a change must not replace what a later one read. */
+  readonly #loading = new RwLock();
 
   constructor(root: TrustedRoot = publicGoodRoot()) {
     this.root = root;
@@ -31,10 +34,12 @@ export class SigningTrust implements Trust {
   }
 
   /** Loads the policies; call it at the start and after each change. */
-  async reload(store: PolicyReader): Promise<void> {
-    const { policies, revision } = await storedPolicies(store);
-    this.#policies = policies;
-    this.#revision = revision;
-    this.#keys = policyKeys(policies);
+  reload(store: PolicyReader): Promise<void> {
+    return this.#loading.write(async () => {
+      const { policies, revision } = await storedPolicies(store);
+      this.#policies = policies;
+      this.#revision = revision;
+      this.#keys = policyKeys(policies);
+    });
   }
 }
