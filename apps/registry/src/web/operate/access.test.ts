@@ -127,7 +127,11 @@ kind: CatalogRecipe
 metadata: {name: hidden}
 spec: {sources: [{name: ours, functions: {}}]}
 `;
-  await registry.send('PUT', '/api/v1/access', document('{catalogs: [{pattern: hidden, visibility: private}]}'));
+  await registry.send(
+    'PUT',
+    '/api/v1/access',
+    document('{catalogs: [{pattern: hidden, visibility: private}]}'),
+  );
   await registry.send('PUT', '/api/v1/catalogs/hidden', recipe);
   const { snapshotBuilder } = registry.parts;
   await expect.poll(() => snapshotBuilder.status().failing).toMatchObject([{ catalog: 'hidden' }]);
