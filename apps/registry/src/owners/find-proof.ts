@@ -34,11 +34,11 @@ const MAX_RECORDS = 100;
 /** Returns what looks for proofs. */
 export function proofFinder(
   { dnsServers, sourceAddresses = [] }: ProofSettings,
-  { temporaryFolder }: { temporaryFolder: string },
+  options: Pick<Parameters<typeof fileFetcher>[0], 'temporaryFolder' | 'network'>,
 ): FindProof {
   const fetchFile = fileFetcher({
+    ...options,
     sourceAddresses,
-    temporaryFolder,
     maxBytes: MAX_BYTES,
     milliseconds: FILE_MILLISECONDS,
   });

@@ -1,4 +1,4 @@
-import { SourceFailure, SourceFetcher } from '@krmhub/sources';
+import { type FetcherOptions, SourceFailure, SourceFetcher } from '@krmhub/sources';
 
 /** Fetches a file over HTTPS. Rejects with an Error that says why. */
 export type FetchFile = (url: string) => Promise<Uint8Array>;
@@ -12,13 +12,16 @@ export function fileFetcher(options: {
   temporaryFolder: string;
   maxBytes: number;
   milliseconds: number;
+  /** Where hosts are, for tests. */
+  network?: Pick<FetcherOptions, 'resolve' | 'proxy'>;
 }): FetchFile {
-  const { sourceAddresses = [], temporaryFolder, maxBytes, milliseconds } = options;
+  const { sourceAddresses = [], temporaryFolder, maxBytes, milliseconds, network } = options;
   const fetcher = new SourceFetcher({
     userAgent: 'krmhub',
     allowedAddresses: sourceAddresses,
     protocols: ['https'],
     temporaryFolder,
+    ...network,
     limits: { maxRedirects: 0, maxCatalogBytes: maxBytes, totalMilliseconds: milliseconds },
   });
   return async (url) => {
