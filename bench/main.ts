@@ -4,6 +4,7 @@ import { Folders } from './folders.js';
 import { CONNECTIONS } from './load.js';
 import { HELP, type Options, readOptions } from './options.js';
 import { type Bench, type Line, type Row, Unmeasured } from './row.js';
+import { access } from './rows/access.js';
 import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { build } from './rows/build.js';
@@ -32,6 +33,7 @@ const ROWS: Row[] = [
   starlark,
   http,
   search,
+  access,
   publish,
   visible,
   sparse,

@@ -209,7 +209,8 @@ async function pushArtifact(world: World, repository: string, word: string): Pro
     mediaType,
     artifactType: 'application/vnd.example.test',
     config: { mediaType: 'application/vnd.oci.empty.v1+json', ...(await put('{}')) },
-    layers: [{ mediaType: 'text/plain', ...(await put(`about ${word}`)) }],
+    // Large ones are sent, or redirected, apart from others.
+    layers: [{ mediaType: 'text/plain', ...(await put(`about ${word}\n`.repeat(5_000))) }],
   });
   await send(world, 'PUT', `/v2/${repository}/manifests/1`, manifest, mediaType);
 }

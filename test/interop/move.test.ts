@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
+import { findLeaks } from '../authorization/check-seen.js';
+import { openWorld, SEEN_SETTINGS, settle, type World, worldAt } from '../authorization/seen-world.js';
 import { query } from '../contracts/postgres.js';
 import { releasePath } from '../faults/workload.js';
 import { finished, spawn } from '../processes.js';
@@ -161,6 +163,32 @@ describe.skipIf(replicasMissing)('krmhub move (needs PostgreSQL and versitygw)',
     await expect.poll(async () => (await query(url, WAITING)).length).toBeGreaterThan(0);
     return { child, ended, unlock: () => lock.end() };
   };
+
+  it('moves who may see what, and what was done', async () => {
+    const { registry, world, viewers } = await openWorld(at('seen'));
+    const json = async (from: World, target: string) =>
+      (await from.request(target, { headers: { Authorization: from.admin } })).json();
+    const [access, owners] = [await json(world, '/api/v1/access'), await json(world, '/api/v1/owners')];
+    const audit = (await json(world, '/api/v1/audit?limit=1000')) as { rows: unknown[] };
+    await registry.stop();
+    const url = await servers.postgres.createDatabase();
+    await run(['move', '--data', registry.data, '--to-data', at('seen-moved'), '--to-database-url', url]);
+    const moved = await start(at('seen-moved'), { ...SEEN_SETTINGS, KRMHUB_DATABASE_URL: url });
+    const there = worldAt(moved);
+    await settle(there);
+    expect(await json(there, '/api/v1/access')).toEqual(access);
+    expect(await json(there, '/api/v1/owners')).toEqual(owners);
+    const rows = ((await json(there, '/api/v1/audit?limit=1000')) as typeof audit).rows;
+    expect(audit.rows.length).toBeGreaterThan(0);
+    expect(rows).toEqual(expect.arrayContaining(audit.rows));
+    // Sessions end with the process.
+    const { wrong } = await findLeaks(
+      there,
+      viewers.filter(({ isSession = false }) => !isSession),
+    );
+    expect(wrong).toEqual([]);
+    await stop(moved);
+  });
 
   it('continues after it was killed', async () => {
     const url = await servers.postgres.createDatabase();

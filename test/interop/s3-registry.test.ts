@@ -185,6 +185,27 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     const other = new URL(location);
     other.pathname = other.pathname.replace(/[0-9a-f]{64}$/, sha256(small).slice('sha256:'.length));
     expect((await fetch(other)).status).toBe(403);
+    // What is not public has no URL, and of what was public, it ends soon.
+    expect(Number(new URL(location).searchParams.get('X-Amz-Expires'))).toBeLessThanOrEqual(60);
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    const access = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec: {repositories: [{pattern: "*", visibility: private}]}
+`;
+    const headers = { authorization: `Bearer ${registry.token}`, 'content-type': 'application/yaml' };
+    const applied = await ask(registry, '/api/v1/access', { method: 'PUT', headers, body: access });
+    expect(applied.status).toBe(200);
+    for (const range of [{}, { range: 'bytes=10-19' }] as Record<string, string>[]) {
+      const anonymous = await fetch(registry.url + blobPath(large), { redirect: 'manual', headers: range });
+      expect(anonymous.status).toBe(401);
+      const read = await pull(registry, large, { redirect: 'manual', headers: { ...range, ...headers } });
+      expect([200, 206]).toContain(read.status);
+      expect([read.headers.get('location'), read.headers.get('cache-control')]).toEqual([
+        null,
+        'private, no-store',
+      ]);
+    }
     await servers.stop(registry);
   });
 

@@ -19,6 +19,9 @@ type Guard<Method> =
   | ((call: Method, sight: () => Sight, store: RegistryStore) => Method);
 type Guards = { [Name in keyof Methods]: Guard<Methods[Name]> };
 
+/** Nothing has this name. What is hidden is read under it, which takes as long as reading what does not exist. */
+const NO_NAME = '-';
+
 /**
  * How each method of the store hides what the actor of a request may not read. A hidden thing is answered as one that
  * does not exist, after the same reads, so that neither the answer nor its time tells them apart.
@@ -81,8 +84,9 @@ const GUARDS: Guards = {
     return (await call()).flatMap((catalog) => seenCatalog(catalog, see));
   },
   catalog: (call, sight) => async (name) => {
-    const found = await call(name);
-    return found && seenCatalog(found, sight())[0];
+    const see = sight();
+    const found = await call(see.catalog(name) ? name : NO_NAME);
+    return found && seenCatalog(found, see)[0];
   },
   deletedCatalogs: (call, sight) => async () => {
     const see = sight();
@@ -94,19 +98,18 @@ const GUARDS: Guards = {
     return (await call(group, kind)).filter((name) => see.catalog(name));
   },
   includedFunctions: (call, sight) => async (name) => {
-    const found = await call(name);
     const see = sight();
-    return see.catalog(name) ? found.filter(see.function) : [];
+    return (await call(see.catalog(name) ? name : NO_NAME)).filter(see.function);
   },
   snapshots: (call, sight) => async (catalog, limit, before) => {
-    const found = await call(catalog, limit, before);
     const see = sight();
-    return see.catalog(catalog) ? found.map((one) => seenSnapshot(one, see)) : [];
+    const found = await call(see.catalog(catalog) ? catalog : NO_NAME, limit, before);
+    return found.map((one) => seenSnapshot(one, see));
   },
   snapshot: (call, sight) => async (catalog, reference) => {
-    const found = await call(catalog, reference);
     const see = sight();
-    return found && see.catalog(catalog) ? seenSnapshot(found, see) : undefined;
+    const found = await call(see.catalog(catalog) ? catalog : NO_NAME, reference);
+    return found && seenSnapshot(found, see);
   },
   snapshotSignature: ofCatalog(undefined),
   signatureBundle: ofCatalog(undefined),
@@ -284,8 +287,9 @@ function ofFunction<Value>(hidden: Value) {
     sight: () => Sight,
   ) =>
     async (group: string, kind: string, ...rest: Rest): Promise<Found | Value> => {
-      const found = await call(group, kind, ...rest);
-      return sight().function({ group, kind }) ? found : hidden;
+      const isSeen = sight().function({ group, kind });
+      const found = await call(group, isSeen ? kind : NO_NAME, ...rest);
+      return isSeen ? found : hidden;
     };
 }
 
@@ -303,8 +307,9 @@ function byName<Value>(hidden: Value, sees: (sight: Sight, name: string) => bool
     sight: () => Sight,
   ) =>
     async (name: string, ...rest: Rest): Promise<Found | Value> => {
-      const found = await call(name, ...rest);
-      return sees(sight(), name) ? found : hidden;
+      const isSeen = sees(sight(), name);
+      const found = await call(isSeen ? name : NO_NAME, ...rest);
+      return isSeen ? found : hidden;
     };
 }
 

@@ -45,6 +45,6 @@ export const S3_LIMITS = {
   metadataMilliseconds: 1_000,
   /** Length of a response with credentials. */
   maxCredentialsLength: 65_536,
-  /** Validity of a presigned URL. */
-  presignedSeconds: 300,
+  /** Validity of a presigned URL, for its first byte: a blob can be made private. */
+  presignedSeconds: 60,
 } as const;
