@@ -18,6 +18,7 @@ const rows = [
   'starlark',
   'http',
   'search',
+  'access',
   'publish',
   'visible',
   'sparse',

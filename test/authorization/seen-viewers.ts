@@ -8,6 +8,8 @@ export interface Viewer {
   functions: readonly Letter[];
   catalogs: readonly Letter[];
   repositories: readonly Letter[];
+  /** Its team, which answers may name. */
+  team?: string;
   /** It has a session, which only pages read. */
   isSession?: boolean;
 }
@@ -83,7 +85,8 @@ export async function fillViewers(world: World, expired: string): Promise<Viewer
   ];
   for (const [name, wanted, seen] of TOKENS) {
     const secret = await createToken(world, { name, ...wanted });
-    viewers.push({ name, headers: bearer(secret), ...seen });
+    const team = wanted.team === undefined ? {} : { team: wanted.team };
+    viewers.push({ name, headers: bearer(secret), ...seen, ...team });
     if (name !== 'granted' && name !== 'others') continue;
     const { cookie } = await signIn(world, secret);
     const headers = { Cookie: cookie, Accept: 'text/html' };
