@@ -5,6 +5,12 @@ fail() {
   exit 2
 }
 
+# Jobs without the token of a registry, such as those of forks, can restore the cache of this one.
+forget_private() {
+  [ -z "${KRMHUB_CACHE:-}" ] || rm -rf -- "$KRMHUB_CACHE/private"
+}
+trap forget_private EXIT
+
 # Print the lines of a text, without blanks at their ends and without empty lines.
 lines() {
   while IFS= read -r line || [ -n "$line" ]; do

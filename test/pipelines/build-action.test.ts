@@ -35,6 +35,17 @@ describe('the action that builds', () => {
     expect(folders).toEqual([cached.with!.path, cached.with!.path]);
     expect(cached.with!.key!.startsWith(cached.with!['restore-keys']!)).toBe(true);
   });
+
+  it.each(['true', 'fail "wrong"'])('caches nothing that needs credentials, after %s', (command) => {
+    const { folder, remove } = temporaryFolder();
+    for (const part of ['private/origin', 'blobs']) mkdirSync(path.join(folder, part), { recursive: true });
+    const script = `set -euo pipefail; source ${actionFolder}/inputs.sh; ${command}`;
+    const env = { PATH: process.env.PATH, KRMHUB_CACHE: folder, KRMHUB_ACTION_PATH: '.' };
+    const { status } = spawnSync('bash', ['-c', script], { env, encoding: 'utf8' });
+    expect(status).toBe(command === 'true' ? 0 : 2);
+    expect(['private', 'blobs'].filter((part) => existsSync(path.join(folder, part)))).toEqual(['blobs']);
+    remove();
+  });
 });
 
 describe.skipIf(why !== undefined)(titleWithReason('the action that builds an application', why), () => {
