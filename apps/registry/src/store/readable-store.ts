@@ -67,9 +67,9 @@ const GUARDS: Guards = {
   search: (call, sight) => (query) => call({ ...query, access: searchAccess(sight()) }),
   descriptions: 'unseen',
   servedEntries: (call, sight) => async (group, kind) => {
-    const found = await call(group, kind);
     const see = sight();
-    return found.filter((entry) => see.function(entry) && see.catalog(entry.catalog));
+    const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
+    return found.filter(({ catalog }) => see.catalog(catalog));
   },
   events: (call, sight, store) => async (after, limit) =>
     withoutReasons(store, sight(), await seenEvents(call, sight(), after, limit)),
@@ -95,7 +95,8 @@ const GUARDS: Guards = {
   deletedCatalog: ofCatalog(undefined),
   catalogsContaining: (call, sight) => async (group, kind) => {
     const see = sight();
-    return (await call(group, kind)).filter((name) => see.catalog(name));
+    const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
+    return found.filter((name) => see.catalog(name));
   },
   includedFunctions: (call, sight) => async (name) => {
     const see = sight();
