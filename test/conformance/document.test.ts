@@ -22,7 +22,7 @@ const CONTRACTS: Record<string, readonly [string, string]> = {
   blob: ['a folder', 'S3 with a cache'],
 };
 const FLOWS = [
-  ...['first-flow', 'kep-story-seven', 'signed-snapshots', 'sources', 'takedown', 'tokens', 'trusted-pull'],
+  ...['first-flow', 'kep-story-seven', 'signed-snapshots', 'sources', 'takedown', 'tokens', 'trusted-publishing', 'trusted-pull'],
   ...['upstream-search', 'keyless-publish'],
 ].map((name) => `${name === 'keyless-publish' ? 'interop' : 'end-to-end'}/${name}.test.ts`);
 const STORES = ['contracts/registry-store', 'contracts/manifest-store', 'contracts/blob-store'];
