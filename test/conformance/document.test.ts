@@ -22,8 +22,8 @@ const CONTRACTS: Record<string, readonly [string, string]> = {
   blob: ['a folder', 'S3 with a cache'],
 };
 const FLOWS = [
-  ...['first-flow', 'kep-story-seven', 'signed-snapshots', 'sources', 'takedown', 'tokens', 'trusted-publishing', 'trusted-pull'],
-  ...['upstream-search', 'keyless-publish'],
+  ...['first-flow', 'kep-story-seven', 'signed-snapshots', 'sources', 'takedown', 'tokens', 'trusted-pull'],
+  ...['trusted-publishing', 'upstream-search', 'keyless-publish'],
 ].map((name) => `${name === 'keyless-publish' ? 'interop' : 'end-to-end'}/${name}.test.ts`);
 const STORES = ['contracts/registry-store', 'contracts/manifest-store', 'contracts/blob-store'];
 const OTHER_STORES = ['interop/postgres-store', 'interop/s3-blobs'];
