@@ -10,18 +10,18 @@ CREATE TABLE "trusted_publisher" (
   "team" text COLLATE "C",
   "created_at" timestamptz NOT NULL,
   "created_by" text COLLATE "C" NOT NULL,
-  "pending_until" timestamptz,
+  "expires_at" timestamptz,
   "last_used_at" timestamptz
 );
 --> statement-breakpoint
 CREATE TABLE "used_identity_token" (
   "issuer" text COLLATE "C" NOT NULL,
   "token_key" text COLLATE "C" NOT NULL,
-  "used_until" timestamptz NOT NULL,
+  "expires_at" timestamptz NOT NULL,
   PRIMARY KEY ("issuer", "token_key")
 );
 --> statement-breakpoint
-CREATE INDEX "used_identity_token_until" ON "used_identity_token" ("used_until");
+CREATE INDEX "used_identity_token_expires_at" ON "used_identity_token" ("expires_at");
 --> statement-breakpoint
 ALTER TABLE "token" ADD COLUMN "run" text COLLATE "C";
 --> statement-breakpoint

@@ -10,18 +10,18 @@ CREATE TABLE "trusted_publisher" (
   "team" text,
   "created_at" text NOT NULL,
   "created_by" text NOT NULL,
-  "pending_until" text,
+  "expires_at" text,
   "last_used_at" text
 );
 --> statement-breakpoint
 CREATE TABLE "used_identity_token" (
   "issuer" text NOT NULL,
   "token_key" text NOT NULL,
-  "used_until" text NOT NULL,
+  "expires_at" text NOT NULL,
   PRIMARY KEY ("issuer", "token_key")
 );
 --> statement-breakpoint
-CREATE INDEX "used_identity_token_until" ON "used_identity_token" ("used_until");
+CREATE INDEX "used_identity_token_expires_at" ON "used_identity_token" ("expires_at");
 --> statement-breakpoint
 ALTER TABLE "token" ADD COLUMN "run" text;
 --> statement-breakpoint

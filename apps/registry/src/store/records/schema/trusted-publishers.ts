@@ -20,7 +20,7 @@ export const trustedPublishers = sqliteTable('trusted_publisher', {
   createdAt: text('created_at').notNull(),
   createdBy: text('created_by').notNull(),
   /** UTC. */
-  pendingUntil: text('pending_until'),
+  pendingUntil: text('expires_at'),
   /** UTC. */
   lastUsedAt: text('last_used_at'),
 });
@@ -33,10 +33,10 @@ export const usedIdentityTokens = sqliteTable(
     /** What no other token of the issuer has. */
     key: text('token_key').notNull(),
     /** UTC. */
-    until: text('used_until').notNull(),
+    until: text('expires_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.issuer, table.key] }),
-    index('used_identity_token_until').on(table.until),
+    index('used_identity_token_expires_at').on(table.until),
   ],
 );

@@ -23,7 +23,7 @@ const byId = query((db) =>
     .where(eq(trustedPublishers.id, sql.placeholder('id'))),
 );
 const remove = text('DELETE FROM trusted_publisher WHERE id = :id');
-const forget = text('DELETE FROM used_identity_token WHERE used_until < :at');
+const forget = text('DELETE FROM used_identity_token WHERE expires_at < :at');
 const forgetTokens = text('DELETE FROM token WHERE run IS NOT NULL AND expires_at < :before');
 const use = change((db) =>
   db
