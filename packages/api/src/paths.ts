@@ -27,7 +27,7 @@ export const PATHS = {
   verifyOwner: '/api/v1/owners/{group}/verify',
   trustedPublishers: '/api/v1/trusted-publishers',
   trustedPublisher: '/api/v1/trusted-publishers/{id}',
-  checkPublishers: '/api/v1/trusted-publishers/check',
+  checkPublishers: '/api/v1/oidc/check',
   oidcAudience: '/api/v1/oidc/audience',
   oidcToken: '/api/v1/oidc/token',
   access: '/api/v1/access',

@@ -201,7 +201,7 @@ describe('the token of a workflow', () => {
       ['PUT', '/api/v1/access', ACCESS],
       ['GET', '/api/v1/trusted-publishers?group=ours.example.com', undefined],
       ['POST', '/api/v1/trusted-publishers', { group: 'ours.example.com', ...wanted }],
-      ['POST', '/api/v1/trusted-publishers/check', { group: 'ours.example.com', claims: {} }],
+      ['POST', '/api/v1/oidc/check', { group: 'ours.example.com', claims: {} }],
       ['DELETE', `/api/v1/trusted-publishers/${id}`, undefined],
       ['DELETE', '/api/v1/owners/ours.example.com', undefined],
     ] as const) {
