@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { serve } from '@hono/node-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { applyAccess, teamBearer } from '../../apps/registry/src/testing/access.js';
+import { applyAccess, HIDDEN_SPEC, teamBearer } from '../../apps/registry/src/testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../../apps/registry/src/testing/test-registry.js';
 import { krmhubHere } from '../run-here.js';
 
@@ -17,17 +17,6 @@ let url: string;
 const tokens: Record<string, string> = {};
 let home: string;
 
-const RULES = `teams: [{name: ops}, {name: apps}]
-groups:
-- {pattern: inside.example.com, visibility: internal}
-- {pattern: secret.example.com, owner: ops, visibility: private}
-catalogs:
-- {pattern: inner, visibility: internal}
-- {pattern: vault, visibility: private}
-grants:
-- {to: {team: ops}, may: [read], in: {catalog: vault}}
-`;
-
 beforeAll(async () => {
   registry = await openTestRegistry();
   for (const group of ['open.example.com', 'inside.example.com', 'secret.example.com'])
@@ -37,7 +26,7 @@ beforeAll(async () => {
     await registry.send('PUT', `/api/v1/catalogs/${name}`, recipe);
   }
   await registry.waitForCatalogs();
-  await applyAccess(registry, RULES);
+  await applyAccess(registry, HIDDEN_SPEC);
   for (const team of ['ops', 'apps']) {
     tokens[team] = (await teamBearer(registry, team)).replace('Bearer ', '');
   }

@@ -1,6 +1,6 @@
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyAccess, teamBearer } from '../testing/access.js';
+import { applyAccess, HIDDEN_SPEC, teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 let registry: TestRegistry;
@@ -16,17 +16,6 @@ beforeEach(async () => {
   await registry.waitForCatalogs();
 });
 afterEach(() => registry.close());
-
-const RULES = `teams: [{name: ops}, {name: apps}]
-groups:
-- {pattern: inside.example.com, visibility: internal}
-- {pattern: secret.example.com, owner: ops, visibility: private}
-catalogs:
-- {pattern: inner, visibility: internal}
-- {pattern: vault, visibility: private}
-grants:
-- {to: {team: ops}, may: [read], in: {catalog: vault}}
-`;
 
 const get = async (path: string, authorization = '') =>
   registry.request(path, { headers: authorization === '' ? {} : { Authorization: authorization } });
@@ -48,18 +37,18 @@ async function refusals(catalog: string, authorization = ''): Promise<unknown[]>
 describe('a catalog', () => {
   it('contains only what everybody may read who may read it, at once when the rules change', async () => {
     expect(await groupsOf('default')).toEqual(['inside', 'open', 'secret']);
-    await applyAccess(registry, RULES);
+    await applyAccess(registry, HIDDEN_SPEC);
     expect(await groupsOf('default')).toEqual(['open']);
     expect(await groupsOf('inner')).toEqual(['inside', 'open']);
     expect(await groupsOf('vault')).toEqual(['inside', 'open', 'secret']);
-    await applyAccess(registry, RULES.replace('{team: ops}, may: [read]', '{team: apps}, may: [read]'));
+    await applyAccess(registry, HIDDEN_SPEC.replace('{team: ops}, may: [read]', '{team: apps}, may: [read]'));
     expect(await groupsOf('vault')).toEqual(['inside', 'open']);
     await applyAccess(registry, '');
     expect(await groupsOf('default')).toEqual(['inside', 'open', 'secret']);
   });
 
   it('names what it leaves out only to actors who may read it, and its rows name nothing', async () => {
-    await applyAccess(registry, RULES);
+    await applyAccess(registry, HIDDEN_SPEC);
     const inside = [
       'inside.example.com/SetLabels@1.0.0',
       'visibility: the function is internal, and the catalog is public; snapshots from 3 to 4 still contain it',
@@ -85,12 +74,12 @@ describe('a catalog', () => {
 
   it('keeps old snapshots as they are', async () => {
     const old = await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text();
-    await applyAccess(registry, RULES);
+    await applyAccess(registry, HIDDEN_SPEC);
     expect(await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text()).toBe(old);
   });
 
   it('does not tell which hidden function was taken down from an old snapshot', async () => {
-    await applyAccess(registry, RULES);
+    await applyAccess(registry, HIDDEN_SPEC);
     const target = '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/takedown';
     const taken = await registry.send('POST', target, { reason: 'it has the key of secret.example.com' });
     expect(taken.status).toBe(200);
@@ -127,7 +116,7 @@ describe('a catalog', () => {
     await registry.send('POST', '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/yank', {
       reason: 'broken',
     });
-    await applyAccess(registry, RULES);
+    await applyAccess(registry, HIDDEN_SPEC);
     const report = await (await get('/api/v1/catalogs/default/report')).text();
     expect(report).not.toContain('secret.example.com');
   });

@@ -3,7 +3,7 @@ import { ISSUER_LIMITS, IssuerKeys } from '../trusted-publishers/issuer-keys.js'
 import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 import type { Config } from './config.js';
 
-/** What stands for servers outside; absent parts for DNS and HTTPS. */
+/** Replacements of servers outside, for tests; absent parts for DNS and HTTPS. */
 export interface OutsideServers {
   findProof?: FindProof;
   /** Fetches what issuers of CI providers serve. */

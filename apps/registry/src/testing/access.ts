@@ -4,6 +4,18 @@ import type { TestRegistry } from './test-registry.js';
 
 const HEAD = 'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec:\n';
 
+/** A group and a catalog of each visibility that is not public, and a team that reads the private ones. */
+export const HIDDEN_SPEC = `teams: [{name: ops}, {name: apps}]
+groups:
+- {pattern: inside.example.com, visibility: internal}
+- {pattern: secret.example.com, owner: ops, visibility: private}
+catalogs:
+- {pattern: inner, visibility: internal}
+- {pattern: vault, visibility: private}
+grants:
+- {to: {team: ops}, may: [read], in: {catalog: vault}}
+`;
+
 /** Returns an Access document with this `spec`; all groups are open. */
 export function accessText(spec: string): string {
   return `${HEAD}  openGroups: ["*"]\n${spec.replaceAll(/^/gm, '  ')}`;

@@ -16,7 +16,6 @@ import {
   describeProblem,
   describeRun,
   describeWorkflow,
-  isPending,
   namesSource,
   pinned,
   publisherTarget,
@@ -95,8 +94,8 @@ export async function exchangeToken(
       });
 }
 
-function isExpired(publisher: TrustedPublisher, now: Date): boolean {
-  return isPending(publisher) && publisher.pendingUntil! <= now.toISOString();
+function isExpired({ pendingUntil }: TrustedPublisher, now: Date): boolean {
+  return pendingUntil !== undefined && pendingUntil <= now.toISOString();
 }
 
 function matchingPublishers(

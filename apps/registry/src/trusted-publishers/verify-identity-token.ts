@@ -2,7 +2,6 @@ import { type Claims, type Provider, provider, type TrustedPublisher } from '@kr
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
-  compactVerify,
   createLocalJWKSet,
   decodeJwt,
   decodeProtectedHeader,
@@ -20,6 +19,8 @@ const LEEWAY_SECONDS = 30;
 /** Seconds after which a token expires at the latest: until then the registry remembers that it was used. */
 const MAX_LIFE_SECONDS = 86_400;
 const ALGORITHMS = ['RS256', 'ES256'];
+/** Errors of tokens whose signature is valid. */
+const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JWTInvalid];
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
 const HINT_ISSUER =
@@ -53,8 +54,7 @@ export async function verifyIdentityToken(
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
   const keys = await candidateKeys(named, keyId, context.keys, issuer);
-  const { key, publishers } = await findSigner(token, keys);
-  const claims = await verified(token, key, { issuer, audience, now });
+  const { key, publishers, claims } = await verifyByAny(token, keys, { issuer, audience, now });
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0) throw problems[0]!;
@@ -139,28 +139,32 @@ async function candidateKeys(
   return [...found.values()];
 }
 
-/** Returns the key that signed a token. Of several keys with one ID, another owner may have given the wrong ones. */
-async function findSigner(token: string, candidates: readonly Signer[]): Promise<Signer> {
+/** Verifies a token with the key that signed it. Of several keys with one ID, another owner may have given the wrong ones. */
+async function verifyByAny(
+  token: string,
+  candidates: readonly Signer[],
+  expected: Expected,
+): Promise<Signer & { claims: Claims }> {
   for (const candidate of candidates) {
-    const isSigner = await compactVerify(token, keySet(candidate.key), { algorithms: ALGORITHMS }).then(
-      () => true,
-      () => false,
-    );
-    if (isSigner) return candidate;
+    const claims = await verified(token, candidate.key, expected);
+    if (claims !== undefined) return { ...candidate, claims };
   }
   throw refused('its signature is not valid');
 }
-
-const keySet = (key: JWK) => createLocalJWKSet({ keys: [key] });
 
 /** Returns the same text for each spelling of a key. */
 function keyDigest(key: JWK): string {
   return sha256(importPublicKey(key).export({ type: 'spki', format: 'der' }));
 }
 
-async function verified(token: string, key: JWK, { issuer, audience, now }: Expected): Promise<Claims> {
+/** Returns the claims of a token; undefined if another key signed it. Rejects for claims that are not valid. */
+async function verified(
+  token: string,
+  key: JWK,
+  { issuer, audience, now }: Expected,
+): Promise<Claims | undefined> {
   try {
-    const { payload } = await jwtVerify(token, keySet(key), {
+    const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: [key] }), {
       issuer,
       audience,
       algorithms: ALGORITHMS,
@@ -175,6 +179,7 @@ async function verified(token: string, key: JWK, { issuer, audience, now }: Expe
     return payload;
   } catch (error) {
     if (error instanceof KrmhubError) throw error;
+    if (!OF_CLAIMS.some((type) => error instanceof type)) return undefined;
     throw explained(error, audience, decodeJwt(token));
   }
 }

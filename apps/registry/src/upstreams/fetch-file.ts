@@ -33,7 +33,7 @@ export function fileFetcher(options: {
   };
 }
 
-/** The address of a name inside the network of the registry is nobody's business who may name a server. */
+/** A user who may name a server must not learn addresses inside the network of the registry. */
 function hideAddress(error: unknown): never {
   if (!(error instanceof SourceFailure) || error.problem !== 'forbidden-address') throw error;
   throw new Error('the server is not on the public Internet, and KRMHUB_SOURCE_ADDRESSES does not allow it');

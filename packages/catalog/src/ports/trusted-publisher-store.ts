@@ -22,7 +22,7 @@ export interface TrustedPublisherStore {
   trustedPublishers(): Promise<TrustedPublisher[]>;
   addTrustedPublisher(publisher: TrustedPublisher, origin?: RequestOrigin): Promise<void>;
   /** Returns false if there is none with this ID. */
-  removeTrustedPublisher(id: string, act: Act & { reason?: string }): Promise<boolean>;
+  removeTrustedPublisher(id: string, act: Act): Promise<boolean>;
   /**
    * Stores the token of an exchange, and that the token of the provider is used. Of exchanges of one token, in any
    * process, one is `done`; the others are `used`. It is `changed` if a publisher was removed, or pinned by another run.

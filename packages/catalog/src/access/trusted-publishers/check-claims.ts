@@ -67,10 +67,9 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   for (const [name, setting] of Object.entries(settings)) {
     const expected = publisher.settings[name];
     if (expected === undefined) continue;
-    const whole = claimText(claims, setting.claim);
-    const value = whole !== undefined && setting.part ? setting.part(whole, claims) : whole;
+    const value = settingValue(setting, claims);
     if (value === undefined || !isSame(setting, expected, value)) {
-      problems.push(problem(setting.claim, expected, whole));
+      problems.push(problem(setting.claim, expected, claimText(claims, setting.claim)));
     }
   }
   for (const [name, pin] of Object.entries(pins)) {
@@ -89,7 +88,7 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
 export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
   const [name, setting] = firstSetting(publisher.provider);
   const expected = publisher.settings[name];
-  const found = claimText(claims, setting.claim);
+  const found = settingValue(setting, claims);
   return expected !== undefined && found !== undefined && isSame(setting, expected, found);
 }
 
@@ -107,11 +106,6 @@ export function describeProblem({ claim, expected, found, why }: Described): str
   return `${claim} ${is}, expected ${expected}${why === undefined ? '' : ` (${why})`}`;
 }
 
-/** Reports whether no token was exchanged yet: what a pending publisher pins is not known. */
-export function isPending({ pendingUntil }: TrustedPublisher): boolean {
-  return pendingUntil !== undefined;
-}
-
 /** Returns the pins of a publisher with those that it takes from its first token. */
 export function pinned(publisher: TrustedPublisher, claims: Claims): Record<string, string> {
   const found = Object.entries(provider(publisher.provider).pins).map(([name, { claim }]) => [
@@ -127,10 +121,7 @@ export function describeRun(
   claims: Claims,
 ): WorkflowRun {
   const { run, issuer: usual } = provider(name);
-  const parts = sourceSettings(name).map(({ claim, part }) => {
-    const value = claimText(claims, claim);
-    return value !== undefined && part ? part(value, claims) : value;
-  });
+  const parts = sourceSettings(name).map((setting) => settingValue(setting, claims));
   const at = (path: ClaimPath | undefined) => path && short(claimText(claims, path));
   return {
     provider: name,
@@ -152,6 +143,12 @@ function sourceSettings(name: CiProvider): ProviderSetting[] {
 
 function firstSetting(name: CiProvider): [string, ProviderSetting] {
   return Object.entries(provider(name).settings)[0]!;
+}
+
+/** Returns what a token says about a setting: the claim, or the part of it that is compared. */
+function settingValue({ claim, part }: ProviderSetting, claims: Claims): string | undefined {
+  const value = claimText(claims, claim);
+  return value !== undefined && part ? part(value, claims) : value;
 }
 
 function isSame({ ignoresCase, isPattern }: ProviderSetting, expected: string, found: string): boolean {

@@ -51,8 +51,10 @@ export interface Provider {
   title: string;
   /** Absent if each publisher names its issuer. */
   issuer?: string;
-  /** Other issuers of this provider. Absent if it has none, or if any issuer can be one. */
+  /** Other issuers of this provider. Absent if it has none. */
   otherIssuers?: RegExp;
+  /** Issuers that belong to no other provider. */
+  ownIssuers?: RegExp;
   settings: Readonly<Record<string, ProviderSetting>>;
   pins: Readonly<Record<string, ProviderPin>>;
   rules: readonly ProviderRule[];
@@ -64,7 +66,7 @@ export interface Provider {
   takesKeys: boolean;
   /** Claims of a run, for people who want to see it. */
   run: {
-    /** Path of a claim, or of several that are joined by `parts`. */
+    /** Returns the page of the run. */
     url?: (claims: Claims) => string | undefined;
     commit?: ClaimPath;
     ref?: ClaimPath;
@@ -100,6 +102,7 @@ export const PROVIDERS = {
   github: {
     title: 'GitHub Actions',
     issuer: GITHUB_ISSUER,
+    ownIssuers: /^https:\/\/token\.actions\.(?:githubusercontent\.com|[a-z0-9-]+\.ghe\.com)(?:\/|$)/i,
     // An enterprise with an issuer of its own, GitHub with data residency, and GitHub Enterprise Server.
     otherIssuers:
       /^https:\/\/(?:token\.actions\.githubusercontent\.com\/[A-Za-z0-9-]+|token\.actions\.[a-z0-9-]+\.ghe\.com|[a-z0-9.-]+(?::\d+)?\/_services\/token)$/,
@@ -151,6 +154,7 @@ export const PROVIDERS = {
   gitlab: {
     title: 'GitLab CI/CD',
     issuer: 'https://gitlab.com',
+    ownIssuers: /^https:\/\/gitlab\.com(?:\/|$)/i,
     otherIssuers: /^https:\/\/[a-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]+)?$/,
     settings: {
       project: {
@@ -198,6 +202,7 @@ export const PROVIDERS = {
   buildkite: {
     title: 'Buildkite',
     issuer: 'https://agent.buildkite.com',
+    ownIssuers: /^https:\/\/agent\.buildkite\.com(?:\/|$)/i,
     settings: {
       organization: {
         claim: 'organization_slug',
@@ -238,6 +243,7 @@ export const PROVIDERS = {
   circleci: {
     title: 'CircleCI',
     otherIssuers: /^https:\/\/oidc\.circleci\.com\/org\/[0-9a-f-]{36}$/,
+    ownIssuers: /^https:\/\/oidc\.circleci\.com(?:\/|$)/i,
     settings: {
       project: {
         claim: 'oidc.circleci.com/project-id',
@@ -259,7 +265,7 @@ export const PROVIDERS = {
       {
         claim: 'oidc.circleci.com/ssh-rerun',
         refused: ['true'],
-        why: 'somebody is logged in to its machine',
+        why: 'a person is logged in to its machine',
       },
     ],
     hasTokenIds: false,
@@ -299,6 +305,7 @@ export const PROVIDERS = {
   google: {
     title: 'Google Cloud',
     issuer: 'https://accounts.google.com',
+    ownIssuers: /^https:\/\/accounts\.google\.com(?:\/|$)/i,
     settings: {
       subject: {
         claim: 'sub',
@@ -362,19 +369,7 @@ export function isIssuerOf(name: CiProvider, issuer: string): boolean {
   const spelled = url === undefined || url.username + url.password !== '' ? [] : [url.href, url.origin];
   if (!spelled.includes(issuer)) return false;
   const isTaken = CI_PROVIDERS.some(
-    (other) => other !== name && (provider(other).issuer === issuer || isReserved(other, issuer)),
+    (other) => other !== name && provider(other).ownIssuers?.test(issuer) === true,
   );
   return !isTaken && otherIssuers?.test(issuer) === true;
-}
-
-const RESERVED: Partial<Record<CiProvider, RegExp>> = {
-  github: /^https:\/\/token\.actions\.(?:githubusercontent\.com|[a-z0-9-]+\.ghe\.com)(?:\/|$)/i,
-  buildkite: /^https:\/\/agent\.buildkite\.com(?:\/|$)/i,
-  circleci: /^https:\/\/oidc\.circleci\.com(?:\/|$)/i,
-  google: /^https:\/\/accounts\.google\.com(?:\/|$)/i,
-  gitlab: /^https:\/\/gitlab\.com(?:\/|$)/i,
-};
-
-function isReserved(name: CiProvider, issuer: string): boolean {
-  return RESERVED[name]?.test(issuer) === true;
 }

@@ -59,18 +59,14 @@ export function trustedPublisherRows({ readOne, write }: Sql): TrustedPublisherS
         const act = { at, by, origin, action: 'publisher.add' as const, object: about(publisher) };
         yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
       }),
-    removeTrustedPublisher: (id, { at, by, origin, reason }) =>
+    removeTrustedPublisher: (id, { at, by, origin }) =>
       write(function* () {
         const row = yield* byId.first({ id });
         if (row === undefined) return false;
         const publisher = record(row);
         yield* remove.run({ id });
         const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
-        yield* appendAudit({
-          ...act,
-          outcome: 'done',
-          detail: { ...described(publisher), ...defined({ reason }) },
-        });
+        yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
         return true;
       }),
     exchangeToken: ({ used, publishers, token, hash, origin }) =>
