@@ -46,6 +46,21 @@ function word(letter: string): string {
   return letter.repeat(8);
 }
 
+/** A policy of each group, one of all of them, and one that names none. */
+export const POLICIES = [
+  ...Object.values(LETTERS).map((letter) => [namesWith(letter).policy, namesWith(letter).group] as const),
+  ['mixed', Object.values(LETTERS).map((letter) => namesWith(letter).group)] as const,
+  ['every', '"*.example.com"'] as const,
+]
+  .map(
+    ([name, groups]) => `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: ${name}}
+spec: {groups: [${groups}], signers: [{issuer: https://issuer.example.com, subject: ci}]}
+`,
+  )
+  .join('---\n');
+
 /** The names of what has a letter. */
 export function namesWith(letter: string) {
   return {
@@ -57,6 +72,8 @@ export function namesWith(letter: string) {
     /** A catalog that was deleted. */
     deleted: `old-${word(letter)}`,
     repository: `team/${word(letter)}`,
+    /** It covers the group. */
+    policy: `policy-${word(letter)}`,
     /** It owns the group. */
     team: `team-${word(letter)}`,
     word: word(letter),

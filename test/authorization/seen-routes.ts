@@ -30,9 +30,9 @@ export interface ListRead {
 
 /** Reads that are the same for everybody, or only for administrators: they name nothing hidden. */
 const NEUTRAL: ReadonlySet<string> = new Set([
-  ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'policies', 'access', 'listTokens'],
+  ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'access', 'listTokens'],
   ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart'],
-  ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'policiesPage', 'policyPage', 'keysPage'],
+  ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'keysPage'],
   ...['openSearch', 'robots', 'security', 'sitemapIndex'],
   ...['trustedPublishers', 'oidcAudience'],
 ]);
@@ -80,6 +80,8 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
       }),
     ],
   },
+  policies: { names: true },
+  policiesPage: { names: true },
   owners: { names: true },
   ownersPage: { names: true, queries: ['', '?after=granted', '?after=team-yyyyyyyx'] },
   suggestions: { names: false, queries: ['?q=yyyy', '?q=Yyy', '?q=xxx'] },
@@ -126,6 +128,12 @@ const OF_HALVES: typeof OF_FUNCTIONS = [
   ({ half }) => `/v2/functions/${namesWith('w').group}/${half.toLowerCase()}/tags/list`,
 ];
 
+/** Others, whose answers have what the reader may know of all policies. */
+const OF_POLICIES: typeof OF_FUNCTIONS = [
+  ({ policy }) => `/policies/${policy}s`,
+  ({ policy }) => `/policies/${policy.slice(0, -1)}`,
+];
+
 /** The same, of a catalog. */
 const OF_CATALOGS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = [
   ({ catalog }) => `/catalogs/${catalog}?q=does`,
@@ -144,11 +152,20 @@ const OPERATE = /^\/operate/;
 
 /** Values of path parameters by name. A parameter that is not here makes the test fail. */
 function values(letter: string, digests: Digests, ofCatalog = letter): Record<string, string> {
-  const { group, kind, team } = namesWith(letter);
+  const { group, kind, team, policy } = namesWith(letter);
   const { catalog } = namesWith(ofCatalog);
   const found = digests[letter as Letter] ?? digests.y;
   return {
-    ...{ group, kind, team, name: catalog, version: 'v1', release: '1.1.0', snapshot: found.snapshot },
+    ...{
+      group,
+      kind,
+      team,
+      policy,
+      name: catalog,
+      version: 'v1',
+      release: '1.1.0',
+      snapshot: found.snapshot,
+    },
     ...{ digest: found.bundle, profile: 'kustomize-prototype', source: 'ours' },
   };
 }
@@ -201,7 +218,9 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
       ...(status === undefined ? {} : { status }),
       // An entry needs both: a token can be given a catalog by name, and not its functions.
       of: [
-        ...(parameters.some((one) => one === 'group' || one === 'team') ? (['functions'] as const) : []),
+        ...(parameters.some((one) => ['group', 'team', 'policy'].includes(one))
+          ? (['functions'] as const)
+          : []),
         ...(parameters.includes('name') ? (['catalogs'] as const) : []),
       ],
       path: (letter, ofCatalog) => own?.(letter) ?? fill(values(letter, digests, ofCatalog)),
@@ -221,7 +240,7 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
       status: 0,
       path: (letter) => path(namesWith(letter)),
     }));
-  named.push(...more(['functions'], OF_FUNCTIONS), ...more(['halves'], OF_HALVES));
+  named.push(...more(['functions'], [...OF_FUNCTIONS, ...OF_POLICIES]), ...more(['halves'], OF_HALVES));
   named.push(...more(['catalogs'], OF_CATALOGS));
   return { named, lists };
 }

@@ -6,7 +6,7 @@ import { definitionText } from '../../apps/registry/src/testing/test-registry.js
 import { query } from '../contracts/postgres.js';
 import { type RunningRegistry, settingsOf, startRegistry } from '../running.js';
 import { attestationOf } from './guarded-routes.js';
-import { ACCESS, LETTERS, namesWith } from './seen-names.js';
+import { ACCESS, LETTERS, namesWith, POLICIES } from './seen-names.js';
 import { fillViewers, type Viewer } from './seen-viewers.js';
 
 /** A registry at its port, whatever runs behind it. */
@@ -126,6 +126,7 @@ async function fillWorld(world: World): Promise<void> {
     await send(world, 'POST', `${releasePath(letter, '0.9.0')}/takedown`, reason, json);
     await send(world, 'POST', `/api/v1/catalogs/${deleted}/delete`, reason, json);
   }
+  await send(world, 'PUT', '/api/v1/policies', POLICIES);
   await send(world, 'PUT', '/api/v1/access', ACCESS);
 }
 

@@ -49,7 +49,7 @@ export class AccessClient {
   }
 
   policies(): Promise<PolicySet> {
-    return this.json('policies', fillPath('policies', {}));
+    return this.json('policies', fillPath('policies', {}), LIST);
   }
 
   /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits removals. */

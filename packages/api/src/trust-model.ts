@@ -109,7 +109,14 @@ const PolicySigner = z.object({
 
 export const PolicySet = z
   .object({
-    text: z.string().openapi({ description: 'The exact YAML text, one SigningPolicy per document' }),
+    text: z
+      .string()
+      .optional()
+      .openapi({
+        description:
+          'The exact YAML text, one SigningPolicy per document. In a registry that hides something, only for ' +
+          'administrators',
+      }),
     appliedAt: Time.optional(),
     appliedBy: z.string().optional(),
     policies: z.array(
@@ -123,7 +130,9 @@ export const PolicySet = z
     ),
   })
   .openapi('PolicySet', {
-    description: 'The signing policies. `appliedAt` is absent if none were ever applied',
+    description:
+      'The signing policies, with the groups that the client may read. `appliedAt` is absent if none were ever ' +
+      'applied, or without `text`',
   });
 
 export const PolicyResult = z

@@ -35,6 +35,7 @@ export {
 export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
+export { readablePolicies } from './access/readable-policies.js';
 export * from './access/search-access.js';
 export * from './access/trusted-publishers/check-claims.js';
 export * from './access/trusted-publishers/providers.js';

@@ -138,3 +138,41 @@ describe('a token of a team', () => {
     );
   });
 });
+
+describe('a policy of a private group', () => {
+  const issuer = ['--issuer', 'https://issuer.example.com', '--identity', 'ci'];
+
+  it('is listed only for those who may read the group, and its text only for administrators', async () => {
+    expectEnd(await run(['policy', 'add', 'hidden', '--group', 'b.example.com', ...issuer, '--yes']), 0);
+    await run([
+      'policy',
+      'add',
+      'mixed',
+      '--group',
+      'a.example.com',
+      '--group',
+      'x.example.net',
+      ...issuer,
+      '--yes',
+    ]);
+    await apply(OWNED);
+    const text = await run(['policy', 'list', '--text']);
+    expectEnd(text, 0);
+    expect(text.out()).toContain('b.example.com');
+    const green = await run(['token', 'create', 'reader', '--team', 'green', '--scope', 'read']);
+    const options = { token: green.out().trim() };
+    const listed = await run(['policy', 'list'], options);
+    expect(listed.out()).toBe(
+      'mixed\ta.example.com, x.example.net\tall\tci (https://issuer.example.com)\talways\n',
+    );
+    expect((await run(['policy', 'list'], { token: '' })).out()).toContain('mixed\tx.example.net\t');
+    const change = ['policy', 'add', 'new', '--group', 'c.example.com', ...issuer, '--yes'];
+    for (const args of [['policy', 'list', '--text'], change])
+      expectEnd(await run(args, options), 6, 'you may not read all signing policies');
+    expectEnd(await run(['policy', 'remove', 'hidden', '--yes']), 0);
+    expectEnd(await run(['policy', 'remove', 'mixed', '--yes']), 0);
+    expect((await run(['policy', 'list'], options)).err()).toBe(
+      'no signing policies for groups that you may read\n',
+    );
+  });
+});

@@ -441,12 +441,12 @@ describe('policy add and remove', () => {
     const bytes = Buffer.from(await readFile(path.join(folder, await policyFor('team')), 'utf8'));
     const { text } = await client.policies();
     await run(['policy', 'add', 'ours', '--group', domain, '--key', 'other.pub']);
-    await expect(client.applyPolicies(bytes, { remove: true, replaces: sha256(text) })).rejects.toMatchObject(
-      {
-        code: 'conflict',
-        message: expect.stringContaining('changed meanwhile'),
-      },
-    );
+    await expect(
+      client.applyPolicies(bytes, { remove: true, replaces: sha256(text!) }),
+    ).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('changed meanwhile'),
+    });
     expect((await listed()).map(({ name }) => name)).toEqual(['ours']);
   });
 });

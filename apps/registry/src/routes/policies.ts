@@ -11,17 +11,24 @@ import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
 import type { ApplyPoliciesDeps } from '../publish/trust/apply-policies.js';
 import { applyPolicies } from '../publish/trust/apply-policies.js';
+import { type SeenPolicyDeps, seenPolicies, seesEveryPolicy } from '../publish/trust/seen-policies.js';
 
-/** Routes of signing policies. Reading is public, because the policies show which signers this registry trusts. */
-type PolicyDeps = ApplyPoliciesDeps & Authority;
+/**
+ * Routes of signing policies. Everybody may read whom the registry trusts for the groups that they may read; the text,
+ * and when it was applied, is only for those who may read everything.
+ */
+type PolicyDeps = ApplyPoliciesDeps & Authority & SeenPolicyDeps;
 
 export function policyRoutes(app: RegistryApp, deps: PolicyDeps): void {
   serveRoute(app, ROUTES.policies, async (c) => {
     const stored = await deps.store.policies();
     const result: PolicySet = {
-      text: stored?.text ?? '',
-      ...defined({ appliedAt: stored?.appliedAt, appliedBy: stored?.appliedBy }),
-      policies: deps.trust.policies.map((policy) => ({ ...policy })),
+      ...defined({
+        text: seesEveryPolicy(deps) ? (stored?.text ?? '') : undefined,
+        appliedAt: stored?.appliedAt,
+        appliedBy: stored?.appliedBy,
+      }),
+      policies: seenPolicies(deps).map((policy) => ({ ...policy })),
     };
     return c.json(result);
   });

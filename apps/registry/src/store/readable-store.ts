@@ -189,7 +189,11 @@ const GUARDS: Guards = {
   // Without a repository to mount from, the database would search all of them.
   mountBlob: (call, sight) => async (from, to, digest, change) =>
     from !== undefined && sight().repository(from) ? call(from, to, digest, change) : false,
-  policies: 'public',
+  // What others may know of them is in seen-policies.ts.
+  policies: (call, sight) => async () => {
+    const found = await call();
+    return sight().registry() ? found : undefined;
+  },
   appliedPolicies: 'unseen',
   access: 'unseen',
   appliedAccess: 'unseen',

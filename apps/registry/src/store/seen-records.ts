@@ -100,7 +100,7 @@ export function seenEvents(
 
 /** Of an event with a function and a catalog, both must be readable. */
 function seesEvent(sight: Sight, { type, group, kind, catalog }: Event): boolean {
-  if (type === 'access.applied') return sight.registry();
+  if (type === 'access.applied' || type === 'policy.applied') return sight.registry();
   const seesFunction = group === undefined || sight.function({ group, kind: kind ?? '' });
   return seesFunction && (catalog === undefined || sight.catalog(catalog));
 }

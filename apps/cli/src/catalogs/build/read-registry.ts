@@ -5,6 +5,7 @@ import { plural } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import type { Progress } from '../../io/progress.js';
 import { connect, connectExport } from '../../registry/connection.js';
+import { readPolicyText } from '../../signatures/policies/policy-text.js';
 import { parseFunction } from './build-function.js';
 
 /** Downloads every function of the registry, with all definitions. */
@@ -26,7 +27,7 @@ export async function readRegistry(
 /** Reads the signing policies of the registry, which a recipe may require. */
 export async function readRegistryPolicies(io: Io, registry: string | undefined): Promise<SigningPolicy[]> {
   const client = await connect(io, registry);
-  const { text } = await client.policies();
+  const text = await readPolicyText(client);
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
   if (policies !== undefined) return policies;
   throw new KrmhubError('unreachable', `cannot read the signing policies of ${client.url}`, {

@@ -19,6 +19,7 @@ import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
 import { readStdin } from '../../io/read-stdin.js';
 import { connect } from '../../registry/connection.js';
+import { readPolicyText } from './policy-text.js';
 
 export interface PolicyOptions {
   dryRun?: boolean;
@@ -48,8 +49,8 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
     });
   }
   const client = await connect(io, options.registry);
-  const { text } = await client.policies();
-  await applyPolicyText(io, client, { bytes, current: text }, { ...options, isStdin: file === '-' });
+  const current = await readPolicyText(client);
+  await applyPolicyText(io, client, { bytes, current }, { ...options, isStdin: file === '-' });
 }
 
 /**

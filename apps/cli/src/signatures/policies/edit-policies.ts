@@ -9,6 +9,7 @@ import { diffEntries, entryLines } from '../trust/describe-trust.js';
 import { createPolicy, type EntryOptions } from '../trust/new-entry.js';
 import { removeEntry, setEntry } from '../trust/trust-text.js';
 import { applyPolicyText, type PolicyOptions } from './apply-policies.js';
+import { readPolicyText } from './policy-text.js';
 
 const HEADER = '# Signing policies of this registry. Edit them, or use `krmhub policy`.\n';
 
@@ -20,7 +21,7 @@ export async function addPolicy(
 ): Promise<void> {
   const policy = (await createPolicy(io, name, options)) as SigningPolicy;
   const client = await connect(io, options.registry);
-  const { text } = await client.policies();
+  const text = await readPolicyText(client);
   const policies = readStored(text);
   const before = policies.find((one) => one.name === policy.name);
   const changes = before === undefined ? entryLines(policy) : diffEntries(before, policy);
@@ -43,7 +44,7 @@ export async function addPolicy(
 /** Removes a policy from those of the registry, after it prints who is no longer required or trusted. */
 export async function removePolicy(io: Io, name: string, options: PolicyOptions): Promise<void> {
   const client = await connect(io, options.registry);
-  const { text } = await client.policies();
+  const text = await readPolicyText(client);
   const policies = readStored(text);
   const removed = policies.find((one) => one.name === name);
   if (removed === undefined) {

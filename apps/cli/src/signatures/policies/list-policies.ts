@@ -3,6 +3,7 @@ import { escapeControls, oneLine, plural, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { connect } from '../../registry/connection.js';
+import { readPolicyText } from './policy-text.js';
 
 export interface ListPoliciesOptions {
   text?: boolean;
@@ -15,13 +16,18 @@ type PolicySigner = Policy['signers'][number];
 
 /** Lists the policies in full: what each covers, what it requires, and its signers by name. */
 export async function listPolicies(io: Io, options: ListPoliciesOptions): Promise<void> {
-  const set = await (await connect(io, options.registry)).policies();
-  if (options.text === true) return writeData(io.stdout, set.text);
+  const client = await connect(io, options.registry);
+  if (options.text === true) return writeData(io.stdout, await readPolicyText(client));
+  const set = await client.policies();
   await printData(io, options.output, set, () =>
     io.stdout.isTTY === true ? printInFull(io, set.policies) : printRows(io, set.policies),
   );
   if (set.policies.length === 0) {
-    await printLine(io, 'no signing policies: the registry accepts unsigned releases');
+    const none =
+      set.text === undefined
+        ? 'no signing policies for groups that you may read'
+        : 'no signing policies: the registry accepts unsigned releases';
+    await printLine(io, none);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Public pages of the signing policies: which signers this registry trusts.
+ * Pages of the signing policies: which signers this registry trusts.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { PolicyReader } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
-import type { SigningTrust } from '../../publish/trust/signing-trust.js';
+import { type SeenPolicyDeps, seenPolicies } from '../../publish/trust/seen-policies.js';
 import { namesHint } from '../../store/find-record.js';
 import { MissingName } from '../../store/missing-name.js';
 import { POLICIES, policyPath } from '../addresses.js';
@@ -22,20 +22,20 @@ export const POLICY_PAGE_ROUTES = {
   policiesPage: createRoute({ method: 'get', path: POLICIES, responses: page }),
   policyPage: createRoute({
     method: 'get',
-    path: '/policies/{name}',
-    request: { params: z.object({ name: z.string().max(63, 'is longer than 63 characters') }) },
+    path: '/policies/{policy}',
+    request: { params: z.object({ policy: z.string().max(63, 'is longer than 63 characters') }) },
     responses: page,
   }),
 } as const;
 
-export interface PolicyPageDeps {
+export interface PolicyPageDeps extends SeenPolicyDeps {
   store: PolicyReader;
-  trust: SigningTrust;
   site: Site;
 }
 
-/** Pages of the signing policies. They are public, because they say which signers this registry trusts. */
-export function policyPageRoutes(app: RegistryApp, { store, trust, site }: PolicyPageDeps): void {
+/** Pages of the signing policies: which signers this registry trusts for what the user may read. */
+export function policyPageRoutes(app: RegistryApp, deps: PolicyPageDeps): void {
+  const { store, site } = deps;
   servePage(app, POLICY_PAGE_ROUTES.policiesPage, {}, (c) =>
     pageResponse(c, site, {
       head: {
@@ -44,14 +44,15 @@ export function policyPageRoutes(app: RegistryApp, { store, trust, site }: Polic
         path: POLICIES,
         section: 'policies',
       },
-      body: <PolicyListPage policies={trust.policies} />,
+      body: <PolicyListPage policies={seenPolicies(deps)} />,
     }),
   );
 
-  servePage(app, POLICY_PAGE_ROUTES.policyPage, {}, async (c, { params: { name } }) => {
-    const policy = trust.policies.find((one) => one.name === name);
+  servePage(app, POLICY_PAGE_ROUTES.policyPage, {}, async (c, { params: { policy: name } }) => {
+    const policies = seenPolicies(deps);
+    const policy = policies.find((one) => one.name === name);
     if (policy === undefined) {
-      const { hint, named } = namesHint(name, trust.policies, `See all policies at ${site.at(POLICIES)}.`);
+      const { hint, named } = namesHint(name, policies, `See all policies at ${site.at(POLICIES)}.`);
       const near = named.map((policy) => ({ policy }));
       throw new MissingName(`signing policy ${name} not found`, { hint, near });
     }
