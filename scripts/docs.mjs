@@ -170,7 +170,7 @@ async function renderConfiguration() {
     '',
     '| variable | value |',
     '|---|---|',
-    '| `KRMHUB_REGISTRY` | URL of the registry to use; the default is `http://localhost:8080` |',
+    '| `KRMHUB_REGISTRY` | URL of the registry to use; the default is that of `krmhub login`, else `http://localhost:8080` |',
     '| `KRMHUB_TOKEN` | token for that registry; no other registry gets it, also not the one in `--registry` ([rules](credentials.md)) |',
     '| `NETRC` | file of user names and passwords for hosts; the default is `~/.netrc` |',
     '| `KRMHUB_PLAIN_HTTP` | other machines that get credentials without TLS: hosts, with or without a port, separated by commas |',

@@ -53,6 +53,8 @@ const SKIPPED: Record<string, string> = {
   ),
   'krmhub publisher check example.com claims.json':
     'no publisher matches; test/end-to-end/trusted-publishing.test.ts has some',
+  'krmhub login --use https://krm.example.com':
+    'needs a saved token; apps/cli/src/registry/saved-logins.test.ts has some',
   'echo krm.example.com | krmhub docker-credential get':
     'needs a login; apps/cli/src/registry/docker-helper.test.ts has one',
   'krmhub docker-credential list < /dev/null':

@@ -209,7 +209,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'conformance',
       'docs',
     ],
-    program: ['io', 'commands', 'docs'],
+    program: ['io', 'registry', 'commands', 'docs'],
     main: ['io', 'program'],
     plugin: ['io', 'kustomize'],
   },

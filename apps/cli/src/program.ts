@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { CREDENTIALS_FILE, configurationFolder } from '@krmhub/consume/files/configuration-folder';
 import type { SnapshotLimits } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -151,7 +154,7 @@ stdout.
 Every command accepts the three global options. --timeout is --request-timeout
 where a command has no --timeout of its own, which is for functions.`,
     );
-  program.hook('preAction', (_, command) => {
+  program.hook('preAction', async (_, command) => {
     const { output } = command.opts<{ output?: unknown }>();
     if (output === 'json' || output === 'yaml') io.errorFormat = output;
     const { minSerial, maxAge } = command.opts<SnapshotLimits>();
@@ -161,6 +164,9 @@ where a command has no --timeout of its own, which is for functions.`,
     const { color, requestTimeout } = program.opts<GlobalOptions>();
     if (color === false) io.noColor = true;
     if (requestTimeout !== undefined) io.requestTimeout = requestTimeout * 1_000;
+    if (!existsSync(path.join(configurationFolder(io), CREDENTIALS_FILE))) return;
+    const { defaultRegistry } = await import('./registry/credentials-file.js');
+    io.defaultRegistry ??= () => defaultRegistry(io);
   });
   for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);

@@ -18,9 +18,11 @@ export interface SnapshotLimits {
   maxAge?: number;
 }
 
-/** The environment variables. */
+/** The environment variables, and what the user configured once for all runs. */
 export interface Environment {
   env: Record<string, string | undefined>;
+  /** Returns the URL of the registry that the user chose, if no variable names one. */
+  defaultRegistry?(): string | undefined;
 }
 
 /** The folder that relative paths start from. */

@@ -41,22 +41,29 @@ it('reads the token from the environment, or from a prompt without showing it', 
   expect((await run(['whoami'])).exitCode).toBe(0);
 });
 
-it('prints that other commands still use the default registry, and how to change that', async () => {
-  const elsewhere = await run(['login', registry.url], {
-    stdin: registry.token,
-    env: { KRMHUB_REGISTRY: 'https://krm.example.com' },
-  });
+it('makes the registry the default, which KRMHUB_REGISTRY and --registry override', async () => {
+  const plain = (args: string[], stdin = '') => runTest(args, { stdin, env: { HOME: home } });
+  const login = await plain(['login', registry.url], registry.token);
+  expectEnd(login, 0, 'commands use this registry by default');
+  const whoami = await plain(['whoami', '-o', 'json']);
+  expect(JSON.parse(whoami.out())).toMatchObject({ registry: registry.url, name: 'admin' });
+  const elsewhere = { KRMHUB_REGISTRY: 'http://127.0.0.1:1' };
+  expectEnd(await run(['whoami'], { env: elsewhere }), 5, 'http://127.0.0.1:1');
+  expectEnd(await plain(['whoami', '--registry', 'http://127.0.0.1:1']), 5, 'http://127.0.0.1:1');
   expectEnd(
-    elsewhere,
+    await run(['login', registry.url], { stdin: registry.token, env: elsewhere }),
     0,
-    `without --registry, commands still use https://krm.example.com; to change that, run: export KRMHUB_REGISTRY=${registry.url}`,
+    `KRMHUB_REGISTRY is set: commands use http://127.0.0.1:1, not ${registry.url}`,
   );
-  expect((await run(['login'], { stdin: registry.token })).err()).not.toContain('export');
+  expect((await plain(['logout'])).err()).toContain('commands use http://localhost:8080 by default');
 });
 
 it('prefers stdin to the environment, and prints which token commands use', async () => {
   const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
-  expectEnd(login, 0, 'KRMHUB_TOKEN contains a different token');
+  expectEnd(login, 0, `KRMHUB_TOKEN is set: commands use it for ${registry.url}, before a saved token`);
+  expect((await run(['login'], { stdin: registry.token })).err()).not.toContain('KRMHUB_TOKEN');
+  const whoami = await run(['whoami'], { env: { KRMHUB_TOKEN: registry.token } });
+  expectEnd(whoami, 0, 'KRMHUB_TOKEN is set');
 });
 
 it.each([

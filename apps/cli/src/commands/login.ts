@@ -3,26 +3,52 @@ import type { Io } from '../io/io.js';
 import type { LoginOptions } from '../registry/login.js';
 import { withOutput, withRegistry } from './options.js';
 
+interface Options extends LoginOptions {
+  list?: boolean;
+  use?: string;
+}
+
 export function registerLogin(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('login')))
-    .summary('Save a token for a registry.')
-    .description('Check a token with a registry, and save it.')
+    .summary('Sign in to a registry, and make it the default.')
+    .description(
+      'Check a token with a registry, save it, and make the registry the one that commands use by default.',
+    )
     .argument('[url]', 'URL of the registry, the same as --registry.')
+    .option('--token-stdin', 'Read the token from stdin, or from a prompt.')
+    .option('--list', 'List the registries with a saved token.')
+    .option('--use <url>', 'Make this registry with a saved token the default.')
     .addHelpText(
       'after',
       `
 The command reads the token from stdin, or from KRMHUB_TOKEN if it is for this
-registry. Otherwise, it prompts for the token. It does not change the registry
-that other commands use: for that, set KRMHUB_REGISTRY. Only the origin of the
-registry gets the token: see krmhub docs credentials. It can also be used by
-docker, podman, crane, oras, and cosign: see krmhub docker-credential --help.
+registry. Otherwise, it prompts for the token. Only the origin of the registry
+gets it: see krmhub docs credentials. It can also be used by docker, podman,
+crane, oras, and cosign: see krmhub docker-credential --help.
+
+You can be signed in to several registries. --registry and KRMHUB_REGISTRY take
+precedence over the default registry, and KRMHUB_TOKEN over the saved token.
 
 Examples:
   krmhub login < data/admin.token
-  krmhub login https://krm.example.com`,
+  krmhub login https://krm.example.com
+  krmhub login --list
+  krmhub login --use https://krm.example.com`,
     )
-    .action(async (url: string | undefined, options: LoginOptions) => {
+    .action(async (url: string | undefined, options: Options) => {
+      const { list = false, use, ...others } = options;
+      const { KrmhubError } = await import('@krmhub/schema/error');
+      const named = [url, others.registry, use].filter((one) => one !== undefined).length;
+      if ((list && named > 0) || (use !== undefined && named > 1)) {
+        throw new KrmhubError('usage', '--list and --use cannot be combined with a registry to log in to', {
+          hint: 'Use one of them: krmhub login --list',
+        });
+      }
+      if (list || use !== undefined) {
+        const { listLogins, useRegistry } = await import('../registry/saved-logins.js');
+        return use === undefined ? listLogins(io, options.output) : useRegistry(io, use, options.output);
+      }
       const { login } = await import('../registry/login.js');
-      await login(io, url, options);
+      await login(io, url, others);
     });
 }

@@ -40,7 +40,7 @@ export function withImagePrefix(command: Command): Command {
 export function withRegistry(command: Command): Command {
   return command.option(
     '--registry <url>',
-    'URL of the registry. Default: KRMHUB_REGISTRY, else http://localhost:8080.',
+    'URL of the registry. Default: KRMHUB_REGISTRY, else that of `krmhub login`.',
   );
 }
 
@@ -197,7 +197,7 @@ export function withArtifact(command: Command): Command {
   return withPlainHttp(
     command.option(
       '--registry <url>',
-      'URL of the krmhub registry, for GROUP/KIND. Default: KRMHUB_REGISTRY, else http://localhost:8080.',
+      'URL of the krmhub registry, for GROUP/KIND. Default: KRMHUB_REGISTRY, else that of `krmhub login`.',
     ),
   );
 }

@@ -15,7 +15,7 @@ Examples:
   krmhub whoami --registry https://krm.example.com -o json`,
     )
     .action(async (options: { registry?: string; output: OutputFormat }) => {
-      const { printIdentity } = await import('../registry/login.js');
+      const { printIdentity } = await import('../registry/print-identity.js');
       await printIdentity(io, options);
     });
 }

@@ -6,7 +6,7 @@ import { VERSION } from '../io/version.js';
 
 /** What the library asks of a command: warnings and reports go to stderr. Loads a client only when it is needed. */
 export function consumePorts(io: Io): Ports {
-  const { env, cwd, snapshotLimits, trace } = io;
+  const { env, cwd, snapshotLimits, trace, defaultRegistry } = io;
   return {
     env,
     cwd,
@@ -19,6 +19,6 @@ export function consumePorts(io: Io): Ports {
       openOci: async (options) => (await import('./connect-oci.js')).createOciClient(io, options),
       connect: async (registry, options) => (await import('./connection.js')).connect(io, registry, options),
     },
-    ...defined({ snapshotLimits, trace }),
+    ...defined({ snapshotLimits, trace, defaultRegistry }),
   };
 }

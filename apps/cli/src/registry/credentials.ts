@@ -1,24 +1,12 @@
-import { readFile, stat } from 'node:fs/promises';
-import { platform } from 'node:os';
-import path from 'node:path';
-import { configurationFolder } from '@krmhub/consume/files/configuration-folder';
 import type { Environment, Trace } from '@krmhub/consume/ports';
-import { registryUrl } from '@krmhub/consume/references/registry-url';
+import { configuredRegistry, DEFAULT_REGISTRY } from '@krmhub/consume/references/registry-url';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-
-/** The tokens that `login` saved, by the origin of the registry, so that no other registry gets them. */
-interface Credentials {
-  version: 1;
-  tokens: Record<string, { token: string; savedAt: string }>;
-}
+import { changeCredentials, credentialsFile, readCredentials, type SavedLogin } from './credentials-file.js';
 
 export const MAX_TOKEN_LENGTH = 4_096;
-
-export function credentialsFile(io: Environment): string {
-  return path.join(configurationFolder(io), 'credentials.json');
-}
 
 /** Tokens of this run by origin, in memory only. Copies of an Io share its environment. */
 const ofThisRun = new WeakMap<Environment['env'], Map<string, string>>();
@@ -38,43 +26,80 @@ export async function tokenFor(io: Environment & Trace, url: URL): Promise<strin
   if (own !== undefined) return own;
   const given = environmentToken(io);
   const isGiven = given?.origin === url.origin;
-  const token = isGiven ? checkToken(given.token) : await savedToken(io, url);
+  const token = isGiven ? checkToken(given.token) : savedLogin(io, url)?.token;
   const where = isGiven ? 'KRMHUB_TOKEN' : token === undefined ? 'none' : credentialsFile(io);
   io.trace?.(`credentials for ${url.origin}: ${where}`);
   return token;
 }
 
-/** Returns KRMHUB_TOKEN with the origin that it belongs to, which is undefined for an invalid KRMHUB_REGISTRY. */
+/**
+ * Returns KRMHUB_TOKEN with the origin that it belongs to: that of KRMHUB_REGISTRY, else http://localhost:8080, so that no
+ * `login` changes which registry gets it. The origin is undefined for an invalid KRMHUB_REGISTRY.
+ */
 export function environmentToken(io: Environment): { token: string; origin: string | undefined } | undefined {
   const { KRMHUB_TOKEN: token = '' } = io.env;
-  return token === '' ? undefined : { token, origin: parseUrl(registryUrl(io, undefined))?.origin };
+  if (token === '') return undefined;
+  return { token, origin: parseUrl(configuredRegistry(io) ?? DEFAULT_REGISTRY)?.origin };
 }
 
-/** Returns the saved token of a registry. */
-export async function savedToken(io: Environment, url: URL): Promise<string | undefined> {
-  const { tokens } = await readCredentials(io);
-  return Object.hasOwn(tokens, url.origin) ? tokens[url.origin]!.token : undefined;
+/** Returns what `login` saved for a registry. */
+export function savedLogin(io: Environment, url: URL): SavedLogin | undefined {
+  const { tokens } = readCredentials(io);
+  return Object.hasOwn(tokens, url.origin) ? tokens[url.origin] : undefined;
 }
 
 /** Returns the origins of the registries with a saved token. */
-export async function savedOrigins(io: Environment): Promise<string[]> {
-  return Object.keys((await readCredentials(io)).tokens);
+export function savedOrigins(io: Environment): string[] {
+  return Object.keys(readCredentials(io).tokens);
 }
 
-export async function saveToken(io: Io, url: URL, token: string): Promise<void> {
-  const { tokens } = await readCredentials(io);
-  await writeCredentials(io, { ...tokens, [url.origin]: { token, savedAt: io.now().toISOString() } });
+/** Saves a token with what is known of it. `isDefault` makes its registry the one that commands use. */
+export async function saveToken(
+  io: Io,
+  url: URL,
+  token: string,
+  known: Pick<SavedLogin, 'name' | 'expiresAt'> & { isDefault?: boolean } = {},
+): Promise<void> {
+  const { name, expiresAt, isDefault = false } = known;
+  const address = withoutSlash(url);
+  const login = { token, savedAt: io.now().toISOString(), url: address, ...defined({ name, expiresAt }) };
+  await changeCredentials(io, ({ tokens, ...others }) => ({
+    ...others,
+    tokens: { ...tokens, [url.origin]: login },
+    ...defined({ defaultRegistry: isDefault ? address : others.defaultRegistry }),
+  }));
 }
 
-/** Removes the saved token of a registry. Reports whether there was one. */
-export async function removeToken(io: Io, url: URL): Promise<boolean> {
-  const { tokens } = await readCredentials(io);
-  if (!Object.hasOwn(tokens, url.origin)) return false;
-  await writeCredentials(
-    io,
-    Object.fromEntries(Object.entries(tokens).filter(([origin]) => origin !== url.origin)),
-  );
-  return true;
+/** Makes a registry with a saved token the one that commands use. Reports whether there is such a token. */
+export async function chooseDefault(io: Io, url: URL): Promise<boolean> {
+  let isSaved = false;
+  await changeCredentials(io, (credentials) => {
+    isSaved = Object.hasOwn(credentials.tokens, url.origin);
+    return isSaved ? { ...credentials, defaultRegistry: withoutSlash(url) } : credentials;
+  });
+  return isSaved;
+}
+
+/** Removes the saved tokens of some registries, which stop being the default. Returns the origins that had one. */
+export async function removeTokens(io: Io, origins: readonly string[] | 'all'): Promise<string[]> {
+  const isMeant = (origin: string) => origins === 'all' || origins.includes(origin);
+  let removed: string[] = [];
+  if (!savedOrigins(io).some(isMeant)) return removed;
+  await changeCredentials(io, ({ tokens, defaultRegistry, ...others }) => {
+    removed = Object.keys(tokens).filter(isMeant);
+    const isLeft = defaultRegistry !== undefined && !removed.includes(new URL(defaultRegistry).origin);
+    return {
+      ...others,
+      tokens: Object.fromEntries(Object.entries(tokens).filter(([origin]) => !isMeant(origin))),
+      ...defined({ defaultRegistry: isLeft ? defaultRegistry : undefined }),
+    };
+  });
+  return removed;
+}
+
+/** Returns a URL as messages write it. */
+export function withoutSlash({ href }: URL): string {
+  return href.replace(/\/+$/, '');
 }
 
 /** Returns the token in a text of one line. Throws `usage` for anything else. */
@@ -91,58 +116,4 @@ export function checkToken(text: string): string {
     });
   }
   return token;
-}
-
-async function readCredentials(io: Environment): Promise<Credentials> {
-  const file = credentialsFile(io);
-  let text: string;
-  try {
-    const status = await stat(file);
-    if (platform() !== 'win32' && (status.mode & 0o077) !== 0) {
-      throw new KrmhubError('unavailable', `credentials file ${file} is readable by other users`, {
-        hint: `Run: chmod 600 ${file}`,
-      });
-    }
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
-      return { version: 1, tokens: {} };
-    }
-    if (error instanceof KrmhubError) throw error;
-    const { diskError } = await import('@krmhub/consume/files/read-file');
-    throw diskError(error, `cannot read ${file}`);
-  }
-  const value = parseCredentials(text);
-  if (value === undefined) {
-    throw new KrmhubError('unavailable', `credentials file ${file} is not valid`, {
-      hint: `Remove it (rm ${file}), then log in again: krmhub login`,
-    });
-  }
-  return value;
-}
-
-function parseCredentials(text: string): Credentials | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1)
-      return undefined;
-    if (!('tokens' in value) || typeof value.tokens !== 'object' || value.tokens === null) return undefined;
-    const isValid = Object.values(value.tokens).every(
-      (entry: unknown) =>
-        typeof entry === 'object' && entry !== null && 'token' in entry && typeof entry.token === 'string',
-    );
-    return isValid ? (value as Credentials) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function writeCredentials(io: Io, tokens: Credentials['tokens']): Promise<void> {
-  const { writeFileAtomically } = await import('@krmhub/consume/files/write-file');
-  const credentials: Credentials = { version: 1, tokens };
-  await writeFileAtomically(credentialsFile(io), `${JSON.stringify(credentials, undefined, 2)}\n`, {
-    overwrite: true,
-    mode: 0o600,
-    folderMode: 0o700,
-  });
 }

@@ -3,7 +3,7 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
 import { readStdin } from '../io/read-stdin.js';
-import { checkToken, environmentToken, removeToken, savedOrigins, saveToken } from './credentials.js';
+import { checkToken, environmentToken, removeTokens, savedOrigins, saveToken } from './credentials.js';
 import { findToken, TOKEN_USER } from './find-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
 
@@ -29,11 +29,12 @@ export async function runDockerHelper(io: Io, action: HelperAction): Promise<voi
 }
 
 async function answer(io: Io, action: HelperAction): Promise<string> {
-  if (action === 'list') return JSON.stringify(listRegistries(io, await savedOrigins(io)));
+  if (action === 'list') return JSON.stringify(listRegistries(io, savedOrigins(io)));
   const input = new TextDecoder().decode(await readStdin(io, MAX_INPUT_LENGTH)).trim();
   if (action === 'get') return getToken(io, input);
   if (action === 'erase') {
-    for (const origin of originsOf(io, input)) await removeToken(io, origin);
+    const origins = originsOf(io, input).map(({ origin }) => origin);
+    await removeTokens(io, origins);
     return '';
   }
   const { server, secret } = readCredentials(input);

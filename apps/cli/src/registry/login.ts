@@ -1,61 +1,52 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
-import { isFirstToken } from '@krmhub/api/token-scopes';
-import { registryUrl } from '@krmhub/consume/references/registry-url';
+import { DEFAULT_REGISTRY, registryUrl } from '@krmhub/consume/references/registry-url';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { parseUrl } from '@krmhub/schema/parse-url';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
 import { readStdin } from '../io/read-stdin.js';
 import { connect } from './connection.js';
-import {
-  checkToken,
-  credentialsFile,
-  environmentToken,
-  MAX_TOKEN_LENGTH,
-  removeToken,
-  saveToken,
-} from './credentials.js';
-import { describeToken, printTokens } from './print-tokens.js';
+import { checkToken, environmentToken, MAX_TOKEN_LENGTH, removeTokens, saveToken } from './credentials.js';
+import { credentialsFile, defaultRegistry } from './credentials-file.js';
+import { describeToken } from './print-tokens.js';
+import { printOverrides } from './saved-logins.js';
 
-export interface LoginOptions {
+export interface RegistryOptions {
   registry?: string;
   output: OutputFormat;
 }
 
-/** Saves a token for a registry after the registry has accepted it. */
+export interface LoginOptions extends RegistryOptions {
+  /** Read the token from stdin, also from a terminal. */
+  tokenStdin?: boolean;
+}
+
+export interface LogoutOptions extends RegistryOptions {
+  all?: boolean;
+}
+
+/** Saves a token for a registry after the registry has accepted it, and makes the registry the default. */
 export async function login(io: Io, url: string | undefined, options: LoginOptions): Promise<void> {
   const chosen = chooseRegistry('login', url, options);
   const registry = parseRegistryUrl(registryUrl(io, chosen));
-  const token = await readToken(io, registry);
+  const token = await readToken(io, registry, options);
   const client = await connect(io, chosen, { token });
   const known = await client.whoami().catch((error: unknown) => {
     throw rejectedToken(error, client.url);
   });
-  await saveToken(io, registry, token);
+  await saveToken(io, registry, token, {
+    ...defined({ name: known.name, expiresAt: known.expiresAt }),
+    isDefault: true,
+  });
   await printLine(io, escapeControls(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
-  await printLine(io, `saved the token in ${credentialsFile(io)}`);
-  await printDefault(io, registry, client.url);
+  await printLine(io, `saved the token in ${credentialsFile(io)}; commands use this registry by default`);
   await printHelper(io, registry);
   const given = environmentToken(io);
-  if (given?.origin === registry.origin && given.token.trim() !== token) {
-    await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved token');
-  }
+  await printOverrides(io, { of: given?.token.trim() === token ? undefined : registry });
   const saved = { registry: client.url, ...known, file: credentialsFile(io) };
   await printData(io, options.output, saved, async () => undefined);
-}
-
-/** Says how to use a registry that is not the default, because `login` does not change the default. */
-async function printDefault(io: Io, registry: URL, url: string): Promise<void> {
-  const current = registryUrl(io, undefined);
-  if (parseUrl(current)?.origin === registry.origin) return;
-  await printLine(
-    io,
-    escapeControls(
-      `without --registry, commands still use ${current}; to change that, run: export KRMHUB_REGISTRY=${url}`,
-    ),
-  );
 }
 
 /** Prints how other clients get the token, unless they do. */
@@ -69,58 +60,62 @@ async function printHelper(io: Io, { host }: URL): Promise<void> {
   );
 }
 
-/** Removes the saved token of a registry from this machine; the token stays valid. */
-export async function logout(io: Io, url: string | undefined, options: LoginOptions): Promise<void> {
+/** Removes saved tokens from this machine; the tokens stay valid. */
+export async function logout(io: Io, url: string | undefined, options: LogoutOptions): Promise<void> {
+  if (options.all === true) return logoutAll(io, url, options);
   const registry = parseRegistryUrl(registryUrl(io, chooseRegistry('logout', url, options)));
-  const removed = await removeToken(io, registry);
+  const { origin } = registry;
+  const wasDefault = defaultRegistry(io);
+  const isRemoved = (await removeTokens(io, [origin])).length > 0;
   await printLine(
     io,
-    removed
-      ? `removed the token for ${registry.origin}; to revoke it, run: krmhub token revoke ID`
-      : `no saved token for ${registry.origin}`,
+    isRemoved
+      ? `removed the token for ${origin}; to revoke it, run: krmhub token revoke ID`
+      : `no saved token for ${origin}`,
   );
-  if (environmentToken(io)?.origin === registry.origin) {
+  await printDefault(io, wasDefault);
+  if (environmentToken(io)?.origin === origin) {
     await printWarning(io, 'KRMHUB_TOKEN is still set, and commands use it');
   }
-  const outcome = removed ? 'removed' : 'unchanged';
-  await printData(io, options.output, { registry: registry.origin, outcome }, async () => undefined);
+  const outcome = isRemoved ? 'removed' : 'unchanged';
+  await printData(io, options.output, { registry: origin, outcome }, async () => undefined);
 }
 
-/** Prints the token that commands use, and what it can do. */
-export async function printIdentity(io: Io, options: LoginOptions): Promise<void> {
-  const client = await connect(io, options.registry);
-  const token = await client.whoami();
-  await printData(io, options.output, { registry: client.url, ...token }, () => printTokens(io, [token]));
-  if (options.output !== 'table') return;
-  if (io.stderr.isTTY === true) await printLine(io, `registry: ${client.url}`);
-  const { team, teamRights } = token;
-  if (teamRights !== undefined) {
-    const { owns, grants } = teamRights;
-    const groups = owns.length === 0 ? 'no group' : owns.join(', ');
-    await printLine(io, escapeControls(`team ${team} owns ${groups}`));
-    for (const { may, in: where } of grants) {
-      const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
-      await printLine(io, escapeControls(`team ${team} may ${may.join(', ')} in ${of} ${pattern}`));
-    }
+async function logoutAll(io: Io, url: string | undefined, options: LogoutOptions): Promise<void> {
+  if (url !== undefined || options.registry !== undefined) {
+    throw new KrmhubError('usage', '--all cannot be combined with a registry', {
+      hint: 'Use one of them: krmhub logout --all',
+    });
   }
-  if (isFirstToken(token)) {
-    await printLine(
-      io,
-      [
-        'this is the first administrator token, which nobody in particular owns. Replace it by one with your name:',
-        '  krmhub token create NAME --scope admin > NAME.token',
-        '  krmhub login < NAME.token',
-        `  krmhub token revoke ${token.id}`,
-      ].join('\n'),
-    );
+  const wasDefault = defaultRegistry(io);
+  const registries = (await removeTokens(io, 'all')).sort();
+  for (const origin of registries) await printLine(io, `removed the token for ${origin}`);
+  await printLine(
+    io,
+    registries.length === 0 ? 'no saved tokens' : 'the tokens stay valid until they expire',
+  );
+  await printDefault(io, wasDefault);
+  if (environmentToken(io) !== undefined) {
+    await printWarning(io, 'KRMHUB_TOKEN is still set, and commands use it');
   }
+  const outcome = registries.length === 0 ? 'unchanged' : 'removed';
+  await printData(io, options.output, { registries, outcome }, async () => undefined);
+}
+
+/** Says which registry commands use now, if the one that they used was removed. */
+async function printDefault(io: Io, before: string | undefined): Promise<void> {
+  if (before === undefined || defaultRegistry(io) === before) return;
+  await printLine(
+    io,
+    `commands use ${DEFAULT_REGISTRY} by default; to choose another, run: krmhub login --use URL`,
+  );
 }
 
 /** The URL argument and `--registry` mean the same; throws `usage` where they differ. */
 function chooseRegistry(
   command: string,
   url: string | undefined,
-  { registry }: { registry?: string },
+  { registry }: RegistryOptions,
 ): string | undefined {
   if (url !== undefined && registry !== undefined && url !== registry) {
     throw new KrmhubError('usage', `the registries differ: ${url} and ${registry}`, {
@@ -131,12 +126,12 @@ function chooseRegistry(
 }
 
 /** Reads a token from stdin, else from KRMHUB_TOKEN if it is for this registry, else from the terminal. */
-async function readToken(io: Io, registry: URL): Promise<string> {
+async function readToken(io: Io, registry: URL, { tokenStdin = false }: LoginOptions): Promise<string> {
   if (io.stdin.isTTY !== true) {
     const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
     if (text.trim() !== '') return checkToken(text);
   }
-  const given = environmentToken(io);
+  const given = tokenStdin ? undefined : environmentToken(io);
   if (given?.origin === registry.origin) return checkToken(given.token);
   if (io.stdin.isTTY !== true) {
     throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {

@@ -72,8 +72,13 @@ function scopes({ scopes, repositories }: Token): string {
 
 function expiry(token: Token, now: Date): string {
   if (token.revokedAt !== undefined) return revocation(token, relativeTime(token.revokedAt, now));
-  if (token.expiresAt === undefined) return 'never';
-  return Date.parse(token.expiresAt) <= now.getTime() ? 'expired' : relativeTime(token.expiresAt, now);
+  return relativeExpiry(token.expiresAt, now);
+}
+
+/** Says when a token expires, which is never without a time. */
+export function relativeExpiry(expiresAt: string | undefined, now: Date): string {
+  if (expiresAt === undefined) return 'never';
+  return Date.parse(expiresAt) <= now.getTime() ? 'expired' : relativeTime(expiresAt, now);
 }
 
 function revocation({ revokedBy, revokedReason }: Token, when: string): string {

@@ -2,6 +2,9 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Environment } from '../ports.js';
 
+/** The file of `krmhub login` in that folder. */
+export const CREDENTIALS_FILE = 'credentials.json';
+
 /** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
 export function configurationFolder(io: Environment): string {
   const configured = io.env.XDG_CONFIG_HOME;

@@ -7,6 +7,7 @@ import { escapeControls } from '@krmhub/schema/text';
 import { type Cache, openCache } from '../cache/cache.js';
 import type { Clock, Environment, Network, Program, Trace, WorkingFolder } from '../ports.js';
 import { parseCatalog } from '../references/parse-catalog.js';
+import { configuredRegistry } from '../references/registry-url.js';
 
 /** Milliseconds for which code runs from the cache without a request to its registry. */
 const FRESH_MS = 3_600_000;
@@ -75,7 +76,7 @@ async function askRegistry(
   return undefined;
 }
 
-/** Returns the registries of KRMHUB_REGISTRY, of the catalogs that commands use without options, and of these catalogs. */
+/** Returns the registry of the user, and those of these catalogs and of those that commands use without options. */
 export async function knownRegistries(
   io: Environment & WorkingFolder,
   catalogs: readonly string[],
@@ -85,11 +86,11 @@ export async function knownRegistries(
   return catalogRegistries(io, [official?.reference ?? [], listed, ...catalogs].flat());
 }
 
-/** Returns the registries of KRMHUB_REGISTRY, and of catalogs. Loads less than `knownRegistries`. */
+/** Returns the registry of the user, and those of catalogs. Loads less than `knownRegistries`. */
 export function catalogRegistries(io: Environment & WorkingFolder, catalogs: readonly string[]): string[] {
-  const own = io.env.KRMHUB_REGISTRY ?? '';
+  const own = configuredRegistry(io) ?? io.defaultRegistry?.();
   const urls = catalogs.flatMap((text) => findRegistry(io, text) ?? []);
-  return [...new Set([...(own === '' ? [] : [own.replace(/\/+$/, '')]), ...urls])];
+  return [...new Set([...(own === undefined ? [] : [own.replace(/\/+$/, '')]), ...urls])];
 }
 
 function findRegistry(io: Environment & WorkingFolder, text: string): string | undefined {
