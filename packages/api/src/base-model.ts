@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { type Digest, SEVERITIES } from '@krmhub/schema';
+import { SOURCE_EXTENSIONS, type SourceIdentity as Source } from '@krmhub/schema/documents/signer';
 
 /** Schemas that other models are made of. Times are RFC 3339 in UTC. */
 
@@ -43,6 +44,15 @@ export const Diagnostic = z
     hint: z.string().optional(),
   })
   .openapi('Diagnostic');
+
+const sourceFields = Object.fromEntries(
+  Object.keys(SOURCE_EXTENSIONS).map((name) => [name, exactOptional(z.string())]),
+) as Record<keyof Source, z.ZodExactOptional<z.ZodString>>;
+
+export const SourceIdentity = z.object(sourceFields).openapi('SourceIdentity', {
+  description:
+    'What the certificate of a verified signature states about the build, by the names of Fulcio: text of the CI provider',
+});
 
 export const TakenDownSigner = z
   .object({

@@ -1,5 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { Deprecation, DigestText, LifecycleChange, Time } from './base-model.js';
+import {
+  Deprecation,
+  DigestText,
+  exactOptional,
+  LifecycleChange,
+  SourceIdentity,
+  Time,
+} from './base-model.js';
 import { FunctionDefinition } from './document-model.js';
 
 /** The exported inputs of catalog builds: with them, a mirror or the command line builds the same catalogs. */
@@ -10,6 +17,7 @@ export const ExportedSigner = z
     fingerprint: DigestText.optional().openapi({ description: 'For a key' }),
     issuer: z.string().optional().openapi({ description: 'For an identity' }),
     subject: z.string().optional().openapi({ description: 'For an identity' }),
+    source: exactOptional(SourceIdentity),
   })
   .openapi('ExportedSigner');
 

@@ -69,6 +69,7 @@ export * from './policy/catalog-url.js';
 export * from './policy/codes.js';
 export { compareTrust, type TrustChange } from './policy/compare-policies.js';
 export { issuerDangers, patternDangers } from './policy/dangers.js';
+export { describeSource } from './policy/describe-source.js';
 export { readSigningPolicies } from './policy/read-signing-policies.js';
 export * from './policy/signature-verdict.js';
 export * from './policy/signing-policy.js';

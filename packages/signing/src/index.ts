@@ -6,6 +6,7 @@
  * @module
  */
 
+export type { Signer } from '@krmhub/schema';
 export {
   CHECK_NAMES,
   type Check,
@@ -25,7 +26,6 @@ export * from './statement.js';
 export * from './test-result.js';
 export { emptyRoot, publicGoodRoot, readTrustedRoot, type TrustedRoot } from './trusted-root.js';
 export {
-  type Signer,
   type Trust,
   type Verification,
   verifyBundle,

@@ -18,6 +18,8 @@ export const SIGNING_LIMITS = {
   maxCertificates: 8,
   /** Bytes of one certificate. Real ones have up to 3,000. */
   maxCertificateBytes: 8_192,
+  /** Bytes of what one extension of a certificate states about its source. Real ones have up to 200. */
+  maxExtensionBytes: 2_048,
   /** Levels of ASN.1 in either, each of which the library encodes again. Real ones have 16. */
   maxAsn1Levels: 32,
   /** Digests of one subject, each by another algorithm. */

@@ -1,9 +1,9 @@
-import type { PublicKey } from '@krmhub/schema';
+import type { PublicKey, Signer } from '@krmhub/schema';
 import type { Bundle } from '@sigstore/bundle';
 import { readBundle } from './read-bundle.js';
 import { readSnapshotClaim, readStatement, type SnapshotClaim, type Statement } from './statement.js';
 import { emptyRoot } from './trusted-root.js';
-import { type Signer, verifyParsedBundle } from './verify.js';
+import { verifyParsedBundle } from './verify.js';
 
 export interface SnapshotCheck {
   check: 'bundle' | 'statement' | 'signature';

@@ -1,4 +1,4 @@
-import { type Digest, sha256 } from '@krmhub/schema';
+import { type Digest, type Signer, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SIGNING_LIMITS } from './limits.js';
 import {
@@ -10,7 +10,7 @@ import {
   type SnapshotClaim,
   type Statement,
 } from './statement.js';
-import { type Signer, type Trust, type Verification, verifyBundle } from './verify.js';
+import { type Trust, type Verification, verifyBundle } from './verify.js';
 
 /** A fetched upstream catalog. */
 export interface SourceArtifact {

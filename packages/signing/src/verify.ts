@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { type Digest, type PublicKey, publicKeyHint } from '@krmhub/schema';
+import { type PublicKey, publicKeyHint, type Signer } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Bundle, TransparencyLogEntry } from '@sigstore/bundle';
 import {
@@ -14,13 +14,9 @@ import { CHECK_NAMES, type Check, type CheckName, failedCheck, passedCheck } fro
 import { readBundle } from './read-bundle.js';
 import type { SignedArtifact } from './signed-artifact.js';
 import { checkContent, toEntity } from './signed-content.js';
+import { readCertificateClaims } from './source-identity.js';
 import type { Statement } from './statement.js';
 import type { TrustedRoot } from './trusted-root.js';
-
-/** A verified signer: a key, or an identity that an OIDC issuer has authenticated. */
-export type Signer =
-  | { type: 'key'; fingerprint: Digest }
-  | { type: 'identity'; issuer: string; subject: string };
 
 export interface Trust {
   /** Trusted keys: a bundle that is signed with a key must be signed with one of them. */
@@ -171,14 +167,19 @@ function trustMaterialFor(root: TrustedRoot): TrustMaterial {
 function toSigner({ identity }: VerifiedSigner, key: PublicKey | undefined): Outcome {
   if (key !== undefined) return { signer: { type: 'key', fingerprint: key.fingerprint } };
   const subject = identity?.subjectAlternativeName ?? '';
-  const issuer = identity?.extensions?.issuer ?? '';
+  const claims = readCertificateClaims(identity?.oids ?? []);
+  if (typeof claims === 'string') return { check: 'identity', message: claims };
+  const { issuer = '', source } = claims;
   if (subject === '' || issuer === '') {
     return {
       check: 'identity',
       message: 'the certificate has no subject or no issuer',
     };
   }
-  return { signer: { type: 'identity', issuer, subject } };
+  const hasSource = Object.keys(source).length > 0;
+  return {
+    signer: { type: 'identity', issuer, subject, ...defined({ source: hasSource ? source : undefined }) },
+  };
 }
 
 function toFailure(

@@ -1,10 +1,10 @@
-import { describeSigner } from '@krmhub/catalog';
+import { describeSigner, describeSource } from '@krmhub/catalog';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Signer } from '@krmhub/signing';
 
 /**
  * Returns the line for a verified artifact: what it is, as which release or snapshot, who signed it, and by which
- * policy.
+ * policy, and what it was built from.
  */
 export function verifiedLine(
   what: string,
@@ -12,5 +12,7 @@ export function verifiedLine(
 ): string {
   const as = name === undefined ? '' : ` as ${name}`;
   const by = policy === undefined ? '' : `, policy ${policy}`;
-  return escapeControls(`verified ${what}${as}: signed by ${describeSigner(signer)}${by}`);
+  const source = signer.type === 'identity' ? describeSource(signer.source) : undefined;
+  const built = source === undefined ? '' : `, ${source}`;
+  return escapeControls(`verified ${what}${as}: signed by ${describeSigner(signer)}${by}${built}`);
 }

@@ -71,10 +71,16 @@ function parseBundle(
 }
 
 /** Parses a signer; undefined if it is neither a key nor an identity. */
-export function parseSigner({ type, fingerprint, issuer, subject }: ExportedSigner): Signer | undefined {
+export function parseSigner({
+  type,
+  fingerprint,
+  issuer,
+  subject,
+  source,
+}: ExportedSigner): Signer | undefined {
   if (type === 'key') {
     return fingerprint !== undefined && isDigest(fingerprint) ? { type, fingerprint } : undefined;
   }
   if (type !== 'identity' || issuer === undefined || subject === undefined) return undefined;
-  return { type, issuer, subject };
+  return { type, issuer, subject, ...defined({ source }) };
 }
