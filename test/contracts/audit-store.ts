@@ -237,6 +237,10 @@ export function auditedActsContract(store: () => RegistryStore): void {
       await store().deleteCatalog({ name: 'zoo', deletion, event: deleted, origin });
       const restored = { ...event, type: 'catalog.restored' as const, catalog: 'zoo' };
       await store().restoreCatalog({ name: 'zoo', at: AT, event: restored, origin });
+      await store().deleteCatalog({ name: 'zoo', deletion, event: deleted, origin });
+      for (let twice = 0; twice < 2; twice += 1) expect(await store().startPurge('zoo', AT)).toBe(true);
+      while (await store().purgeRows('zoo', AT));
+      expect(await store().startPurge('other', AT)).toBe(false);
       const takedown = {
         ...{ group: 'example.com', kind: 'One', expectedRevision: 1, origin },
         takedowns: [takedownOf(one.release)],
@@ -257,6 +261,8 @@ export function auditedActsContract(store: () => RegistryStore): void {
         row('catalog.apply', 'catalog/zoo'),
         row('catalog.delete', 'catalog/zoo'),
         row('catalog.restore', 'catalog/zoo'),
+        row('catalog.delete', 'catalog/zoo'),
+        ['krmhub', 'catalog.purge', 'catalog/zoo'],
         row('release.take-down', name, takedownOf(one.release).by),
         row('release.allow-runtimes', name),
       ]);
@@ -304,6 +310,11 @@ export function auditedActsContract(store: () => RegistryStore): void {
         await store().deleteManifest('team/tools', digest, pushed);
         await store().deleteBlob('team/tools', blob.digest, pushed);
       }
+      const lone = sampleManifest('lone');
+      for (let twice = 0; twice < 2; twice += 1)
+        await store().putManifest('team/tools', lone, { ...pushed, needed: [] });
+      for (const at of ['2030-01-01T00:00:00.000Z', '2031-01-01T00:00:00.000Z'])
+        await store().deleteUntaggedManifests({ pushedBefore: at, at });
       const session = { hash: 's', tokenHash: 'f00d', expiresAt: '2031-01-01T00:00:00.000Z' };
       await store().beginSession(session, { maxOfToken: 2, max: 3 }, { at: AT, ...from });
       for (let twice = 0; twice < 2; twice += 1) await store().endSession('s', { at: AT, ...from });
@@ -312,6 +323,8 @@ export function auditedActsContract(store: () => RegistryStore): void {
         row('artifact.untag', `${name}:v1`),
         row('artifact.delete', `${name}@${digest}`),
         row('artifact.delete-blob', `${name}@${blob.digest}`),
+        row('artifact.push', `${name}@${lone.digest}`),
+        ['krmhub', 'artifact.delete', `${name}@${lone.digest}`],
         row('operator.sign-in', 'operate'),
         row('operator.sign-out', 'operate'),
       ]);

@@ -139,7 +139,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
   describe('unreachable manifests', () => {
     const isKept = async (digest: string, repository = REPOSITORY) =>
       (await store().manifest(repository, digest)) !== undefined;
-    const forget = () => store().deleteUntaggedManifests({ pushedBefore: NOON });
+    const forget = () => store().deleteUntaggedManifests({ pushedBefore: NOON, at: NOON });
     const old = (text: string, more: Parameters<typeof sampleManifest>[1] = {}, tag?: string) =>
       put(store(), sampleManifest(text, more), {
         at: EARLY,

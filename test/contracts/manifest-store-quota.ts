@@ -59,7 +59,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       await add('a', 100);
       await put(store(), sampleManifest('1234567', { references: [sha256('a')] }));
       const later = '2031-01-01T00:00:00.000Z';
-      await store().deleteUntaggedManifests({ pushedBefore: later });
+      await store().deleteUntaggedManifests({ pushedBefore: later, at: later });
       expect(await bytes()).toBe(100);
       await store().deleteUnreferencedBlobs({
         seenBefore: later,

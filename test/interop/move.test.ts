@@ -181,6 +181,13 @@ describe.skipIf(replicasMissing)('krmhub move (needs PostgreSQL and versitygw)',
     const rows = ((await json(there, '/api/v1/audit?limit=1000')) as typeof audit).rows;
     expect(audit.rows.length).toBeGreaterThan(0);
     expect(rows).toEqual(expect.arrayContaining(audit.rows));
+    expect(rows).toContainEqual(
+      expect.objectContaining({
+        ...{ sequence: audit.rows.length + 1, actor: 'krmhub', action: 'registry.move' },
+        ...{ object: 'registry', detail: { from: registry.data } },
+      }),
+    );
+    await run(['fsck', '--data', at('seen-moved')], { KRMHUB_DATABASE_URL: url });
     // Sessions end with the process.
     const { wrong } = await findLeaks(
       there,

@@ -134,7 +134,7 @@ export interface ManifestStore extends ManifestReader {
    * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of
    * a reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
    */
-  deleteUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
+  deleteUntaggedManifests(options: { pushedBefore: string; at: string }): Promise<number>;
 }
 
 /** A manifest references content that its repository does not have. */

@@ -35,6 +35,7 @@ export async function moveOrUndo(io: Io, options: MoveOptions): Promise<void> {
   const moved = await moveRegistry({
     from,
     to,
+    now: io.now(),
     ...defined({ s3Credentials }),
     progress: async (line) => {
       if (stopped) {

@@ -68,7 +68,10 @@ export class Collector {
       const days = config.untaggedDays ?? 0;
       if (days > 0) {
         const pushedBefore = new Date(now - days * 86_400_000).toISOString();
-        collected.manifests = await store.deleteUntaggedManifests({ pushedBefore });
+        collected.manifests = await store.deleteUntaggedManifests({
+          pushedBefore,
+          at: clock().toISOString(),
+        });
       }
       const seenBefore = new Date(now - SERVER_LIMITS.collectDelayMilliseconds).toISOString();
       for (

@@ -136,11 +136,11 @@ describe.each(LOSSES)('a data folder with %s', (_, lose, problem) => {
     await expect(migrateDatabase(paths(), undefined)).rejects.toMatchObject(refusal());
     await expect(backupRegistry({ dataFolder: folder, out: other, now })).rejects.toMatchObject(refusal());
     await expect(
-      moveRegistry({ from: { dataFolder: folder }, to: { dataFolder: other } }),
+      moveRegistry({ from: { dataFolder: folder }, to: { dataFolder: other }, now: new Date() }),
     ).rejects.toMatchObject(refusal());
     expect(existsSync(other)).toBe(false);
     await expect(
-      moveRegistry({ from: { dataFolder: whole }, to: { dataFolder: folder } }),
+      moveRegistry({ from: { dataFolder: whole }, to: { dataFolder: folder }, now: new Date() }),
     ).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining('already contains a registry'),

@@ -28,6 +28,7 @@ import { openTarget } from './target.js';
 export interface MoveInput extends Pick<BlobSettings, 's3Credentials'> {
   from: Omit<RegistryPlace, 'blobPlace'> & { keysFolder?: string };
   to: RegistryPlace;
+  now: Date;
   progress?: (line: string) => Promise<void>;
 }
 
@@ -43,7 +44,7 @@ export interface Moved {
  * target has another registry, `conflict` if the source is damaged, `storage-full`, and `unavailable`.
  */
 export async function moveRegistry(input: MoveInput): Promise<Moved> {
-  const { progress = async () => undefined } = input;
+  const { progress = async () => undefined, now } = input;
   const paths = dataPaths(input.from.dataFolder);
   const place = knownPlace(paths, input.from.databaseUrl);
   const names = { from: describePlace(input.from), to: describePlace(input.to) };
@@ -74,6 +75,10 @@ export async function moveRegistry(input: MoveInput): Promise<Moved> {
     await withState(place, ({ rows }) =>
       target.fill(rows, {
         progress,
+        recorded: {
+          ...{ at: now.toISOString(), by: 'krmhub', action: 'registry.move', object: 'registry' },
+          ...{ outcome: 'done', detail: { from: names.from } },
+        },
         beforeCommit: async () => {
           if (!(await isMovedTo(source, names.to))) {
             throw new KrmhubError('conflict', 'the move was canceled, or another move started', {

@@ -7,11 +7,13 @@
  * @module
  */
 
-import type { SearchDocument } from '@krmhub/catalog';
+import type { NewAuditRow, SearchDocument } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { translatePostgresError } from '../postgres/errors.js';
 import { BEGIN_WRITE } from '../postgres/postgres-sql.js';
+import { preparedCall } from '../postgres/prepared.js';
+import { appendAudit, auditChange } from '../records/audit/append-audit.js';
 import { sqliteIndex } from '../search/sqlite-index.js';
 import { synchronizeSearch } from '../search/synchronize.js';
 import type { Connection } from '../sqlite/connection.js';
@@ -24,6 +26,8 @@ import { COPIED_TABLES, type CopiedTable } from './tables.js';
 export interface FillOptions {
   tables?: readonly CopiedTable[];
   progress?: (line: string) => Promise<void>;
+  /** A row of the audit log that the copy has, and the original has not. */
+  recorded?: NewAuditRow;
   /** Runs after the rows are verified, before they are stored. */
   beforeCommit?: () => Promise<void>;
 }
@@ -35,7 +39,7 @@ export interface FillOptions {
 export async function fillSqlite(
   { client, sql }: Pick<Connection, 'client' | 'sql'>,
   from: RowReader,
-  { tables = COPIED_TABLES, progress = async () => undefined, beforeCommit }: FillOptions = {},
+  { tables = COPIED_TABLES, progress = async () => undefined, recorded, beforeCommit }: FillOptions = {},
 ): Promise<void> {
   try {
     client.exec('BEGIN IMMEDIATE');
@@ -52,6 +56,7 @@ export async function fillSqlite(
     for (let rows = functions.all(0); rows.length > 0; rows = functions.all(rows.at(-1)!.id)) {
       for (const row of rows) sql.run(sqliteIndex.put(row.id, { ...row, tags: JSON.parse(row.tags) }, true));
     }
+    if (recorded !== undefined) sql.run(appendAudit(recorded));
     await beforeCommit?.();
     client.exec('COMMIT');
   } catch (error) {
@@ -70,13 +75,14 @@ type SearchRow = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publis
 export async function fillPostgres(
   client: pg.Client,
   from: RowReader,
-  { tables = COPIED_TABLES, progress = async () => undefined, beforeCommit }: FillOptions = {},
+  { tables = COPIED_TABLES, progress = async () => undefined, recorded, beforeCommit }: FillOptions = {},
 ): Promise<void> {
   try {
     await client.query(BEGIN_WRITE);
     await refuseRows(client);
     await copyRows(from, postgresWriter(client), tables, progress);
     await continueSequences(client);
+    if (recorded !== undefined) await client.query(preparedCall(auditChange(recorded)).config);
     await beforeCommit?.();
     await client.query('COMMIT');
   } catch (error) {

@@ -117,9 +117,12 @@ export function* putManifest(
   else yield* refuseMoreReferrers(name, manifest, maxReferrers);
   const id = stored?.id ?? (yield* insertManifest(name, manifest, change));
   if (manifest.subject !== undefined) yield* addPusher.run({ manifest: id, by });
-  if (tag === undefined) return;
-  yield* putTag.run({ repository: name, tag, manifest: id, at, by });
   const { digest } = manifest;
+  if (tag === undefined) {
+    if (stored === undefined) yield* appendAudit(artifactAct(change, 'artifact.push', `${name}@${digest}`));
+    return;
+  }
+  yield* putTag.run({ repository: name, tag, manifest: id, at, by });
   yield* appendAudit({ ...artifactAct(change, 'artifact.push', `${name}:${tag}`), detail: { digest } });
 }
 

@@ -2,7 +2,8 @@ import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, text } from '../../sql/statement.js';
-import { removeBlob, removeManifest } from './artifact-rows.js';
+import { appendAudit } from '../audit/append-audit.js';
+import { artifactAct, removeBlob, removeManifest } from './artifact-rows.js';
 
 export type Collector = Pick<
   ManifestStore,
@@ -23,7 +24,7 @@ const page = text<{ repository: string; digest: OciDigest; isUnneeded: number }>
 const unneeded = text<{ repository: string }>(
   `SELECT repository FROM oci_blob WHERE repository = :repository AND digest = :digest AND ${UNNEEDED}`,
 );
-const DEAD = `SELECT id FROM oci_manifest WHERE pushed_at < :pushedBefore
+const DEAD = `SELECT id, repository, digest FROM oci_manifest WHERE pushed_at < :pushedBefore
   AND NOT (repository LIKE 'functions/%' OR repository LIKE 'catalogs/%') AND id NOT IN (SELECT id FROM alive)`;
 /** What releases name by digest: manifests, and manifests with such a file. */
 const PINNED = `SELECT id, repository, digest FROM oci_manifest WHERE digest IN (SELECT pin FROM release_pin)
@@ -32,7 +33,7 @@ const PINNED = `SELECT id, repository, digest FROM oci_manifest WHERE digest IN 
       FROM release_pin JOIN oci_blob AS blob ON blob.file = release_pin.pin
         JOIN oci_reference AS named ON named.repository = blob.repository AND named.digest = blob.digest
         JOIN oci_manifest AS holder ON holder.id = named.manifest`;
-const dead = text<{ id: number }>({
+const dead = text<{ id: number; repository: string; digest: OciDigest }>({
   // CROSS JOIN makes SQLite go from live manifests to what they refer to: the other order would scan all manifests of a
   // repository in each step.
   sqlite: `WITH RECURSIVE alive (id, repository, digest) AS (
@@ -98,11 +99,14 @@ export function collector({ readOne, write }: Sql): Collector {
       return { forgotten, last: last && { repository: last.repository, digest: last.digest } };
     },
 
-    deleteUntaggedManifests: ({ pushedBefore }) =>
+    deleteUntaggedManifests: ({ pushedBefore, at }) =>
       write(function* () {
-        const ids = yield* dead.all({ pushedBefore });
-        for (const { id } of ids) yield* removeManifest(id);
-        return ids.length;
+        const found = yield* dead.all({ pushedBefore });
+        for (const { id, repository, digest } of found) {
+          yield* removeManifest(id);
+          yield* appendAudit(artifactAct({ at, by: 'krmhub' }, 'artifact.delete', `${repository}@${digest}`));
+        }
+        return found.length;
       }),
 
     findUnreferencedFiles: (files) =>

@@ -5,6 +5,7 @@ import { catalogRepository } from '../../artifacts/repositories.js';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import { removeBlob, removeManifest } from '../artifacts/artifact-rows.js';
+import { appendAudit } from '../audit/append-audit.js';
 import { canCollect, collectEntries } from '../sources/source-rows.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 import { deleteUnusedSegment } from './segments.js';
@@ -53,7 +54,10 @@ export function catalogPurges({ read, write }: Sql): CatalogPurges {
       }),
     startPurge: (name, at) =>
       write(function* () {
-        return (yield* mark.run({ name, at })) > 0 || (yield* isMarked(name));
+        if ((yield* mark.run({ name, at })) === 0) return yield* isMarked(name);
+        const act = { at, by: 'krmhub', action: 'catalog.purge', object: `catalog/${name}` } as const;
+        yield* appendAudit({ ...act, outcome: 'done' });
+        return true;
       }),
     purgeRows: (name, at) =>
       write(function* () {
