@@ -235,7 +235,7 @@ function decisions({ effort, report }: Bench): Line {
   report('access: can');
   const made = new AccessRules({ ...NO_ACCESS, ...rules('hidden.example.org') }, [], 'bench');
   const scopes = ['read', 'publish'];
-  const actor = tokenActor({
+  const actor = tokenActor(made, {
     id: 'a',
     name: 'a',
     scopes,

@@ -315,8 +315,8 @@ export function auditedActsContract(store: () => RegistryStore): void {
         await store().putManifest('team/tools', lone, { ...pushed, needed: [] });
       for (const at of ['2030-01-01T00:00:00.000Z', '2031-01-01T00:00:00.000Z'])
         await store().deleteUntaggedManifests({ pushedBefore: at, at });
-      const session = { hash: 's', tokenHash: 'f00d', expiresAt: '2031-01-01T00:00:00.000Z' };
-      await store().beginSession(session, { maxOfToken: 2, max: 3 }, { at: AT, ...from });
+      const session = { hash: 's', tokenHash: 'f00d', createdAt: AT, expiresAt: '2031-01-01T00:00:00.000Z' };
+      await store().beginSession(session, { maxOfOne: 2, max: 3 }, { at: AT, ...from });
       for (let twice = 0; twice < 2; twice += 1) await store().endSession('s', { at: AT, ...from });
       expect(await acts()).toEqual([
         row('artifact.push', `${name}:v1`),

@@ -1,15 +1,16 @@
+import type { TokenStore, UserStore } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../apps/registry/src/store/session-store.js';
 import type { SettingStore } from '../../apps/registry/src/store/setting-store.js';
 import { AT } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
-const LIMITS = { maxOfToken: 2, max: 3 };
+const LIMITS = { maxOfOne: 2, max: 3 };
 
 /** The contract of every SessionStore and SettingStore. */
-export function sessionContract(store: () => SessionStore & SettingStore): void {
+export function sessionContract(store: () => SessionStore & SettingStore & UserStore & TokenStore): void {
   const begin = (hash: string, tokenHash: string, { expiresAt = LATER, now = AT } = {}) =>
-    store().beginSession({ hash, tokenHash, expiresAt }, LIMITS, { at: now, by: 'admin' });
+    store().beginSession({ hash, tokenHash, createdAt: now, expiresAt }, LIMITS, { at: now, by: 'admin' });
   const alive = async (...hashes: string[]) => {
     const found = await Promise.all(hashes.map((hash) => store().session(hash)));
     return found.flatMap((one) => (one === undefined ? [] : [one.hash]));
@@ -21,7 +22,9 @@ export function sessionContract(store: () => SessionStore & SettingStore): void 
       expect(await alive('a', 'b', 'c')).toEqual(['b', 'c']);
       for (const hash of ['d', 'e']) await begin(hash, 'two');
       expect(await alive('b', 'c', 'd', 'e')).toEqual(['c', 'd', 'e']);
-      expect(await store().session('d')).toEqual({ hash: 'd', tokenHash: 'two', expiresAt: LATER });
+      expect(await store().session('d')).toEqual({
+        ...{ hash: 'd', tokenHash: 'two', createdAt: AT, expiresAt: LATER },
+      });
       for (const hash of ['d', 'd', 'none']) await store().endSession(hash);
       expect(await alive('c', 'd', 'e')).toEqual(['c', 'e']);
       await expect(begin('c', 'three')).rejects.toThrow();
@@ -57,6 +60,93 @@ export function sessionContract(store: () => SessionStore & SettingStore): void 
       await put('none', '6');
       await begin('none', 'two');
       expect(await take('none', '6')).toBeUndefined();
+    });
+  });
+
+  const FOUND = { issuer: 'https://sso.example.com', subject: 'a', name: 'Alice', groups: ['ops'] };
+  const ACT = { at: AT, by: 'admin' };
+  const confirm = (subject = 'a', found = {}) =>
+    store().confirmUser({ ...FOUND, subject, ...found }, { at: AT, isSignIn: true });
+
+  describe('users', () => {
+    it('are one for each issuer and subject, with what was last said', async () => {
+      const alice = await confirm();
+      const expected = { ...FOUND, id: alice.id, createdAt: AT, confirmedAt: AT, signedInAt: AT };
+      expect(alice).toEqual(expected);
+      const news = { name: 'Alice B.', email: 'a@example.com', groups: [] };
+      const said = await store().confirmUser({ ...FOUND, ...news }, { at: LATER, isSignIn: false });
+      expect(said).toEqual({ ...expected, ...news, confirmedAt: LATER });
+      expect(await confirm()).toEqual(expected);
+      const others = [await confirm('b'), await confirm('a', { issuer: 'https://other.example.com' })];
+      const all = [alice, ...others].sort((one, other) => (one.id < other.id ? -1 : 1));
+      const pages = [];
+      for (let after: string | undefined; ; ) {
+        const [one] = await store().users({ ...(after === undefined ? {} : { after }), limit: 1 });
+        if (one === undefined) break;
+        pages.push(one);
+        after = one.id;
+      }
+      expect(pages).toEqual(all);
+      expect([await store().user(alice.id), await store().user('none')]).toEqual([alice, undefined]);
+    });
+
+    it('are suspended with their sessions and tokens, whatever the provider says', async () => {
+      const [alice, bob] = [await confirm(), await confirm('b')];
+      const limits = { scopes: ['read'], groups: ['*'], repositories: [], createdAt: AT, createdBy: 'a' };
+      await store().createToken({ id: 't', name: 't', ...limits, user: alice }, 'hash');
+      expect(await store().tokenByHash('hash')).toEqual({ id: 't', name: 't', ...limits, user: alice });
+      for (const [hash, user] of [
+        ['a1', alice.id],
+        ['a2', alice.id],
+        ['b1', bob.id],
+      ] as const)
+        await store().beginSession({ hash, user, createdAt: AT, expiresAt: LATER }, LIMITS, ACT);
+      expect((await store().sessionsOfUser(alice.id)).map(({ hash }) => hash)).toEqual(['a2', 'a1']);
+      const suspended = await store().suspendUser(alice.id, true, ACT);
+      expect(suspended).toEqual({ ...alice, suspendedAt: AT, suspendedBy: 'admin' });
+      expect(await alive('a1', 'a2', 'b1')).toEqual(['b1']);
+      expect((await store().tokenByHash('hash'))?.user?.suspendedAt).toBe(AT);
+      expect((await confirm()).suspendedAt).toBe(AT);
+      expect(await store().suspendUser(alice.id, false, ACT)).toEqual(alice);
+      expect((await store().tokenByHash('hash'))?.user).toEqual(alice);
+      expect((await store().tokensOfUser(alice.id)).map(({ id }) => id)).toEqual(['t']);
+      expect(await store().tokensOfUser(bob.id)).toEqual([]);
+      expect(await store().suspendUser('none', true, ACT)).toBeUndefined();
+    });
+  });
+
+  describe('sessions of users', () => {
+    it('are ended together, except one', async () => {
+      const { id: user } = await confirm();
+      for (const hash of ['a', 'b'])
+        await store().beginSession({ hash, user, createdAt: AT, expiresAt: LATER }, LIMITS, ACT);
+      expect(await store().endSessionsOfUser(user, ACT, 'a')).toBe(1);
+      expect(await alive('a', 'b')).toEqual(['a']);
+      expect(await store().endSessionsOfUser(user, ACT)).toBe(1);
+      expect(await alive('a', 'b')).toEqual([]);
+    });
+
+    it('are refreshed by one of several at the same time', async () => {
+      const { id: user } = await confirm();
+      const session = {
+        hash: 'a',
+        user,
+        createdAt: AT,
+        expiresAt: LATER,
+        refreshToken: 'r0',
+        address: '::1',
+      };
+      await store().beginSession(session, LIMITS, ACT);
+      expect(await store().session('a')).toEqual(session);
+      const outcomes = await Promise.all(
+        ['r1', 'r2', 'r3'].map((refreshToken) =>
+          store().refreshSession('a', { replaces: 'r0', refreshToken, at: LATER }),
+        ),
+      );
+      expect(outcomes.filter(Boolean)).toHaveLength(1);
+      const winner = `r${outcomes.indexOf(true) + 1}`;
+      expect(await store().session('a')).toEqual({ ...session, refreshToken: winner, refreshedAt: LATER });
+      expect(await store().refreshSession('none', { replaces: undefined, at: LATER })).toBe(false);
     });
   });
 

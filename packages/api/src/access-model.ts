@@ -4,7 +4,7 @@ import { TOKEN_SCOPES } from './token-scopes.js';
 
 /** Who may see and do what. */
 
-const GrantedAction = z.enum(['read', 'publish', 'yank', 'own']);
+const GrantedAction = z.enum(['read', 'publish', 'yank', 'own', 'audit', 'admin']);
 
 export const AccessDetail = z
   .object({
@@ -22,11 +22,11 @@ export const AccessChange = z
     actors: z
       .array(
         z.object({
-          is: z.enum(['anonymous', 'internal', 'team', 'token']).openapi({
+          is: z.enum(['anonymous', 'internal', 'team', 'token', 'user']).openapi({
             description: '`internal`: every token, and clients in the networks of KRMHUB_INTERNAL_ADDRESSES',
           }),
-          name: exactOptional(z.string().openapi({ description: 'Name of the team or token' })),
-          id: exactOptional(z.string().openapi({ description: 'ID of the token' })),
+          name: exactOptional(z.string().openapi({ description: 'Name of the team, token, or user' })),
+          id: exactOptional(z.string().openapi({ description: 'ID of the token or user' })),
         }),
       )
       .openapi({ description: 'The first of them' }),
@@ -76,7 +76,7 @@ export const CHECKED_ACTIONS = [...TOKEN_SCOPES, 'own'] as const;
 export const AccessCheck = z
   .object({
     actor: z.string().min(1).max(100).openapi({
-      description: '`anonymous`, `internal`, `team:NAME`, or the ID or name of a token',
+      description: '`anonymous`, `internal`, `team:NAME`, `user:ID`, or the ID or name of a token',
       example: 'ci',
     }),
     action: z.enum(CHECKED_ACTIONS),
@@ -91,7 +91,7 @@ export const AccessDecision = AccessCheck.extend({
   allowed: z.boolean(),
   reason: z.string().openapi({ description: 'What gives the right, or what is missing' }),
   token: z.string().optional().openapi({ description: 'ID of the token, if the actor is one' }),
-  team: z.string().optional().openapi({ description: 'The team of the actor' }),
+  teams: z.array(z.string()).optional().openapi({ description: 'The teams of the actor' }),
 }).openapi('AccessDecision');
 
 const Patterns = z.object({

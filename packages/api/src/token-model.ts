@@ -6,6 +6,16 @@ import { TOKEN_SCOPES } from './token-scopes.js';
 
 /** Tokens. */
 
+export const User = z
+  .object({
+    id: z.string(),
+    issuer: z.string().openapi({ description: 'The identity provider' }),
+    subject: z.string().openapi({ description: 'ID of the user there' }),
+    name: z.string(),
+    email: z.string().optional(),
+  })
+  .openapi('User', { description: 'A person, as an identity provider knows them' });
+
 export const Token = z
   .object({
     id: z.string(),
@@ -21,6 +31,7 @@ export const Token = z
     team: z.string().optional().openapi({
       description: 'The team whose rights bound those of the token. Absent for a token without a team',
     }),
+    user: User.optional().openapi({ description: 'The user whose rights bound those of a personal token' }),
     createdAt: Time,
     createdBy: z.string(),
     expiresAt: Time.optional(),
@@ -33,6 +44,13 @@ export const Token = z
 
 export const Identity = Token.extend({
   teamRights: TeamRights.optional().openapi({ description: 'Absent for a token without a team' }),
+  ssoGroups: z.array(z.string()).optional().openapi({
+    description: 'The groups of the user at the identity provider, as an Access document has them',
+  }),
+  teams: z
+    .array(TeamRights.extend({ team: z.string() }))
+    .optional()
+    .openapi({ description: 'The teams of the user, and what each may do' }),
 }).openapi('Identity');
 
 export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');

@@ -20,8 +20,10 @@ export {
   type ComparedActor,
   compareAccess,
   comparedActors,
+  type KnownActors,
   type KnownNames,
   teamActor,
+  userActor,
 } from './access/compare-access.js';
 export {
   accessChangeCount,
@@ -37,6 +39,7 @@ export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export { readablePolicies } from './access/readable-policies.js';
 export * from './access/search-access.js';
+export * from './access/team-members.js';
 export * from './access/trusted-publishers/check-claims.js';
 export * from './access/trusted-publishers/providers.js';
 export * from './compare/compare.js';
@@ -94,6 +97,7 @@ export * from './ports/source-store.js';
 export * from './ports/test-summary.js';
 export * from './ports/token-store.js';
 export * from './ports/trusted-publisher-store.js';
+export * from './ports/user-store.js';
 export type { ProfileDialect, ProfileEntry, ProfileWriter } from './profiles/profile.js';
 export * from './profiles/profiles.js';
 export { profileReportPieces } from './profiles/report.js';

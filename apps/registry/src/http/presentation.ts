@@ -23,6 +23,7 @@ import {
   type TokenRecord,
   testReports,
   testReportText,
+  type UserRecord,
   verdictText,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
@@ -241,6 +242,7 @@ export function tokenDetail({
   groups,
   repositories,
   team,
+  user,
   createdAt,
   createdBy,
   ...times
@@ -254,8 +256,20 @@ export function tokenDetail({
     repositories,
     createdAt,
     createdBy,
-    ...defined({ team, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason }),
+    ...defined({
+      team,
+      user: user && userDetail(user),
+      expiresAt,
+      lastUsedAt,
+      revokedAt,
+      revokedBy,
+      revokedReason,
+    }),
   };
+}
+
+function userDetail({ id, issuer, subject, name, email }: UserRecord): NonNullable<api.Token['user']> {
+  return { id, issuer, subject, name, ...defined({ email }) };
 }
 
 export function sourceDetail(record: SourceRecord): api.Source {

@@ -33,7 +33,7 @@ const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d
 export interface AccessDeps extends Authority {
   store: Authority['store'] & Pick<ManifestReader, 'tags'>;
   keys: RegistryKeys;
-  config: PublicAddress;
+  config: PublicAddress & Authority['config'];
 }
 
 /** Decides who may change a repository, and asks for credentials. What is read comes from readable-store.ts. */
@@ -189,7 +189,7 @@ export class RepositoryAccess {
         : (await this.#tokens.read(credentials.token, this.#now()))?.hash;
     const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
     if (record === undefined) return false;
-    const usable = tokenProblem(record, new Date(this.#now()).toISOString()) === undefined;
+    const usable = tokenProblem(record, new Date(this.#now()), this.#authority.config) === undefined;
     return usable && this.#lacks(record, repository, 'push') === undefined;
   }
 

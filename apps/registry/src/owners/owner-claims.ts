@@ -45,7 +45,7 @@ export function claimGroup(
     await deps.access.reload(deps.store);
     const { rules } = deps.access;
     const owner = rules.ownerOf(claim.group);
-    const seesOwner = can(rules, tokenActor(token), 'read', { group: claim.group }).allowed;
+    const seesOwner = can(rules, tokenActor(rules, token), 'read', { group: claim.group }).allowed;
     refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
     const unknown = unknownTeam(rules, claim.team);
     if (unknown !== undefined)
@@ -143,7 +143,7 @@ function refuseClaim(
   token: TokenRecord,
   owner: Owner | undefined,
 ): void {
-  const actor = tokenActor(token);
+  const actor = tokenActor(rules, token);
   if (owner?.proof === 'administrator') {
     throw new KrmhubError('conflict', `the Access document gives ${group} to the team "${owner.team}"`, {
       hint: `An administrator can change the owner of "${owner.by}" with \`krmhub access apply\`.`,
@@ -154,7 +154,12 @@ function refuseClaim(
     throw notOwned(group, owner.team, token);
   if (owner !== undefined || isAdministrator) return;
   const covers = token.groups.some((glob) => matchesGlob(glob, group));
-  if (actor.isWorkflow || token.team !== team || !token.scopes.includes('publish') || !covers) {
+  if (
+    actor.isWorkflow ||
+    actor.teams?.includes(team) !== true ||
+    !token.scopes.includes('publish') ||
+    !covers
+  ) {
     throw new KrmhubError(
       'forbidden',
       `the token "${token.name}" is not a token of the team "${team}" that may publish`,

@@ -11,14 +11,17 @@ import {
   readAccess,
   type SourceReader,
   type TokenStore,
-  tokenActor,
+  type UserRecord,
+  type UserStore,
 } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem } from '../http/auth/tokens.js';
+import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FunctionLocks } from './function-locks.js';
@@ -28,6 +31,7 @@ export interface ApplyAccessDeps {
   store: AccessStore &
     Pick<OwnerClaimStore, 'ownerClaims'> &
     Pick<TokenStore, 'tokens'> &
+    Pick<UserStore, 'users'> &
     Pick<CatalogReader, 'catalogs' | 'includedFunctions'> &
     Pick<SourceReader, 'ownedGroups'> &
     Pick<ManifestReader, 'repositories'>;
@@ -36,12 +40,13 @@ export interface ApplyAccessDeps {
   functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
+  config: UserSettings;
 }
 
 const WORDS = { what: 'the Access document', show: 'krmhub access show' };
 
-/** Repositories that a comparison reads at a time. */
-const REPOSITORY_PAGE = 1_000;
+/** Repositories or users that a comparison reads at a time. */
+const PAGE = 1_000;
 
 /** Reads an Access document. Throws `invalid-document` with its diagnostics. */
 export function readAccessBytes(bytes: Uint8Array): {
@@ -72,17 +77,26 @@ export async function applyAccess(
   if (stored?.text === text)
     return { outcome: 'unchanged', dryRun, changes: [], count: 0, exposed: [], exposedCount: 0 };
   const before = access.rules;
-  const now = clock().toISOString();
-  const usable = (await store.tokens()).filter((token) => tokenProblem(token, now) === undefined);
+  const now = clock();
+  const usable = (await store.tokens()).filter(
+    (token) => tokenProblem(token, now, deps.config) === undefined,
+  );
   const after = new AccessRules(document, before.claims);
   const compared = compareAccess(before, after, {
-    tokens: usable.map(tokenActor),
+    tokens: usable,
+    users: await allUsers(store),
     names: await existingNames(store),
   });
   const exposed = await exposedFunctions(store, before, after);
   if (!dryRun) {
     const reason = `${document.teams.length} teams, ${document.groups.length} group rules`;
-    const change = { text, at: now, by, origin, event: { type: 'access.applied', reason } } as const;
+    const change = {
+      text,
+      at: now.toISOString(),
+      by,
+      origin,
+      event: { type: 'access.applied', reason },
+    } as const;
     await replaceDocument(WORDS, stored, change, (applied) => store.applyAccess(applied));
     await access.reload(store);
     // Catalogs contain only what their readers may read.
@@ -97,12 +111,21 @@ export async function applyAccess(
   };
 }
 
+async function allUsers(store: ApplyAccessDeps['store']): Promise<UserRecord[]> {
+  const found: UserRecord[] = [];
+  for (;;) {
+    const page = await store.users({ ...defined({ after: found.at(-1)?.id }), limit: PAGE });
+    found.push(...page);
+    if (page.length < PAGE) return found.filter(({ suspendedAt }) => suspendedAt === undefined);
+  }
+}
+
 async function existingNames(store: ApplyAccessDeps['store']): Promise<KnownNames> {
   const repositories: string[] = [];
   for (let after = ''; ; ) {
-    const page = await store.repositories(after, REPOSITORY_PAGE);
+    const page = await store.repositories(after, PAGE);
     repositories.push(...page);
-    if (page.length < REPOSITORY_PAGE) break;
+    if (page.length < PAGE) break;
     after = page.at(-1)!;
   }
   // Others follow a function or a catalog.

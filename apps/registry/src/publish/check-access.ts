@@ -1,7 +1,6 @@
 import type { AccessCheck, AccessDecision } from '@krmhub/api/model';
 import {
   type AccessObject,
-  type AccessRules,
   type Actor,
   ANONYMOUS,
   can,
@@ -12,35 +11,43 @@ import {
   type TokenStore,
   teamActor,
   tokenActor,
+  type UserStore,
+  userActor,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { tokenProblem } from '../http/auth/tokens.js';
+import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 
 export interface CheckAccessDeps {
-  store: Pick<TokenStore, 'tokens'> & Pick<SourceReader, 'ownedGroups'>;
+  store: Pick<TokenStore, 'tokens'> & Pick<SourceReader, 'ownedGroups'> & Pick<UserStore, 'user'>;
   access: KnownAccess;
   clock: () => Date;
+  config: UserSettings;
 }
 
 /**
  * Decides what an actor may do, with the grant or the rule that says so. Rejects with `not-found` for an unknown token
  * or team, and with `invalid-request` for an object that cannot exist.
  */
-export async function checkAccess(
-  { store, access: { rules }, clock }: CheckAccessDeps,
-  wanted: AccessCheck,
-): Promise<AccessDecision> {
-  const { actor, problem } = await findActor(rules, await store.tokens(), wanted.actor, clock());
+export async function checkAccess(deps: CheckAccessDeps, wanted: AccessCheck): Promise<AccessDecision> {
+  const { store, access } = deps;
+  const { rules } = access;
+  const { actor, problem } = await findActor(deps, wanted.actor);
   const object = await findObject(store, wanted.object);
   const decision = can(rules, actor, wanted.action, object);
   const allowed = problem === undefined && decision.allowed;
   const reason =
     problem ?? (decision.allowed ? decision.because : `missing: ${decision.lacks.join(' and ')}`);
-  return { ...wanted, allowed, reason, ...defined({ token: actor.id, team: actor.team }) };
+  return {
+    ...wanted,
+    allowed,
+    reason,
+    ...defined({ token: actor.id, teams: actor.teams && [...actor.teams] }),
+  };
 }
 
 async function findObject(store: CheckAccessDeps['store'], text: string): Promise<AccessObject> {
@@ -57,10 +64,8 @@ async function findObject(store: CheckAccessDeps['store'], text: string): Promis
 }
 
 async function findActor(
-  rules: AccessRules,
-  tokens: readonly TokenRecord[],
+  { store, access: { rules }, clock, config }: CheckAccessDeps,
   text: string,
-  now: Date,
 ): Promise<{ actor: Actor; problem?: string | undefined }> {
   if (text === 'anonymous') return { actor: ANONYMOUS };
   if (text === 'internal') return { actor: INSIDER };
@@ -68,15 +73,27 @@ async function findActor(
     const team = text.slice('team:'.length);
     const unknown = unknownTeam(rules, team);
     if (unknown !== undefined) throw new KrmhubError('not-found', unknown.message, { hint: unknown.hint });
-    return { actor: teamActor(team) };
+    return { actor: teamActor(rules, team) };
   }
-  const problem = (token: TokenRecord) => tokenProblem(token, now.toISOString());
+  const now = clock();
+  const problem = (token: TokenRecord) => tokenProblem(token, now, config);
+  if (text.startsWith('user:')) {
+    const user = await store.user(text.slice('user:'.length));
+    if (user === undefined) {
+      throw new KrmhubError('not-found', `user ${JSON.stringify(text.slice('user:'.length))} not found`, {
+        hint: 'Use the ID of a user, as the page of users shows it.',
+      });
+    }
+    const isSuspended = user.suspendedAt !== undefined;
+    return { actor: userActor(rules, user), problem: isSuspended ? 'the user is suspended' : undefined };
+  }
+  const tokens = await store.tokens();
   const named = tokens.filter(({ id, name }) => id === text || name === text);
   const usable = named.filter((token) => problem(token) === undefined);
   const [token, second] = usable.length > 0 ? usable : named;
   if (token === undefined) {
     throw new KrmhubError('not-found', `token ${JSON.stringify(text)} not found`, {
-      hint: 'List the tokens: krmhub token list. Other actors: anonymous, internal, team:NAME.',
+      hint: 'List the tokens: krmhub token list. Other actors: anonymous, internal, team:NAME, user:ID.',
     });
   }
   if (second !== undefined && usable.length > 0) {
@@ -85,5 +102,5 @@ async function findActor(
     });
   }
   const is = problem(token);
-  return { actor: tokenActor(token), problem: is && `the token is ${is}` };
+  return { actor: tokenActor(rules, token), problem: is && `the token is ${is}` };
 }

@@ -24,10 +24,13 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   const { store, clock, log } = deps;
 
   serveRoute(app, ROUTES.whoami, async (c) => {
-    const token = tokenDetail(await authenticate(c, deps));
+    const token = await authenticate(c, deps);
     const { rules } = deps.access;
     const teamRights = token.team === undefined ? undefined : rules.rightsOf(token.team);
-    return c.json({ ...token, ...defined({ teamRights }) }, 200, NO_STORE);
+    const { user } = token;
+    const teams = user && rules.teamsOf(user).map((team) => ({ team, ...rules.rightsOf(team) }));
+    const identity = { ...tokenDetail(token), ...defined({ teamRights, ssoGroups: user?.groups, teams }) };
+    return c.json(identity, 200, NO_STORE);
   });
 
   serveRoute(app, ROUTES.listTokens, async (c) => {

@@ -30,6 +30,7 @@ const DEFAULTS = {
   catalogRestoreDays: 30,
   auditDays: 400,
   maxTokenDays: 3_650,
+  oidcConfirmDays: 30,
   shutdownDelaySeconds: 0,
   blobCacheBytes: 1_073_741_824,
   blobRedirect: false,

@@ -57,6 +57,8 @@ export interface Config {
   auditDays: number;
   /** Longest time until a new token expires. */
   maxTokenDays: number;
+  /** How long the tokens of a user work after the last sign-in. */
+  oidcConfirmDays: number;
   /** How long a registry that stops serves requests, while it is not ready. */
   shutdownDelaySeconds: number;
   /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
@@ -222,7 +224,10 @@ export function readConfig(
   );
   const sourceFolder = given('sourceFolder');
   const sourceCredentials = given('sourceCredentials');
-  const days = (name: 'snapshotValidDays' | 'catalogRestoreDays' | 'maxTokenDays', least: number): number => {
+  const days = (
+    name: 'snapshotValidDays' | 'catalogRestoreDays' | 'maxTokenDays' | 'oidcConfirmDays',
+    least: number,
+  ): number => {
     const { value, from } = text(name);
     if (!/^\d{1,4}$/.test(value) || !isBetween(Number(value), least, 3_650)) {
       problems.push(`${from}: "${value}" is not a number of days from ${least} to 3650`);
@@ -233,6 +238,7 @@ export function readConfig(
     snapshotValidDays: days('snapshotValidDays', 1),
     catalogRestoreDays: days('catalogRestoreDays', 0),
     maxTokenDays: days('maxTokenDays', 1),
+    oidcConfirmDays: days('oidcConfirmDays', 1),
   };
   const shutdownDelay = text('shutdownDelaySeconds');
   if (!/^\d{1,3}$/.test(shutdownDelay.value) || !isBetween(Number(shutdownDelay.value), 0, 300)) {

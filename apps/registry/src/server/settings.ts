@@ -150,6 +150,12 @@ export const SETTINGS = {
     default: '3650',
     why: 'Longest time until a new token expires. The registry rejects a request for a longer time. It does not apply to the first administrator token, which the registry creates. Existing tokens stay valid.',
   },
+  oidcConfirmDays: {
+    name: 'KRMHUB_OIDC_CONFIRM_DAYS',
+    unit: 'days, 1 to 3650',
+    default: '30',
+    why: 'How long the personal tokens of a user work after the last sign-in, or after the last news from the directory. The groups of the user at the provider can be different since then.',
+  },
   shutdownDelaySeconds: {
     name: 'KRMHUB_SHUTDOWN_DELAY_SECONDS',
     unit: 'seconds, 0 to 300',

@@ -20,6 +20,7 @@ import type {
   SourceStore,
   TokenStore,
   TrustedPublisherStore,
+  UserStore,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
@@ -44,6 +45,7 @@ export interface RegistryStore
     SourceStore,
     TokenStore,
     TrustedPublisherStore,
+    UserStore,
     ProfileStore,
     SessionStore,
     SettingStore,

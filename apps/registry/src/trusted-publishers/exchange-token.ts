@@ -140,7 +140,7 @@ async function usable(
     const { group, kind, team } = publisher;
     const run = describeRun(publisher, claims);
     const limits = { scopes: ['publish'], groups: [publisherTarget(publisher)], repositories: [] };
-    const actor = tokenActor({ name: '', ...limits, run, ...defined({ team }) });
+    const actor = tokenActor(rules, { name: '', ...limits, run, ...defined({ team }) });
     const isNew = !known.has(group);
     return { publisher, decision: can(rules, actor, 'publish', { group, ...defined({ kind }), isNew }) };
   });

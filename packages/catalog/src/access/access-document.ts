@@ -33,6 +33,10 @@ export function isAtMostAsWide(inner: Visibility, outer: Visibility): boolean {
 export const GRANTED_ACTIONS = ['read', 'publish', 'yank', 'own'] as const;
 export type GrantedAction = (typeof GRANTED_ACTIONS)[number];
 
+/** What a grant in the group `*` can make of the users of a team. */
+export const ROLES = ['audit', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
 export interface Team {
   /** A DNS label. */
   name: string;
@@ -40,11 +44,10 @@ export interface Team {
   displayName?: string;
   /** URL or e-mail address for questions. */
   contact?: string;
-  /** As they are written; used by a sign-in for users. */
   members: readonly TeamMember[];
 }
 
-/** A user by issuer and subject, or a group of the identity provider. */
+/** A user, or a group of an identity provider, both as team-members.ts writes them. */
 export type TeamMember = { user: string } | { ssoGroup: string };
 
 export interface GroupRule {
@@ -70,7 +73,7 @@ export type GrantObject = { group: string } | { catalog: string } | { repository
 
 export interface Grant {
   team: string;
-  may: readonly GrantedAction[];
+  may: readonly (GrantedAction | Role)[];
   in: GrantObject;
 }
 

@@ -6,10 +6,12 @@ import {
   type GroupRule,
   isAtMostAsWide,
   NO_ACCESS,
+  ROLES,
   type Team,
   type Visibility,
   type VisibilityRule,
 } from './access-document.js';
+import { memberKey, memberSpellings, type UserIdentity } from './team-members.js';
 
 /** How it was shown to whom a group belongs: the word of an administrator, or a proof by DNS or HTTPS. */
 export type OwnerProof = 'administrator' | 'dns' | 'https';
@@ -46,6 +48,11 @@ interface GroupAccess {
   functions: ReadonlyMap<string, Visibility>;
 }
 
+/** What every user may do where a team of the user has the right. */
+const USER_SCOPES = ['read', 'publish', 'yank', 'push'];
+/** The scopes that a user can have. */
+export const USER_TOKEN_SCOPES: readonly string[] = [...USER_SCOPES, ...ROLES];
+
 /** Groups whose rules are remembered. */
 const MAX_REMEMBERED = 10_000;
 
@@ -62,6 +69,8 @@ export class AccessRules {
   readonly #repositories: readonly VisibilityRule[];
   readonly #claims: ReadonlyMap<string, OwnerClaim>;
   readonly #teams: ReadonlyMap<string, Team>;
+  /** By `memberKey`. */
+  readonly #teamsOfMembers = new Map<string, string[]>();
   readonly #known = new Map<string, GroupAccess>();
 
   constructor(document: AccessDocument = NO_ACCESS, claims: readonly OwnerClaim[] = [], revision = '') {
@@ -73,6 +82,10 @@ export class AccessRules {
     this.#repositories = [...document.repositories].sort(bySpecificity);
     this.#claims = new Map(claims.map((claim) => [claim.group, claim]));
     this.#teams = new Map(document.teams.map((team) => [team.name, team]));
+    for (const { name, members } of document.teams) {
+      for (const key of members.map(memberKey))
+        this.#teamsOfMembers.set(key, [...(this.#teamsOfMembers.get(key) ?? []), name]);
+    }
     const { groups, catalogs, repositories } = document;
     this.hidesAnything =
       [...catalogs, ...repositories].some(({ visibility }) => visibility !== 'public') ||
@@ -88,6 +101,20 @@ export class AccessRules {
   /** Whether everybody with a token to publish there may begin every group, as before access rules existed. */
   get opensEveryGroup(): boolean {
     return this.document.openGroups.includes('*');
+  }
+
+  /** Returns the teams of a user, by name. */
+  teamsOf(user: UserIdentity): string[] {
+    const teams = memberSpellings(user).flatMap((member) => this.#teamsOfMembers.get(member) ?? []);
+    return [...new Set(teams)].sort();
+  }
+
+  /** Returns the scopes that users of these teams have. */
+  scopesOf(teams: readonly string[]): string[] {
+    const roles = ROLES.filter((role) =>
+      this.document.grants.some(({ team, may }) => teams.includes(team) && may.includes(role)),
+    );
+    return [...USER_SCOPES, ...roles];
   }
 
   /** Returns what a team owns, as groups and patterns of groups, and its grants. */
@@ -152,9 +179,9 @@ export class AccessRules {
 
   /** Returns the pattern of a grant to a team that permits one of the actions on the target. */
   grantOf(team: string, actions: readonly GrantedAction[], target: GrantTarget): string | undefined {
+    const permitting: readonly string[] = ['own', ...actions];
     for (const grant of this.document.grants) {
-      if (grant.team !== team || !grant.may.some((action) => action === 'own' || actions.includes(action)))
-        continue;
+      if (grant.team !== team || !grant.may.some((action) => permitting.includes(action))) continue;
       const pattern = matchedPattern(grant.in, target);
       if (pattern !== undefined) return pattern;
     }

@@ -1,8 +1,11 @@
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { VISIBILITIES } from './access-document.js';
 import { AccessRules } from './access-rules.js';
-import { type Actor, ANONYMOUS, can, INSIDER } from './can.js';
+import { type AccessObject, type Action, type Actor, ANONYMOUS, can, INSIDER, tokenActor } from './can.js';
+import { userActor } from './compare-access.js';
 import { readAccess } from './read-access.js';
+import { ssoGroups, userLabel } from './team-members.js';
 
 const HEAD = 'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec:\n';
 
@@ -60,12 +63,114 @@ more: 1`);
     expect(diagnostics.map(({ code, range }) => `${range?.start.line} ${code}`)).toMatchSnapshot();
   });
 
-  it('says that members have no effect yet', () => {
+  it('has members, and warns of one that nobody can be', () => {
     const { access, diagnostics } = read(
-      'teams: [{name: a, members: [{user: "https://sso.example.com x"}]}]',
+      'teams: [{name: a, members: [{user: "https://sso.example.com x"}, {user: alice}, {ssoGroup: ops}]}]',
     );
-    expect(access?.teams[0]?.members).toEqual([{ user: 'https://sso.example.com x' }]);
-    expect(diagnostics.map(({ code }) => code)).toEqual(['access/unused-members']);
+    expect(access?.teams[0]?.members).toHaveLength(3);
+    expect(diagnostics.map(({ code }) => code)).toEqual(['access/member']);
+  });
+
+  it('gives roles in the whole registry only', () => {
+    const of = (grant: string) =>
+      read(`teams: [{name: a}]\ngrants: [{to: {team: a}, may: [admin], in: ${grant}}]`).diagnostics.map(
+        ({ code }) => code,
+      );
+    expect(of('{group: "*"}')).toEqual([]);
+    for (const grant of ['{group: "*.example.com"}', '{catalog: "*"}', '{repository: "*"}'])
+      expect(of(grant), grant).toEqual(['access/role']);
+  });
+});
+
+describe('users', () => {
+  const issuer = 'https://sso.example.com';
+  const all = rules(`teams:
+- {name: ops, members: [{ssoGroup: platform-engineers}]}
+- {name: sre, members: [{user: "${issuer} alice id"}, {ssoGroup: "https://b.example.com on call"}]}
+- {name: gone}
+groups: [{pattern: "*.ops.example.com", owner: ops, visibility: private}]
+openGroups: ["*.sandbox.example.com"]
+repositories: [{pattern: "secret/*", visibility: private}]
+grants:
+- {to: {team: sre}, may: [publish], in: {repository: "tools/*"}}
+- {to: {team: ops}, may: [audit], in: {group: "*"}}
+- {to: {team: sre}, may: [admin], in: {group: "*"}}`);
+  const user = (subject: string, groups: string[] = [], of = issuer) =>
+    userActor(all, { id: subject, name: subject, issuer: of, subject, groups });
+  const may = (actor: Actor, action: Action, object: AccessObject) => can(all, actor, action, object).allowed;
+
+  it('are in teams by their own identity and their groups, each of one provider', () => {
+    expect(user('alice id').teams).toEqual(['sre']);
+    expect(user('alice id', [], 'https://b.example.com').teams).toEqual([]);
+    expect(user('bob', ['platform-engineers', 'https://b.example.com on call']).teams).toEqual([
+      'ops',
+      'sre',
+    ]);
+    expect(user('bob', ['ops', 'user https://sso.example.com alice id']).teams).toEqual([]);
+    const [first, second] = [true, false].map((isFirst) =>
+      ssoGroups({ issuer: 'https://b.example.com', isFirst }, ['on call', 'https://sso.example.com x', 'a']),
+    );
+    expect(first).toEqual(['a', 'https://b.example.com https://sso.example.com x', 'on call']);
+    expect(second).toEqual(
+      ['a', 'https://sso.example.com x', 'on call'].map((one) => `https://b.example.com ${one}`),
+    );
+  });
+
+  it('have the rights of their teams, and none by their scopes alone', () => {
+    const [nobody, ops, admins] = [user('x'), user('x', ['platform-engineers']), user('alice id')];
+    const hidden = { group: 'a.ops.example.com' };
+    for (const action of ['read', 'publish', 'yank', 'own'] as const)
+      expect([nobody, ops].map((actor) => may(actor, action, hidden))).toEqual([false, true]);
+    expect(may(nobody, 'publish', { group: 'example.org' })).toBe(false);
+    expect(may(nobody, 'publish', { group: 'x.sandbox.example.com', isNew: true })).toBe(true);
+    expect(may(nobody, 'push', { repository: 'tools/a' })).toBe(false);
+    expect(may(ops, 'push', { repository: 'tools/a' })).toBe(false);
+    expect(may(nobody, 'push', { catalog: 'default' })).toBe(false);
+    expect([nobody, ops, admins].map((actor) => may(actor, 'audit', 'registry'))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect([nobody, ops, admins].map((actor) => may(actor, 'admin', 'registry'))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('have personal tokens that are never more than the user or than the token', () => {
+    const random = new Random(43);
+    const scopes = ['read', 'publish', 'yank', 'push', 'audit', 'admin'];
+    const objects: AccessObject[] = [
+      ...['a.ops.example.com', 'example.org', 'x.sandbox.example.com'].map((group) => ({ group })),
+      ...[{ catalog: 'default' }, { repository: 'tools/a' }, { repository: 'secret/a' }, 'registry' as const],
+    ];
+    let allowed = 0;
+    for (let round = 0; round < 500; round += 1) {
+      const groups = random.some(['platform-engineers', 'https://b.example.com on call'], 0.5);
+      const identity = { id: 'u', name: 'u', issuer, subject: random.pick(['alice id', 'bob']), groups };
+      const limits = {
+        scopes: random.some(scopes, 0.5),
+        groups: random.chance(0.5) ? ['*'] : ['a.ops.example.com'],
+        repositories: random.chance(0.5) ? ['*'] : ['tools/*'],
+      };
+      const personal = tokenActor(all, { ...limits, id: 't', name: 't', user: identity });
+      for (const object of objects) {
+        for (const action of [...scopes, 'own'] as Action[]) {
+          if (!may(personal, action, object)) continue;
+          allowed += 1;
+          expect(may(userActor(all, identity), action, object), `${action} ${JSON.stringify(object)}`).toBe(
+            true,
+          );
+        }
+      }
+    }
+    expect(allowed).toBeGreaterThan(500);
+  });
+
+  it('have names in records that nobody else can have', () => {
+    const label = userLabel({ name: 'Bob (alice at sso.example.com)', subject: 'bob', issuer });
+    expect(label).toBe('Bob alice at sso.example.com (bob at sso.example.com)');
   });
 });
 
@@ -127,7 +232,7 @@ describe('can', () => {
     expect([ANONYMOUS, INSIDER, reader, admin].map((actor) => may(actor, 'read', hidden))).toEqual([
       ...[false, false, false, true],
     ]);
-    const team = (name: string, groups = ['*']) => token({ scopes: ['read'], team: name, groups });
+    const team = (name: string, groups = ['*']) => token({ scopes: ['read'], teams: [name], groups });
     expect(['platform', 'sre', 'apps', 'gone'].map((name) => may(team(name), 'read', hidden))).toEqual([
       ...[true, true, false, false],
     ]);
@@ -135,7 +240,7 @@ describe('can', () => {
     expect(may(token({ scopes: ['read'], groups: ['net.platform.example.com'] }), 'read', hidden)).toBe(true);
     expect(may(team('sre'), 'read', { catalog: 'in-secret' })).toBe(true);
     expect(may(team('apps'), 'read', { catalog: 'in-secret' })).toBe(false);
-    expect(may(token({ scopes: ['audit'], team: 'platform' }), 'read', hidden)).toBe(false);
+    expect(may(token({ scopes: ['audit'], teams: ['platform'] }), 'read', hidden)).toBe(false);
     const limited = (repositories: string[]) => ({ ...team('sre'), repositories });
     expect(may(limited(['catalogs/*']), 'read', { catalog: 'in-secret' })).toBe(true);
     expect(may(limited(['team/*']), 'read', { catalog: 'in-secret' })).toBe(false);
@@ -144,14 +249,14 @@ describe('can', () => {
   it('lets only the owner and its grants change an owned group', () => {
     const group = 'a.platform.example.com';
     expect(may(token({}), 'publish', { group })).toBe(false);
-    expect(may(token({ team: 'platform' }), 'publish', { group })).toBe(true);
-    expect(may(token({ team: 'platform', scopes: ['read'] }), 'publish', { group })).toBe(false);
-    expect(may(token({ team: 'sre' }), 'publish', { group })).toBe(false);
-    expect(may(token({ team: 'sre' }), 'yank', { group })).toBe(true);
-    expect(may(token({ team: 'platform', scopes: ['yank'] }), 'publish', { group })).toBe(false);
+    expect(may(token({ teams: ['platform'] }), 'publish', { group })).toBe(true);
+    expect(may(token({ teams: ['platform'], scopes: ['read'] }), 'publish', { group })).toBe(false);
+    expect(may(token({ teams: ['sre'] }), 'publish', { group })).toBe(false);
+    expect(may(token({ teams: ['sre'] }), 'yank', { group })).toBe(true);
+    expect(may(token({ teams: ['platform'], scopes: ['yank'] }), 'publish', { group })).toBe(false);
     expect(may(admin, 'publish', { group })).toBe(true);
-    expect(may(token({ team: 'platform' }), 'own', { group })).toBe(true);
-    expect(may(token({ team: 'sre' }), 'own', { group })).toBe(false);
+    expect(may(token({ teams: ['platform'] }), 'own', { group })).toBe(true);
+    expect(may(token({ teams: ['sre'] }), 'own', { group })).toBe(false);
   });
 
   it('lets a token begin a group only if it is open, or named without a wildcard', () => {
@@ -176,7 +281,7 @@ grants:
 - {to: {team: a}, may: [read], in: {group: "*.x"}}
 - {to: {team: a}, may: [read], in: {repository: "apps/*"}}
 - {to: {team: a}, may: [publish], in: {repository: apps/a}}`);
-    const [a, b] = ['a', 'b'].map((team) => token({ team, scopes: ['publish', 'yank', 'push'] }));
+    const [a, b] = ['a', 'b'].map((team) => token({ teams: [team], scopes: ['publish', 'yank', 'push'] }));
     for (const action of ['publish', 'yank'] as const) {
       const may = (actor: Actor, group: string) => can(made, actor, action, { group }).allowed;
       expect(['hidden.x', 'some.x', 'inner.x', 'z.x'].map((group) => may(b!, group))).toEqual([
@@ -207,7 +312,7 @@ grants: [{to: {team: ${names[random(3)]}}, may: [read], in: {group: "*.x"}}]`;
       const object = { group: ['a.x', 'b.x', 'c.y'][random(3)]!, kind: 'K' };
       const sees = (actor: Actor) => Number(can(made, actor, 'read', object).allowed);
       const team = names[random(3)]!;
-      const weak = token({ scopes: ['read'], team, groups: ['z'] });
+      const weak = token({ scopes: ['read'], teams: [team], groups: ['z'] });
       expect(sees(ANONYMOUS)).toBeLessThanOrEqual(sees(INSIDER));
       expect(sees(INSIDER)).toBeLessThanOrEqual(sees(weak));
       expect(sees(weak)).toBeLessThanOrEqual(sees({ ...weak, groups: ['*'] }));

@@ -2,6 +2,7 @@ import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { GrantedAction, Visibility } from './access-document.js';
 import type { AccessRules, GrantTarget } from './access-rules.js';
+import type { UserIdentity } from './team-members.js';
 import type { WorkflowRun } from './trusted-publishers/check-claims.js';
 
 /** Who makes a request. */
@@ -15,12 +16,14 @@ export interface Actor {
   groups: readonly string[];
   /** Globs. */
   repositories: readonly string[];
-  /** The team whose rights bound those of the token. */
-  team?: string;
+  /** The teams whose rights bound its own. Absent: a token of no team. Empty: a user who is in none. */
+  teams?: readonly string[];
   /** Whether it sees what is internal. */
   isInside: boolean;
   /** Whether it is the run of a workflow: it publishes, and owns nothing. */
   isWorkflow?: boolean;
+  /** Whether it is a person: it has what its teams give it, and nothing by the scopes alone. */
+  isUser?: boolean;
 }
 
 /** A client without a token. */
@@ -34,10 +37,24 @@ export const ANONYMOUS: Actor = {
 /** A client without a token in a network that the operator named. */
 export const INSIDER: Actor = { ...ANONYMOUS, isInside: true };
 
-export function tokenActor(token: Omit<Actor, 'isInside' | 'isWorkflow'> & { run?: WorkflowRun }): Actor {
-  const { id, name, scopes, groups, repositories, team, run } = token;
-  const isWorkflow = run === undefined ? undefined : true;
-  return { ...defined({ id, team, isWorkflow }), name, scopes, groups, repositories, isInside: true };
+/** What of a token decides about its rights. */
+export interface ActingToken extends Pick<Actor, 'id' | 'name' | 'scopes' | 'groups' | 'repositories'> {
+  team?: string;
+  run?: WorkflowRun;
+  user?: UserIdentity;
+}
+
+/** Returns the actor of a token. What a user may do is decided now, not when the token was made. */
+export function tokenActor(rules: AccessRules, token: ActingToken): Actor {
+  const { id, name, scopes, groups, repositories, team, run, user } = token;
+  const actor = { ...defined({ id }), name, scopes, groups, repositories, isInside: true };
+  if (user !== undefined) {
+    const teams = rules.teamsOf(user);
+    const rights = rules.scopesOf(teams);
+    return { ...actor, scopes: scopes.filter((scope) => rights.includes(scope)), teams, isUser: true };
+  }
+  const teams = team === undefined ? undefined : [team];
+  return { ...actor, ...defined({ teams, isWorkflow: run && true }) };
 }
 
 /** What an actor wants to do. The scopes of tokens have the same names. */
@@ -58,8 +75,8 @@ export type Decision =
   | { allowed: false; lacks: string[] };
 
 /** Returns what decides what an actor may read: the same for all that may read the same. */
-export function readRights({ scopes, groups, repositories, team, isInside }: Actor): string {
-  return JSON.stringify([scopes, groups, repositories, team, isInside]);
+export function readRights({ scopes, groups, repositories, teams, isInside }: Actor): string {
+  return JSON.stringify([scopes, groups, repositories, teams, isInside]);
 }
 
 const SCOPES_TO_READ = ['read', 'publish', 'yank', 'admin'];
@@ -83,7 +100,10 @@ function onRegistry(actor: Actor, action: Action): Decision {
   if (!isAuditor && !actor.scopes.includes(action)) lacks.push(`the scope "${action}"`);
   // An operation on the whole registry affects every group.
   if (!actor.groups.includes('*')) lacks.push('every group ("*")');
-  return lacks.length === 0 ? allow(`the token has the scope "${action}"`) : { allowed: false, lacks };
+  if (lacks.length > 0) return { allowed: false, lacks };
+  return allow(
+    actor.isUser ? `a team of the user has the role "${action}"` : `the token has the scope "${action}"`,
+  );
 }
 
 function changeGroup(
@@ -106,21 +126,19 @@ function changeGroup(
   const owner = rules.ownerOf(group);
   const granted = teamRight(rules, actor, [action as GrantedAction], { group, kind });
   if (granted !== undefined) return allow(granted);
-  const lacksGrant = deny(
-    `a grant${actor.team === undefined ? '' : ` to its team "${actor.team}"`} for the group "${group}"`,
-  );
+  const lacksGrant = deny(`a grant${toTeams(actor)} for the group "${group}"`);
   if (owner !== undefined) {
     // Who owns a group that the actor may not read is not told.
     if (!read(rules, actor, { group }).allowed) return lacksGrant;
     return deny(`a grant from the team "${owner.team}", which owns the group "${group}"`);
   }
   if (action === 'own') {
-    return actor.team === undefined ? deny(`the group "${group}", which has no owner`) : lacksGrant;
+    return actor.teams === undefined ? deny(`the group "${group}", which has no owner`) : lacksGrant;
   }
   // Everything in the group must be readable: who does not see a release could replace or delete it.
   const hasHidden = rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
   if (rules.isOpenGroup(group) && !hasHidden) return allow(`the group "${group}" is open`);
-  if (actor.team !== undefined) return lacksGrant;
+  if (actor.teams !== undefined) return lacksGrant;
   if (isNew && !names(actor, { group, kind })) {
     return deny(`the right to begin the group "${group}", in which nothing was published yet`);
   }
@@ -134,10 +152,11 @@ function push(
 ): Decision {
   if (!actor.scopes.includes('push')) return deny('the scope "push"');
   const { what, visibility } = seen(rules, object);
-  const { team } = actor;
-  const isBound = team !== undefined && visibility === 'private' && !isAdministrator(actor);
-  if (isBound && rules.grantOf(team, ['publish'], object) === undefined) {
-    return deny(`a grant to its team "${team}" to publish in ${what}`);
+  const { teams } = actor;
+  const isBound =
+    teams !== undefined && (visibility === 'private' || actor.isUser) && !isAdministrator(actor);
+  if (isBound && teams.every((team) => rules.grantOf(team, ['publish'], object) === undefined)) {
+    return deny(`a grant${toTeams(actor)} to publish in ${what}`);
   }
   const name = repositoryOf(object);
   // A referrer of a catalog requires a token that names the catalog. `*` only covers other repositories.
@@ -166,7 +185,7 @@ function readsPrivate(
   object: Exclude<AccessObject, 'registry'>,
 ): string | undefined {
   const granted = teamRight(rules, actor, ['read', 'publish', 'yank'], object);
-  if (granted !== undefined || actor.team !== undefined || !reads(actor, object)) return granted;
+  if (granted !== undefined || actor.teams !== undefined || !reads(actor, object)) return granted;
   const names = 'group' in object ? actor.groups : actor.repositories;
   return `the token has no team, and is for ${names.join(', ')}`;
 }
@@ -187,7 +206,7 @@ function seen(
   return { what: kind === undefined ? `the group "${group}"` : `${group}/${kind}`, visibility };
 }
 
-/** Whether a token without a team may read something that is not public. */
+/** Whether a token without a team may read something that is not public: its scopes are grants. */
 function reads({ scopes, groups, repositories }: Actor, object: Exclude<AccessObject, 'registry'>): boolean {
   if ('group' in object) {
     return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && covers({ groups }, object);
@@ -203,22 +222,33 @@ function repositoryOf(object: { catalog: string } | { repository: string }): str
   return 'catalog' in object ? `catalogs/${object.catalog}` : object.repository;
 }
 
-/** Returns what gives the team of an actor a right: it owns the group, or has a grant. */
+/** Returns what gives a team of an actor a right: it owns the group, or has a grant. */
 function teamRight(
   rules: AccessRules,
-  { team, groups, repositories, scopes }: Actor,
+  { teams = [], groups, repositories, scopes }: Actor,
   actions: readonly GrantedAction[],
   object: GrantTarget & { kind?: string | undefined },
 ): string | undefined {
-  if (team === undefined || rules.team(team) === undefined) return undefined;
   if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
-  if ('group' in object) {
-    if (!covers({ groups }, object)) return undefined;
-    if (rules.ownerOf(object.group)?.team === team)
+  const isCovered =
+    'group' in object ? covers({ groups }, object) : matchesAny(repositories, repositoryOf(object));
+  if (!isCovered) return undefined;
+  for (const team of teams) {
+    if (rules.team(team) === undefined) continue;
+    if ('group' in object && rules.ownerOf(object.group)?.team === team)
       return `the team "${team}" owns the group "${object.group}"`;
-  } else if (!matchesAny(repositories, repositoryOf(object))) return undefined;
-  const pattern = rules.grantOf(team, actions, object);
-  return pattern === undefined ? undefined : `the team "${team}" has a grant on "${pattern}"`;
+    const pattern = rules.grantOf(team, actions, object);
+    if (pattern !== undefined) return `the team "${team}" has a grant on "${pattern}"`;
+  }
+  return undefined;
+}
+
+/** For example ` to its team "a"`. */
+function toTeams({ teams, isUser }: Actor): string {
+  if (teams === undefined) return '';
+  const names = teams.map((team) => `"${team}"`).join(', ');
+  if (teams.length === 0) return ' to a team of the user, who is in none';
+  return isUser ? ` to a team of the user (${names})` : ` to its team ${names}`;
 }
 
 /** Whether a token is for a group, or for a function of it. */

@@ -53,7 +53,7 @@ const ACTORS: Actor[] = [
       groups: team === undefined && !scopes.includes('admin') ? [] : ['*'],
       repositories: [],
       isInside: true,
-      ...(team === undefined ? {} : { team }),
+      ...(team === undefined ? {} : { teams: [team] }),
     })),
   ),
 ];

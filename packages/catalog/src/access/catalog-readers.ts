@@ -25,7 +25,7 @@ function teamsWithGrant({ document }: AccessRules, catalog: string): Actor[] {
   );
   return [...new Set(names)].map((team) => ({
     name: team,
-    team,
+    teams: [team],
     scopes: ['read'],
     groups: ['*'],
     repositories: ['*'],

@@ -31,9 +31,13 @@ export const ACCESS_CODES = {
     'A grant must be to one team, on one group, catalog, or repository.',
     'Set one of the fields, and write a grant for each other one.',
   ),
-  'access/unused-members': warning(
-    'The members of a team have no effect, because this version of krmhub has no sign-in for users.',
-    'Create tokens of the team with `krmhub token create NAME --team TEAM`.',
+  'access/role': error(
+    'A grant of `admin` or `audit` is not in the group `*`.',
+    'Write `in: {group: "*"}`: the role is for the whole registry.',
+  ),
+  'access/member': warning(
+    'A member of a team matches no user: it has no issuer.',
+    'Write `user: "ISSUER SUBJECT"`, as `krmhub whoami` shows both to the user.',
   ),
 } as const satisfies Record<`access/${string}`, CodeEntry>;
 

@@ -5,10 +5,11 @@ import {
   GRANTED_ACTIONS,
   type Grant,
   NO_ACCESS,
+  ROLES,
   VISIBILITIES,
 } from './access-document.js';
 import { AccessRules, type OwnerClaim } from './access-rules.js';
-import { type Actor, can } from './can.js';
+import { type ActingToken, can } from './can.js';
 import {
   actionsOn,
   COMPARISON_LIMITS,
@@ -24,6 +25,8 @@ const CATALOGS = ['default', 'in-house', 'in-*', '*'];
 const REPOSITORIES = ['team/base', 'team/*', 'other', '*'];
 const TEAMS = ['red', 'green', 'blue'];
 const KINDS = ['SetLabels', 'Secret'];
+const ISSUER = 'https://sso.example.com';
+const SSO_GROUPS = ['one', 'two'];
 const NAMES = { groups: GROUPS.slice(0, 3), catalogs: ['default', 'in-house'], repositories: ['team/base'] };
 
 function randomGrant(random: Random, teams: readonly string[]): Grant {
@@ -32,7 +35,9 @@ function randomGrant(random: Random, teams: readonly string[]): Grant {
     { catalog: random.pick(CATALOGS) },
     { repository: random.pick(REPOSITORIES) },
   ]);
-  return { team: random.pick(teams), may: random.some(GRANTED_ACTIONS, 0.5), in: object };
+  const team = random.pick(teams);
+  if (random.chance(0.2)) return { team, may: random.some(ROLES, 0.7), in: { group: '*' } };
+  return { team, may: random.some(GRANTED_ACTIONS, 0.5), in: object };
 }
 
 function randomRules(random: Random, previous?: AccessRules): AccessRules {
@@ -42,7 +47,13 @@ function randomRules(random: Random, previous?: AccessRules): AccessRules {
     random.some(patterns, 0.3).map((pattern) => ({ pattern, visibility: random.pick(VISIBILITIES) }));
   const fresh: AccessDocument = {
     openGroups: random.some(GROUP_PATTERNS, 0.2),
-    teams: names.map((name) => ({ name, members: [] })),
+    teams: names.map((name) => ({
+      name,
+      members: [
+        ...random.some(SSO_GROUPS, 0.3).map((ssoGroup) => ({ ssoGroup })),
+        ...(random.chance(0.2) ? [{ user: `${ISSUER} s0` }] : []),
+      ],
+    })),
     groups: random.some(GROUP_PATTERNS, 0.4).map((pattern) => ({
       pattern,
       ...(random.chance(0.5) ? { owner: random.pick(names) } : {}),
@@ -65,7 +76,7 @@ function randomRules(random: Random, previous?: AccessRules): AccessRules {
   return new AccessRules({ ...document, [field]: fresh[field], teams: [...known.values()] }, previous.claims);
 }
 
-function randomToken(random: Random, at: number): Actor {
+function randomToken(random: Random, at: number): ActingToken {
   const scopes = random.some(['read', 'publish', 'yank', 'push', 'admin'], 0.5);
   return {
     name: `token ${at}`,
@@ -74,8 +85,12 @@ function randomToken(random: Random, at: number): Actor {
     groups: random.chance(0.4) ? ['*'] : random.some(GROUP_PATTERNS, 0.3),
     repositories: random.chance(0.4) ? ['*'] : random.some(REPOSITORIES, 0.5),
     ...(random.chance(0.5) ? { team: random.pick(TEAMS) } : {}),
-    isInside: true,
   };
+}
+
+function randomUser(random: Random, at: number) {
+  const groups = random.some(SSO_GROUPS, 0.5);
+  return { id: `id-${at}`, name: `user ${at}`, issuer: ISSUER, subject: `s${at}`, groups };
 }
 
 describe('a comparison of Access documents', () => {
@@ -86,7 +101,8 @@ describe('a comparison of Access documents', () => {
       const before = randomRules(random);
       const after = randomRules(random, before);
       const tokens = Array.from({ length: 3 }, (_, at) => randomToken(random, at));
-      const { changes, count } = compareAccess(before, after, { tokens, names: NAMES });
+      const users = Array.from({ length: 2 }, (_, at) => randomUser(random, at));
+      const { changes, count } = compareAccess(before, after, { tokens, users, names: NAMES });
       expect(changes).toHaveLength(count);
       const told = new Set<string>();
       for (const { change, actions, actors, actorCount, objects, objectCount } of changes) {
@@ -98,11 +114,11 @@ describe('a comparison of Access documents', () => {
       }
       const isWhole = changes.every(({ objects, objectCount }) => objects.length === objectCount);
       const wanted = new Set<string>();
-      for (const { actor, shown } of comparedActors([before, after], tokens)) {
+      for (const { actor, shown } of comparedActors([before, after], { tokens, users })) {
         for (const { object, text } of comparedObjects([before, after], tokens, NAMES)) {
           for (const action of actionsOn(object)) {
-            const had = can(before, actor, action, object).allowed;
-            const has = can(after, actor, action, object).allowed;
+            const had = can(before, actor(before), action, object).allowed;
+            const has = can(after, actor(after), action, object).allowed;
             if (had !== has) wanted.add(JSON.stringify([shown, text, action, has ? 'gains' : 'loses']));
           }
         }
@@ -119,8 +135,8 @@ describe('a comparison of Access documents', () => {
     for (let round = 0; round < 50; round += 1) {
       const rules = randomRules(random);
       const again = new AccessRules(structuredClone(rules.document), rules.claims);
-      const tokens = [randomToken(random, 0)];
-      expect(compareAccess(rules, again, { tokens, names: NAMES })).toEqual({ changes: [], count: 0 });
+      const [tokens, users] = [[randomToken(random, 0)], [randomUser(random, 0)]];
+      expect(compareAccess(rules, again, { tokens, users, names: NAMES })).toEqual({ changes: [], count: 0 });
     }
   });
 
@@ -131,7 +147,6 @@ describe('a comparison of Access documents', () => {
       scopes: ['publish'],
       groups: ['*'],
       repositories: ['*'],
-      isInside: true,
     };
     const before = new AccessRules({ ...NO_ACCESS, openGroups: ['*'] });
     const after = new AccessRules({
@@ -139,23 +154,23 @@ describe('a comparison of Access documents', () => {
       teams: [{ name: 'red', members: [] }],
       groups: [{ pattern: '*.example.com', owner: 'red', functions: [] }],
     });
-    expect(compareAccess(before, after, { tokens: [ci], names: NAMES }).changes).toMatchSnapshot();
+    expect(compareAccess(before, after, { tokens: [ci], users: [], names: NAMES }).changes).toMatchSnapshot();
   });
 
   it('counts what it leaves out', () => {
     const groups = Array.from({ length: 500 }, (_, at) => `g${at}.example.com`);
-    const token = (at: number): Actor => ({
+    const token = (at: number): ActingToken => ({
       name: `t${at}`,
       scopes: ['publish'],
       groups: ['*'],
       repositories: [],
-      isInside: true,
     });
     const { changes, count } = compareAccess(
       new AccessRules({ ...NO_ACCESS, openGroups: ['*'] }),
       new AccessRules({ ...NO_ACCESS, groups: [{ pattern: '*.example.com', owner: 'red', functions: [] }] }),
       {
         tokens: Array.from({ length: 30 }, (_, at) => token(at)),
+        users: [],
         names: { groups, catalogs: [], repositories: [] },
       },
     );

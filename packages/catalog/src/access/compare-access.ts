@@ -1,19 +1,31 @@
 import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { AccessRules } from './access-rules.js';
-import { type AccessObject, type Action, type Actor, ANONYMOUS, can, INSIDER } from './can.js';
+import { GRANTED_ACTIONS, ROLES } from './access-document.js';
+import { type AccessRules, USER_TOKEN_SCOPES } from './access-rules.js';
+import {
+  type AccessObject,
+  type ActingToken,
+  type Action,
+  type Actor,
+  ANONYMOUS,
+  can,
+  INSIDER,
+  readRights,
+  tokenActor,
+} from './can.js';
 import { accessObjectText } from './object-text.js';
+import type { UserIdentity } from './team-members.js';
 
 /** Actions whose decision depends on an Access document. */
-export const COMPARED_ACTIONS = ['read', 'publish', 'yank', 'own'] as const satisfies readonly Action[];
+export const COMPARED_ACTIONS = [...GRANTED_ACTIONS, ...ROLES] as const satisfies readonly Action[];
 export type ComparedAction = (typeof COMPARED_ACTIONS)[number];
 
 /** Whose rights are compared. */
 export interface ComparedActor {
-  is: 'anonymous' | 'internal' | 'team' | 'token';
-  /** Name of the team or token. */
+  is: 'anonymous' | 'internal' | 'team' | 'token' | 'user';
+  /** Name of the team, token, or user. */
   name?: string;
-  /** ID of the token. */
+  /** ID of the token or user. */
   id?: string;
 }
 
@@ -44,27 +56,35 @@ export const COMPARISON_LIMITS = { maxChanges: 200, maxActors: 20, maxObjects: 2
 /** An object with its text, which has the pattern where the object represents every other name. */
 export interface ComparedObject {
   text: string;
-  object: Exclude<AccessObject, 'registry'>;
+  object: AccessObject;
+}
+
+/** Whose rights a comparison compares, besides anonymous clients and the teams. */
+export interface KnownActors {
+  tokens: readonly ActingToken[];
+  /** Compared if a document puts them into other teams. */
+  users: readonly (UserIdentity & { id: string; name: string })[];
 }
 
 /**
- * Returns what changes from one document to another for anonymous clients, every team, and the given tokens, on what
- * exists and what the documents name. Returns at most `maxChanges` of `count` changes.
+ * Returns what changes from one document to another for anonymous clients, every team, and the given tokens and users, on
+ * what exists and what the documents name. Returns at most `maxChanges` of `count` changes.
  */
 export function compareAccess(
   before: AccessRules,
   after: AccessRules,
-  { tokens, names }: { tokens: readonly Actor[]; names: KnownNames },
+  { names, ...actors }: KnownActors & { names: KnownNames },
 ): { changes: AccessChange[]; count: number } {
-  const objects = comparedObjects([before, after], tokens, names);
+  const objects = comparedObjects([before, after], actors.tokens, names);
   const changes = new Map<string, Whole>();
   const isSame = sameRules(before, after);
   const changed = objects.filter(({ object }) => !isSame(object));
   const known = new Map<string, Whole[]>();
-  for (const { actor, shown } of comparedActors([before, after], tokens)) {
-    const { scopes, groups, repositories, team, isInside } = actor;
-    const rights = JSON.stringify([scopes, groups, repositories, team, isInside]);
-    const found = known.get(rights) ?? differences(before, after, actor, changed);
+  for (const { actor, shown } of comparedActors([before, after], actors)) {
+    const [was, is] = [actor(before), actor(after)];
+    const rights = `${readRights(was)} ${readRights(is)}`;
+    const compared = readRights(was) === readRights(is) ? changed : objects;
+    const found = known.get(rights) ?? differences([before, was], [after, is], compared);
     known.set(rights, found);
     for (const one of found) {
       const key = JSON.stringify([one.change, one.actions, one.newOwner, one.objects]);
@@ -96,21 +116,21 @@ function bounded({ actors, objects, ...change }: Whole): AccessChange {
 
 /** Returns the changes for one actor, with all objects of which the same changes in one. */
 function differences(
-  before: AccessRules,
-  after: AccessRules,
-  actor: Actor,
+  before: readonly [AccessRules, Actor],
+  after: readonly [AccessRules, Actor],
   objects: readonly ComparedObject[],
 ): Whole[] {
   const found = new Map<string, Whole>();
   for (const { text, object } of objects) {
     const compared = actionsOn(object);
-    const may = (rules: AccessRules) => compared.map((action) => can(rules, actor, action, object).allowed);
+    const may = ([rules, actor]: typeof before) =>
+      compared.map((action) => can(rules, actor, action, object).allowed);
     const [had, has] = [may(before), may(after)];
     for (const change of ['loses', 'gains'] as const) {
       const [from, to] = change === 'gains' ? [had, has] : [has, had];
       const actions = compared.filter((_, at) => !from[at] && to[at]);
       if (actions.length === 0) continue;
-      const newOwner = findNewOwner(before, after, object);
+      const newOwner = findNewOwner(before[0], after[0], object);
       const key = `${change} ${actions} ${newOwner}`;
       const same = found.get(key);
       if (same === undefined)
@@ -123,11 +143,12 @@ function differences(
 
 /** Only groups are owned; a function of a group differs only in who reads it. */
 export function actionsOn(object: ComparedObject['object']): readonly ComparedAction[] {
-  return 'group' in object && object.kind === undefined ? COMPARED_ACTIONS : ['read'];
+  if (object === 'registry') return ROLES;
+  return 'group' in object && object.kind === undefined ? GRANTED_ACTIONS : ['read'];
 }
 
 function findNewOwner(before: AccessRules, after: AccessRules, object: ComparedObject['object']) {
-  if (!('group' in object)) return undefined;
+  if (object === 'registry' || !('group' in object)) return undefined;
   const owner = after.ownerOf(object.group)?.team;
   return owner === before.ownerOf(object.group)?.team ? undefined : owner;
 }
@@ -145,43 +166,63 @@ function sameRules(before: AccessRules, after: AccessRules): (object: ComparedOb
     ...after.document.grants.filter((_, at) => !old!.includes(now![at]!)),
   ].map((grant) => Object.entries(grant.in)[0]!);
   const facts = (rules: AccessRules, object: ComparedObject['object']): unknown[] => {
+    // Only grants decide, through the scopes of an actor.
+    if (object === 'registry') return [];
     if ('catalog' in object) return [rules.catalogVisibility(object.catalog)];
     if ('repository' in object) return [rules.repositoryVisibility(object.repository)];
     const { group, kind } = object;
     const owner = rules.ownerOf(group)?.team;
     const isKnown = owner !== undefined && rules.team(owner) !== undefined;
-    return [rules.visibilityOf(group, kind), owner, isKnown, rules.isOpenGroup(group)];
+    return [
+      ...[rules.visibilityOf(group, kind), rules.hasPrivate(group)],
+      ...[owner, isKnown, rules.isOpenGroup(group)],
+    ];
   };
   return (object) => {
-    const names: Record<string, unknown> = object;
+    const names: Record<string, unknown> = object === 'registry' ? {} : object;
     if (changedGrants.some(([of, glob]) => typeof names[of] === 'string' && matchesGlob(glob, names[of])))
       return false;
     return JSON.stringify(facts(before, object)) === JSON.stringify(facts(after, object));
   };
 }
 
-/** Returns whose rights a comparison compares. */
+/** Returns whose rights a comparison compares, with who they are by other rules. */
 export function comparedActors(
   rules: readonly AccessRules[],
-  tokens: readonly Actor[],
-): { actor: Actor; shown: ComparedActor }[] {
+  { tokens, users }: KnownActors,
+): { actor: (rules: AccessRules) => Actor; shown: ComparedActor }[] {
   const teams = new Set(rules.flatMap(({ document }) => document.teams.map(({ name }) => name)));
+  const teamsOf = (user: UserIdentity) => rules.map((one) => one.teamsOf(user).join(' '));
+  const moved = users.filter((user) => new Set(teamsOf(user)).size > 1);
   return [
-    { actor: ANONYMOUS, shown: { is: 'anonymous' } },
-    { actor: INSIDER, shown: { is: 'internal' } },
-    ...[...teams].sort().map((name) => ({ actor: teamActor(name), shown: { is: 'team' as const, name } })),
-    ...tokens.map((actor) => ({
-      actor,
-      shown: { is: 'token' as const, name: actor.name, ...defined({ id: actor.id }) },
+    { actor: () => ANONYMOUS, shown: { is: 'anonymous' } },
+    { actor: () => INSIDER, shown: { is: 'internal' } },
+    ...[...teams].sort().map((name) => ({
+      actor: (by: AccessRules) => teamActor(by, name),
+      shown: { is: 'team' as const, name },
+    })),
+    ...tokens.map((token) => ({
+      actor: (by: AccessRules) => tokenActor(by, token),
+      shown: { is: 'token' as const, name: token.name, ...defined({ id: token.id }) },
+    })),
+    ...moved.map((user) => ({
+      actor: (by: AccessRules) => userActor(by, user),
+      shown: { is: 'user' as const, name: user.name, id: user.id },
     })),
   ];
 }
 
-/** Returns the widest token of a team: what each of its tokens can do at most. */
-export function teamActor(team: string): Actor {
-  const scopes = ['read', 'publish', 'yank'];
-  return { name: `team ${team}`, scopes, groups: ['*'], repositories: ['*'], team, isInside: true };
+/** Returns the widest actor of a team: a user who is in this team only. */
+export function teamActor(rules: AccessRules, team: string): Actor {
+  return { ...EVERYTHING, name: `team ${team}`, scopes: rules.scopesOf([team]), teams: [team], isUser: true };
 }
+
+/** Returns a user without a token that limits the rights of the user. */
+export function userActor(rules: AccessRules, user: UserIdentity & { id: string; name: string }): Actor {
+  return tokenActor(rules, { ...EVERYTHING, name: user.name, scopes: USER_TOKEN_SCOPES, user });
+}
+
+const EVERYTHING = { groups: ['*'], repositories: ['*'], isInside: true };
 
 /** No name contains it, so it matches only a `*`. */
 const ANY_OTHER = '~';
@@ -192,7 +233,7 @@ const ANY_OTHER = '~';
  */
 export function comparedObjects(
   rules: readonly AccessRules[],
-  tokens: readonly Actor[],
+  tokens: readonly Pick<Actor, 'groups'>[],
   names: KnownNames,
 ): ComparedObject[] {
   const documents = rules.map(({ document }) => document);
@@ -222,6 +263,7 @@ export function comparedObjects(
   const add = (object: ComparedObject['object']) => {
     const text = accessObjectText(object);
     if (found.has(text)) return;
+    if (object === 'registry') return void found.set(text, { text, object });
     const sampled = Object.fromEntries(
       Object.entries(object).map(([field, name]) => [
         field,
@@ -230,6 +272,7 @@ export function comparedObjects(
     );
     found.set(text, { text, object: sampled as ComparedObject['object'] });
   };
+  add('registry');
   for (const group of all('groups')) {
     const isNew = !existing.has(group);
     add({ group, isNew });

@@ -62,6 +62,8 @@ function actorText({ is, name = '', id }: ComparedActor): string {
       return 'clients of internal networks';
     case 'team':
       return `team ${name}`;
+    case 'user':
+      return `user ${name}`;
     case 'token':
       return id === undefined ? `token ${name}` : `token ${name} (${id.slice(0, 8)})`;
   }

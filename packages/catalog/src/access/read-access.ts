@@ -18,6 +18,7 @@ import {
   type GrantObject,
   type GroupRule,
   isAtMostAsWide,
+  ROLES,
   type Team,
   type TeamMember,
   VISIBILITIES,
@@ -143,7 +144,6 @@ function readTeam(item: AccessField, names: Set<string>): Team | undefined {
   const team = item.mapping({ required: ['name'], optional: ['displayName', 'contact', 'members'] });
   const name = readLabel(team?.get('name'), names);
   const members = items(team?.get('members'), readMember);
-  if (members.length > 0) team?.get('members')?.report('access/unused-members', 'members have no effect yet');
   if (name === undefined) return undefined;
   const displayName = team?.get('displayName')?.text();
   const contact = team?.get('contact')?.text();
@@ -154,6 +154,9 @@ function readMember(item: AccessField): TeamMember | undefined {
   const member = only(item, ['user', 'ssoGroup']);
   const value = member?.field.text();
   if (member === undefined || value === undefined) return undefined;
+  if (member.name === 'user' && !/^https?:\/\/\S+ ./.test(value)) {
+    member.field.report('access/member', `"${value}" is not the issuer and the subject of a user`);
+  }
   return member.name === 'user' ? { user: value } : { ssoGroup: value };
 }
 
@@ -227,9 +230,13 @@ function readGrant(item: AccessField, teams: ReadonlySet<string>): Grant | undef
       ?.get('team'),
     teams,
   );
-  const may = items(grant?.get('may'), (one) => readOne(one, GRANTED_ACTIONS));
+  const may = items(grant?.get('may'), (one) => readOne(one, [...GRANTED_ACTIONS, ...ROLES]));
   const object = only(grant?.get('in'), ['group', 'catalog', 'repository']);
   const pattern = object && readPattern(object.field, object.name);
   if (team === undefined || object === undefined || pattern === undefined) return undefined;
+  const role = ROLES.find((one) => may.includes(one));
+  if (role !== undefined && (object.name !== 'group' || pattern !== '*')) {
+    object.field.report('access/role', `"${role}" is for the whole registry`);
+  }
   return { team, may: [...new Set(may)], in: { [object.name]: pattern } as GrantObject };
 }

@@ -1,6 +1,7 @@
 import type { RequestOrigin } from '@krmhub/schema';
 import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
 import type { Time } from './records.js';
+import type { UserRecord } from './user-store.js';
 
 /** Who revoked a token, and why. Without `by`, a client reported it as leaked. */
 export interface Revocation {
@@ -19,6 +20,8 @@ export interface TokenRecord {
   repositories: string[];
   /** The team whose rights bound those of the token. */
   team?: string;
+  /** The user whose rights bound those of the token. */
+  user?: UserRecord;
   /** The run of a workflow for which the registry made the token. */
   run?: WorkflowRun;
   createdAt: Time;
@@ -46,6 +49,8 @@ export interface TokenStore {
   ): Promise<boolean>;
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
+  /** Returns the personal tokens of a user, the oldest first. */
+  tokensOfUser(user: string): Promise<TokenRecord[]>;
   /** Returns the current token; undefined for an unknown ID. */
   revokeToken(id: string, at: Time, revocation?: Revocation): Promise<TokenRecord | undefined>;
   /** Records that a token was used; in the audit log, the first use of a day. */

@@ -13,11 +13,13 @@ import {
   type Action,
   type Actor,
   ANONYMOUS,
+  actorName,
   can,
   type SourceReader,
   type TokenRecord,
   type TokenStore,
   tokenActor,
+  type UserStore,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -28,12 +30,14 @@ import { callerOf } from './caller.js';
 import { readCredentials } from './credentials.js';
 import type { KnownAccess } from './request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
+import { credentialText, sessionToken, type UserSession, type UserSettings } from './user-session.js';
 
 /** Knows tokens. */
 export interface TokenAuthority {
-  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>;
+  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'> & Pick<UserStore, 'user'>;
   clock: () => Date;
   log: Log;
+  config: UserSettings;
 }
 
 /** Knows tokens, and what they may do. */
@@ -80,34 +84,73 @@ export async function authenticateSecret(
 /** Returns the token whose secret has this hash, by the same rules. */
 export async function authenticateHash(
   c: RegistryContext,
-  { store, clock, log }: TokenAuthority,
+  authority: TokenAuthority,
   hash: string,
   hint: string,
 ): Promise<TokenRecord> {
+  const { store, clock, log } = authority;
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   const refuse = (message: string) => {
     limits.recordLogin(c, hash, false);
     return new KrmhubError('unauthorized', message, { hint });
   };
-  // The database compares hashes, so its timing reveals nothing about a stored secret.
-  const find = async () => {
-    const token = await store.tokenByHash(hash);
-    if (token === undefined) throw refuse('unknown token');
-    c.set('actor', { id: token.id, name: token.name });
-    const problem = tokenProblem(token, clock().toISOString());
-    if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
-    return token;
-  };
-  const token = await find();
   const now = clock();
+  const token = await begin(
+    c,
+    authority,
+    async () => {
+      // The database compares hashes, so its timing reveals nothing about a stored secret.
+      const found = await store.tokenByHash(hash);
+      return found ?? refuse('unknown token');
+    },
+    refuse,
+  );
   limits.recordLogin(c, hash, true);
-  c.set('tokenId', token.id);
-  c.set('recheckToken', async () => {
-    await find();
-  });
   limits.countWrite(c, token);
   await recordUse(c, token, now, { store, log });
+  return token;
+}
+
+/**
+ * Returns what a signed-in user may do in a session, as a token that covers everything: the user decides. Rejects with
+ * `unauthorized` if the user may not sign in any more.
+ */
+export async function authenticateUser(
+  c: RegistryContext,
+  authority: TokenAuthority,
+  session: UserSession,
+): Promise<TokenRecord> {
+  const refuse = (message: string) => new KrmhubError('unauthorized', message);
+  const find = async () => {
+    const user = await authority.store.user(session.user);
+    return user === undefined ? refuse('unknown user') : sessionToken(session, user);
+  };
+  const token = await begin(c, authority, find, refuse);
+  c.get('limits').countWrite(c, token);
+  return token;
+}
+
+/** Finds the token of a request, which must be usable now, and once more before a write that waited. */
+async function begin(
+  c: RegistryContext,
+  { clock, config }: Pick<TokenAuthority, 'clock' | 'config'>,
+  find: () => Promise<TokenRecord | KrmhubError>,
+  refuse: (message: string) => KrmhubError,
+): Promise<TokenRecord> {
+  const check = async () => {
+    const token = await find();
+    if (token instanceof KrmhubError) throw token;
+    c.set('actor', { id: token.id, name: actorName(token) });
+    const problem = tokenProblem(token, clock(), config);
+    if (problem !== undefined) throw refuse(`${credentialText(token)} is ${problem}`);
+    return token;
+  };
+  const token = await check();
+  c.set('tokenId', token.id);
+  c.set('recheckToken', async () => {
+    await check();
+  });
   return token;
 }
 
@@ -174,7 +217,7 @@ export function lackingRights(
   action: Action,
   object: AccessObject = 'registry',
 ): string[] {
-  const decision = can(rules, tokenActor(token), action, object);
+  const decision = can(rules, tokenActor(rules, token), action, object);
   return decision.allowed ? [] : decision.lacks;
 }
 
@@ -187,11 +230,18 @@ export function refuseLacking(
 ): void {
   const lacks = lackingRights(rules, token, action, object);
   if (lacks.length === 0) return;
-  const message = `the token "${token.name}" does not have ${lacks.join(' and ')}`;
+  const message = `${credentialText(token)} does not have ${lacks.join(' and ')}`;
   if (isOnlyNew(rules, token, action, object)) {
     const { group } = object;
     throw new KrmhubError('forbidden', message, {
       hint: `An administrator can publish its first function, create a token with \`krmhub token create NAME --scope publish --group ${group}\`, or add the group to openGroups with \`krmhub access apply\`.`,
+    });
+  }
+  if (token.user !== undefined) {
+    const { teams } = tokenActor(rules, token);
+    const of = teams?.length === 0 ? 'The user is in no team.' : `The user is in ${teams?.join(', ')}.`;
+    throw new KrmhubError('forbidden', message, {
+      hint: `${of} An administrator can change members of teams, owners, and grants with \`krmhub access apply\`.`,
     });
   }
   throw new KrmhubError('forbidden', message, {
@@ -217,7 +267,7 @@ function isOnlyNew(
  */
 export async function identify(
   c: RegistryContext,
-  { store, clock }: Pick<TokenAuthority, 'store' | 'clock'>,
+  { store, clock, config, access }: Pick<Authority, 'store' | 'clock' | 'config' | 'access'>,
   accessTokenHash: (token: string) => Promise<string | undefined>,
 ): Promise<Actor> {
   const credentials = readCredentials(c.req.header('authorization'));
@@ -228,8 +278,8 @@ export async function identify(
   } else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
   const token = hash === undefined ? undefined : await store.tokenByHash(hash);
   if (token === undefined) return ANONYMOUS;
-  const problem = tokenProblem(token, clock().toISOString());
-  if (problem === undefined) return tokenActor(token);
+  const problem = tokenProblem(token, clock(), config);
+  if (problem === undefined) return tokenActor(access.rules, token);
   c.set('uselessToken', `the token "${token.name}" is ${problem}`);
   return ANONYMOUS;
 }

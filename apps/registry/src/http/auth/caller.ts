@@ -1,3 +1,4 @@
+import { actorName, type TokenRecord } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import type { RegistryContext } from '../context.js';
 
@@ -12,8 +13,8 @@ export interface Caller {
 export const REGISTRY: Caller = { by: 'krmhub', origin: {} };
 
 /** Returns the caller of a request that this actor made. */
-export function callerOf(c: RegistryContext, { id, name }: { id: string; name: string }): Caller {
-  return { by: name, origin: { credential: id, ...requestOrigin(c) } };
+export function callerOf(c: RegistryContext, token: Pick<TokenRecord, 'id' | 'name' | 'user'>): Caller {
+  return { by: actorName(token), origin: { credential: token.id, ...requestOrigin(c) } };
 }
 
 /** Returns what is known of a request without a token. */

@@ -8,12 +8,13 @@ import { suggest } from '@krmhub/schema/suggest';
 import type { Caller } from './caller.js';
 import type { KnownAccess } from './request-actor.js';
 import { createToken } from './tokens.js';
+import type { UserSettings } from './user-session.js';
 
 export interface TokenDeps {
   store: TokenStore;
   access: KnownAccess;
   clock: () => Date;
-  config: {
+  config: UserSettings & {
     /** Longest time until a new token expires; absent for the limit of the API. */
     maxTokenDays?: number;
   };

@@ -3,10 +3,12 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
-import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
+import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { plural } from '@krmhub/schema/text';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
+import type { UserSettings } from './user-session.js';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal. Scanners find a leaked token by its prefix, and a
@@ -14,6 +16,8 @@ import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
  */
 const TOKEN_PATTERN = /^krmhub_([a-f0-9]{64})([a-f0-9]{8})$/;
 const MILLISECONDS_PER_DAY = 86_400_000;
+/** Days for which the groups of a user count after the last sign-in. */
+const DEFAULT_CONFIRM_DAYS = 30;
 
 export function newSecret(): string {
   const random = randomBytes(32).toString('hex');
@@ -40,10 +44,19 @@ function checksum(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
 
-/** Returns why a token cannot be used; undefined if it can. */
-export function tokenProblem(token: TokenRecord, now: Time): 'revoked' | 'expired' | undefined {
-  if (token.revokedAt !== undefined) return 'revoked';
-  return token.expiresAt !== undefined && token.expiresAt <= now ? 'expired' : undefined;
+/** Returns why a token cannot be used, as `the token is …`; undefined if it can. */
+export function tokenProblem(
+  { revokedAt, expiresAt, user }: TokenRecord,
+  now: Date,
+  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS }: UserSettings,
+): string | undefined {
+  if (revokedAt !== undefined) return 'revoked';
+  if (expiresAt !== undefined && expiresAt <= now.toISOString()) return 'expired';
+  if (user === undefined) return undefined;
+  if (user.suspendedAt !== undefined) return 'of a suspended user';
+  const confirmed = now.getTime() - Date.parse(user.confirmedAt);
+  if (confirmed <= oidcConfirmDays * MILLISECONDS_PER_DAY) return undefined;
+  return `of a user who did not sign in for ${plural(oidcConfirmDays, 'day')}: sign in on the pages of the registry`;
 }
 
 export interface NewToken {
@@ -107,7 +120,7 @@ export type AdminTokenState =
 export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
   const hidden = path.join(path.dirname(file), `.${path.basename(file)}`);
   const isUsable = (token: TokenRecord) =>
-    token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined;
+    token.scopes.includes('admin') && token.user === undefined && tokenProblem(token, now, {}) === undefined;
   const interrupted = await readToken(hidden);
   if (interrupted !== undefined) {
     const stored = await store.tokenByHash(hashSecret(interrupted));
@@ -127,7 +140,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
     if (stored !== undefined) {
       return {
         outcome: 'blocked',
-        reason: `contains a token that is ${tokenProblem(stored, now.toISOString()) ?? 'not an admin token'}`,
+        reason: `contains a token that is ${tokenProblem(stored, now, {}) ?? 'not an admin token'}`,
       };
     }
   }

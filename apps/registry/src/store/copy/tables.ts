@@ -10,6 +10,7 @@ import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
 import { catalogSources, unusedEntries, upstreamEntries } from '../records/schema/sources.js';
+import { tokens, users } from '../records/schema/tokens.js';
 import { trustedPublishers, usedIdentityTokens } from '../records/schema/trusted-publishers.js';
 
 /** A table as both databases have it. */
@@ -45,7 +46,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   usedIdentityTokens,
   schema.takedowns,
   takedownPins,
-  schema.tokens,
+  users,
+  tokens,
   schema.catalogs,
   schema.snapshots,
   schema.snapshotSignatures,

@@ -27,6 +27,7 @@ import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
 import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
+import { userRows } from '../records/tokens/users.js';
 import type { RegistryStore } from '../registry-store.js';
 import { followedIndex } from '../search/follow/followed-index.js';
 import { translatePostgresError } from './errors.js';
@@ -78,6 +79,7 @@ export function openPostgresStore(
     ...policyRows(sql),
     ...ownerClaimRows(sql),
     ...trustedPublisherRows(sql),
+    ...userRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, followedIndex),

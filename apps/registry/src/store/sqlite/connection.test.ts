@@ -22,6 +22,7 @@ import * as catalogs from '../records/schema/schema.js';
 import * as segments from '../records/schema/segments.js';
 import * as sessions from '../records/schema/sessions.js';
 import * as sources from '../records/schema/sources.js';
+import * as tokens from '../records/schema/tokens.js';
 import * as trustedPublishers from '../records/schema/trusted-publishers.js';
 import * as uploads from '../records/schema/uploads.js';
 import * as upstream from '../records/schema/upstream-functions.js';
@@ -59,6 +60,7 @@ describe('migrations', () => {
       ...releaseNotes,
       ...releaseRuns,
       ...trustedPublishers,
+      ...tokens,
       ...releaseWords,
       ...runtimePins,
       ...sessions,

@@ -27,6 +27,7 @@ import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
 import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
+import { userRows } from '../records/tokens/users.js';
 import type { RegistryStore } from '../registry-store.js';
 import { searchRows } from '../search/search.js';
 import { sqliteIndex as search } from '../search/sqlite-index.js';
@@ -81,6 +82,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...policyRows(sql),
     ...ownerClaimRows(sql),
     ...trustedPublisherRows(sql),
+    ...userRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, search),

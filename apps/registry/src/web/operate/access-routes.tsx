@@ -7,7 +7,7 @@ import { recheckToken } from '../../http/auth/authorize.js';
 import { callerOf } from '../../http/auth/caller.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { type ApplyAccessDeps, applyAccess, readAccessBytes } from '../../publish/apply-access.js';
-import { checkAccess } from '../../publish/check-access.js';
+import { type CheckAccessDeps, checkAccess } from '../../publish/check-access.js';
 import { OPERATE_ACCESS } from '../addresses.js';
 import type { Site } from '../site.js';
 import { type AccessOutcome, AccessPage, type AccessQuestion } from './access-page.js';
@@ -50,7 +50,7 @@ const AccessForm = z.object({
 });
 type AccessForm = z.output<typeof AccessForm>;
 
-export type AccessPageDeps = ApplyAccessDeps & { site: Site };
+export type AccessPageDeps = ApplyAccessDeps & CheckAccessDeps & { site: Site };
 
 /** The page of the Access document, by the rules of the HTTP API. */
 export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): void {

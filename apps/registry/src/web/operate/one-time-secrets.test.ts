@@ -21,7 +21,7 @@ describe('the secret of a new token', () => {
     secrets = new OneTimeSecrets(store);
   });
   afterAll(() => store.close());
-  const session = () => new Sessions(store).begin({}, 'token', ACT);
+  const session = () => new Sessions(store).begin({ tokenHash: 'token' }, ACT);
 
   it('is taken once, and only by its session', async () => {
     const own = await session();

@@ -17,7 +17,12 @@ import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { Act, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../../http/auth/authorize.js';
-import { authenticateHash, authenticateSecret, refuseLacking } from '../../http/auth/authorize.js';
+import {
+  authenticateHash,
+  authenticateSecret,
+  authenticateUser,
+  refuseLacking,
+} from '../../http/auth/authorize.js';
 import { callerOf } from '../../http/auth/caller.js';
 import { hashSecret } from '../../http/auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -129,7 +134,10 @@ export class OperatorPages {
       return undefined;
     }
     try {
-      const token = await authenticateHash(c, this.#deps, session.tokenHash, HINT);
+      const { of } = session;
+      const token = await ('user' in of
+        ? authenticateUser(c, this.#deps, of)
+        : authenticateHash(c, this.#deps, of.tokenHash, HINT));
       return { session, token, rules: this.#deps.access.rules };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
@@ -144,7 +152,8 @@ export class OperatorPages {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
     await this.#end(c);
     const act = this.#act(c, token);
-    this.#cookie.set(c, await this.#sessions.begin(token, hashSecret(secret), act), Date.parse(act.at));
+    const session = await this.#sessions.begin({ tokenHash: hashSecret(secret) }, act, token);
+    this.#cookie.set(c, session, Date.parse(act.at));
   }
 
   async signOut(c: RegistryContext, { token }: Operator): Promise<void> {

@@ -22,10 +22,10 @@ describe('sessions', () => {
   };
 
   it('are limited per token; the oldest ends first', async () => {
-    const other = await sessions.begin({}, 'other', ACT);
+    const other = await sessions.begin({ tokenHash: 'other' }, ACT);
     const all: string[] = [];
     for (let index = 0; index < SERVER_LIMITS.maxSessionsOfToken + 3; index++) {
-      all.push((await sessions.begin({}, 'one', ACT)).id);
+      all.push((await sessions.begin({ tokenHash: 'one' }, ACT)).id);
     }
     expect(await findAlive(all)).toEqual(all.slice(3));
     expect(await sessions.find(other.id, NOW)).toEqual(other);
@@ -34,24 +34,24 @@ describe('sessions', () => {
   it('are limited in total', async () => {
     const ids = await Promise.all(
       Array.from({ length: SERVER_LIMITS.maxSessions }, async (_, index) => {
-        return (await sessions.begin({}, `token ${index}`, ACT)).id;
+        return (await sessions.begin({ tokenHash: `token ${index}` }, ACT)).id;
       }),
     );
     expect(await findAlive(ids)).toEqual(ids);
-    const last = await sessions.begin({}, 'last', ACT);
+    const last = await sessions.begin({ tokenHash: 'last' }, ACT);
     expect(await findAlive([...ids, last.id])).toEqual([...ids.slice(1), last.id]);
   });
 
   it('expire', async () => {
     const expiresAt = new Date(NOW + 1_000).toISOString();
-    const { id } = await sessions.begin({ expiresAt }, 'token', ACT);
+    const { id } = await sessions.begin({ tokenHash: 'token' }, ACT, { expiresAt });
     expect(await sessions.find(id, NOW + 999)).toBeDefined();
     expect(await sessions.find(id, NOW + 1_000)).toBeUndefined();
   });
 
   it('are the same in all processes, until one of them ends them', async () => {
     const other = new Sessions(store);
-    const session = await sessions.begin({}, 'token', ACT);
+    const session = await sessions.begin({ tokenHash: 'token' }, ACT);
     expect(await other.find(session.id, NOW)).toEqual(session);
     await other.end(session.id);
     expect(await sessions.find(session.id, NOW)).toBeUndefined();

@@ -1,14 +1,16 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Act, TokenRecord } from '@krmhub/catalog';
+import type { Act } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import type { UserSession } from '../../http/auth/user-session.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { SessionStore } from '../../store/session-store.js';
+import type { SessionRecord, SessionStore } from '../../store/session-store.js';
 
 /** A session on the pages of operators. */
 export interface Session {
   /** Random; the cookie. Everything else that is secret follows from it. */
   readonly id: string;
-  /** Hash of the token's secret, with which each request looks up the token. */
-  readonly tokenHash: string;
+  /** Who signed in: a token, found by its hash at each request, or a user. */
+  readonly of: { tokenHash: string } | UserSession;
   /** Key in the forms of this session, which no other page knows. */
   readonly formKey: string;
   /** Milliseconds since 1970. */
@@ -28,24 +30,30 @@ export class Sessions {
   }
 
   /** Starts a session. Its ID cannot be shown again. */
-  async begin(token: Pick<TokenRecord, 'expiresAt'>, tokenHash: string, act: Act): Promise<Session> {
-    const now = Date.parse(act.at);
+  async begin(
+    of: { tokenHash: string } | { user: string },
+    act: Act,
+    { expiresAt }: { expiresAt?: string | undefined } = {},
+  ): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
     const expires = Math.min(
-      now + SERVER_LIMITS.sessionMilliseconds,
-      token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(token.expiresAt),
+      Date.parse(act.at) + SERVER_LIMITS.sessionMilliseconds,
+      expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
     );
-    const { maxSessions: max, maxSessionsOfToken: maxOfToken } = SERVER_LIMITS;
-    const record = { hash: sessionHash(id), tokenHash, expiresAt: new Date(expires).toISOString() };
-    await this.#store.beginSession(record, { maxOfToken, max }, act);
-    return createSession(id, tokenHash, expires);
+    const { maxSessions: max, maxSessionsOfToken: maxOfOne } = SERVER_LIMITS;
+    const record: SessionRecord = {
+      ...{ ...of, hash: sessionHash(id), createdAt: act.at, expiresAt: new Date(expires).toISOString() },
+      ...defined({ address: act.origin?.address }),
+    };
+    await this.#store.beginSession(record, { maxOfOne, max }, act);
+    return createSession(id, record);
   }
 
   /** Returns undefined if no session has this ID, or it has expired. */
   async find(id: string, now: number): Promise<Session | undefined> {
     const record = await this.#store.session(sessionHash(id));
     if (record === undefined || Date.parse(record.expiresAt) <= now) return undefined;
-    return createSession(id, record.tokenHash, Date.parse(record.expiresAt));
+    return createSession(id, record);
   }
 
   /** Without an act, the session ends because its token is not valid, or another session replaces it. */
@@ -54,8 +62,10 @@ export class Sessions {
   }
 }
 
-function createSession(id: string, tokenHash: string, expires: number): Session {
-  return { id, tokenHash, formKey: createHmac('sha256', id).update('form').digest('base64url'), expires };
+function createSession(id: string, { tokenHash, user = '', ...record }: SessionRecord): Session {
+  const of = tokenHash === undefined ? { ...record, user } : { tokenHash };
+  const formKey = createHmac('sha256', id).update('form').digest('base64url');
+  return { id, of, formKey, expires: Date.parse(record.expiresAt) };
 }
 
 /** Reports whether a form belongs to the session. */

@@ -89,7 +89,7 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
 
   const shown = (token: TokenRecord): TokenWithState => ({
     ...tokenDetail(token),
-    state: tokenProblem(token, clock().toISOString()) ?? 'good',
+    state: tokenProblem(token, clock(), deps.config) ?? 'good',
   });
 
   pages.page(TOKEN_PAGE_ROUTES.tokensPage, { needs }, async (_, { query: { page, revoked } }) => {

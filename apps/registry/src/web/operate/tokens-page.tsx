@@ -13,7 +13,8 @@ import type { Paged } from './paged.js';
 
 /** A token, and whether it is still usable. */
 export interface TokenWithState extends Token {
-  state: 'good' | 'revoked' | 'expired';
+  /** `good`, or why it cannot be used. */
+  state: string;
 }
 
 export interface TokensPageData {

@@ -1,11 +1,12 @@
-import { tokenActor } from '@krmhub/catalog';
+import { type TokenRecord, tokenActor } from '@krmhub/catalog';
 import { tokenProblem } from '../../http/auth/tokens.js';
+import { sessionToken } from '../../http/auth/user-session.js';
 import type { RegistryContext, Visitor } from '../../http/context.js';
 import { SiteProvider } from '../site.js';
 import { SessionLine } from './frame.js';
 import type { OperatorPagesDeps } from './operator-pages.js';
 import { sessionCookie } from './session-cookie.js';
-import { Sessions } from './sessions.js';
+import { type Session, Sessions } from './sessions.js';
 
 /** Where the content of a page begins; the layout has it once, and texts are escaped. */
 const CONTENT = /<main id="main"[^>]*>/;
@@ -19,6 +20,7 @@ export function findVisitors({
   clock,
   site,
   access,
+  config,
 }: OperatorPagesDeps): (c: RegistryContext) => Promise<Visitor | undefined> {
   const sessions = new Sessions(store);
   const cookie = sessionCookie(site);
@@ -26,17 +28,26 @@ export function findVisitors({
     const id = cookie.read(c);
     const now = clock();
     const session = id === undefined ? undefined : await sessions.find(id, now.getTime());
-    const token = session && (await store.tokenByHash(session.tokenHash));
+    const token = session && (await sessionCredential(store, session.of));
     if (session === undefined || token === undefined) return undefined;
-    if (tokenProblem(token, now.toISOString()) !== undefined) return undefined;
+    if (tokenProblem(token, now, config) !== undefined) return undefined;
     const operator = { session, token, rules: access.rules };
     const line = (
       <SiteProvider value={site}>
         <SessionLine operator={operator} />
       </SiteProvider>
     );
-    return { actor: tokenActor(token), line: String(line) };
+    return { actor: tokenActor(access.rules, token), line: String(line) };
   };
+}
+
+async function sessionCredential(
+  store: OperatorPagesDeps['store'],
+  of: Session['of'],
+): Promise<TokenRecord | undefined> {
+  if ('tokenHash' in of) return store.tokenByHash(of.tokenHash);
+  const user = await store.user(of.user);
+  return user && sessionToken(of, user);
 }
 
 /**

@@ -22,7 +22,6 @@ import type {
   RenderedEntry,
   Selection,
   SnapshotRecord,
-  WorkflowRun,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import type { Digest, Profile, Replacement, ReportedSource, TakenDownSigner } from '@krmhub/schema';
@@ -363,36 +362,4 @@ export const profileRenditions = sqliteTable(
     report: text('report').$type<Digest>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.snapshot, table.profile] })],
-);
-
-export const tokens = sqliteTable(
-  'token',
-  {
-    id: text('id').primaryKey(),
-    /** SHA-256 of the secret, hexadecimal. */
-    hash: text('hash').notNull(),
-    name: text('name').notNull(),
-    /** JSON list. */
-    scopes: text('scopes', { mode: 'json' }).$type<string[]>().notNull(),
-    /** JSON list of globs. */
-    groups: text('groups', { mode: 'json' }).$type<string[]>().notNull(),
-    /** UTC. */
-    createdAt: text('created_at').notNull(),
-    createdBy: text('created_by').notNull(),
-    /** UTC. */
-    expiresAt: text('expires_at'),
-    /** UTC. */
-    lastUsedAt: text('last_used_at'),
-    /** UTC. */
-    revokedAt: text('revoked_at'),
-    revokedReason: text('revoked_reason'),
-    revokedBy: text('revoked_by'),
-    /** JSON list of globs over repositories of artifacts. */
-    repositories: text('repositories', { mode: 'json' }).$type<string[]>().notNull().default([]),
-    /** The team whose rights bound those of the token. */
-    team: text('team'),
-    /** JSON of the run of a workflow for which the registry made the token. */
-    run: text('run', { mode: 'json' }).$type<WorkflowRun>(),
-  },
-  (table) => [unique('token_hash').on(table.hash)],
 );

@@ -1,5 +1,6 @@
 import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { SettingName } from '../../setting-store.js';
+import { users } from './tokens.js';
 
 /** What the processes of a registry agree on. */
 export const settings = sqliteTable('setting', {
@@ -14,9 +15,17 @@ export const operatorSessions = sqliteTable(
     id: integer('id').primaryKey(),
     /** SHA-256 of the session's ID, hexadecimal. */
     hash: text('hash').notNull(),
-    tokenHash: text('token_hash').notNull(),
+    tokenHash: text('token_hash'),
+    user: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
+    /** UTC. */
+    createdAt: text('created_at').notNull(),
     /** UTC. */
     expiresAt: text('expires_at').notNull(),
+    /** UTC. */
+    refreshedAt: text('refreshed_at'),
+    /** Encrypted with a key that follows from the session's ID. */
+    refreshToken: text('refresh_token'),
+    address: text('address'),
   },
   (table) => [uniqueIndex('operator_session_hash').on(table.hash)],
 );

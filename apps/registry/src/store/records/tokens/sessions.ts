@@ -1,23 +1,40 @@
+import { defined } from '@krmhub/schema/defined';
+import { desc, eq, sql } from 'drizzle-orm';
 import type { SealedSecret, SessionRecord, SessionStore } from '../../session-store.js';
 import { inserter } from '../../sql/insert.js';
 import type { Sql } from '../../sql/sql.js';
-import { text } from '../../sql/statement.js';
+import { query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { oneTimeSecrets, operatorSessions } from '../schema/sessions.js';
 
 const deleteExpired = text('DELETE FROM operator_session WHERE expires_at <= :now');
-const deleteOldestOfToken = text(
-  `DELETE FROM operator_session WHERE id IN (SELECT id FROM operator_session WHERE token_hash = :tokenHash
-     ORDER BY id DESC LIMIT 1000000 OFFSET :others)`,
+const deleteOldestOfOne = text(
+  `DELETE FROM operator_session WHERE id IN (SELECT id FROM operator_session
+     WHERE token_hash = :tokenHash OR user_id = :user ORDER BY id DESC LIMIT 1000000 OFFSET :others)`,
 );
 const deleteOldest = text(
   `DELETE FROM operator_session WHERE id IN (SELECT id FROM operator_session
      ORDER BY id DESC LIMIT 1000000 OFFSET :others)`,
 );
 const insertSession = inserter(operatorSessions);
-const byHash = text<SessionRecord & { id: number }>(
-  `SELECT id, hash, token_hash AS "tokenHash", expires_at AS "expiresAt" FROM operator_session WHERE hash = :hash`,
+const byHash = query((db) =>
+  db
+    .select()
+    .from(operatorSessions)
+    .where(eq(operatorSessions.hash, sql.placeholder('hash'))),
 );
+const ofUser = query((db) =>
+  db
+    .select()
+    .from(operatorSessions)
+    .where(eq(operatorSessions.user, sql.placeholder('user')))
+    .orderBy(desc(operatorSessions.id)),
+);
+const refresh = text(
+  `UPDATE operator_session SET refresh_token = :refreshToken, refreshed_at = :at
+     WHERE hash = :hash AND coalesce(refresh_token, '') = :replaces`,
+);
+const deleteOthers = text('DELETE FROM operator_session WHERE user_id = :user AND hash <> :except');
 const deleteSession = text('DELETE FROM operator_session WHERE hash = :hash');
 const deleteExpiredSecrets = text('DELETE FROM one_time_secret WHERE expires_at <= :now');
 const deleteOldestSecrets = text(
@@ -33,10 +50,11 @@ const takeSecret = text<SealedSecret>(
 
 export function sessionRows({ read, write }: Sql): SessionStore {
   return {
-    beginSession: (session, { maxOfToken, max }, act) =>
+    beginSession: (session, { maxOfOne, max }, act) =>
       write(function* () {
+        const { tokenHash = null, user = null } = session;
         yield* deleteExpired.run({ now: act.at });
-        yield* deleteOldestOfToken.run({ tokenHash: session.tokenHash, others: maxOfToken - 1 });
+        yield* deleteOldestOfOne.run({ tokenHash, user, others: maxOfOne - 1 });
         yield* deleteOldest.run({ others: max - 1 });
         yield* insertSession(session);
         yield* appendAudit({ ...act, action: 'operator.sign-in', object: 'operate', outcome: 'done' });
@@ -44,14 +62,28 @@ export function sessionRows({ read, write }: Sql): SessionStore {
     session: (hash) =>
       read(function* () {
         const row = yield* byHash.first({ hash });
-        if (row === undefined) return undefined;
-        const { id: _, ...session } = row;
-        return session;
+        return row && sessionRecord(row);
+      }),
+    sessionsOfUser: (user) =>
+      read(function* () {
+        return (yield* ofUser.all({ user })).map(sessionRecord);
+      }),
+    refreshSession: (hash, { replaces = '', refreshToken = null, at }) =>
+      write(function* () {
+        return (yield* refresh.run({ hash, replaces, refreshToken, at })) > 0;
       }),
     endSession: (hash, act) =>
       write(function* () {
         if ((yield* deleteSession.run({ hash })) === 0 || act === undefined) return;
         yield* appendAudit({ ...act, action: 'operator.sign-out', object: 'operate', outcome: 'done' });
+      }),
+    endSessionsOfUser: (user, act, except = '') =>
+      write(function* () {
+        const count = yield* deleteOthers.run({ user, except });
+        const detail = { sessions: count };
+        const ended = { action: 'session.end' as const, object: `user/${user}`, outcome: 'done' as const };
+        if (count > 0) yield* appendAudit({ ...act, ...ended, detail });
+        return count;
       }),
     putSecret: ({ session, token }, secret, { now, max }) =>
       write(function* () {
@@ -65,5 +97,19 @@ export function sessionRows({ read, write }: Sql): SessionStore {
       write(function* () {
         return yield* takeSecret.first(place);
       }),
+  };
+}
+
+function sessionRecord(row: typeof operatorSessions.$inferSelect): SessionRecord {
+  const { hash, tokenHash, user, createdAt, expiresAt, refreshedAt, refreshToken, address } = row;
+  return {
+    ...{ hash, createdAt, expiresAt },
+    ...defined({
+      tokenHash: tokenHash ?? undefined,
+      user: user ?? undefined,
+      refreshedAt: refreshedAt ?? undefined,
+      refreshToken: refreshToken ?? undefined,
+      address: address ?? undefined,
+    }),
   };
 }

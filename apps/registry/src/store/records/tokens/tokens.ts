@@ -4,28 +4,44 @@
  * @module
  */
 
-import { ANONYMOUS, type TokenRecord, type TokenStore } from '@krmhub/catalog';
+import { ANONYMOUS, actorName, type TokenRecord, type TokenStore } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
-import { tokens } from '../schema/schema.js';
+import { tokens, users } from '../schema/tokens.js';
+import { RecentTokens } from './recent-tokens.js';
+import { userRecord } from './user-record.js';
 
+const columns = { token: tokens, user: users };
+const isOf = eq(users.id, tokens.user);
 const byHash = query((db) =>
   db
-    .select()
+    .select(columns)
     .from(tokens)
+    .leftJoin(users, isOf)
     .where(eq(tokens.hash, sql.placeholder('hash'))),
 );
 const byId = query((db) =>
   db
-    .select()
+    .select(columns)
     .from(tokens)
+    .leftJoin(users, isOf)
     .where(eq(tokens.id, sql.placeholder('id'))),
 );
-const all = query((db) => db.select().from(tokens).orderBy(asc(tokens.createdAt), asc(tokens.id)));
+const ofUser = query((db) =>
+  db
+    .select(columns)
+    .from(tokens)
+    .leftJoin(users, isOf)
+    .where(eq(tokens.user, sql.placeholder('user')))
+    .orderBy(asc(tokens.createdAt), asc(tokens.id)),
+);
+const all = query((db) =>
+  db.select(columns).from(tokens).leftJoin(users, isOf).orderBy(asc(tokens.createdAt), asc(tokens.id)),
+);
 // Only the first revocation counts.
 const revoke = change((db) =>
   db
@@ -50,12 +66,18 @@ const touch = change((db) =>
 );
 
 export function* insertToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
-  yield* change((db) => db.insert(tokens).values({ ...token, hash })).run();
+  const row = { ...token, user: token.user?.id, hash };
+  yield* change((db) => db.insert(tokens).values(row)).run();
   const { createdAt: at, createdBy: by, expiresAt } = token;
   const list = (values: readonly string[]) => values.join(' ');
   const limits = { groups: list(token.groups), repositories: list(token.repositories) };
-  const url = token.run?.url;
-  const detail = { name: token.name, scopes: list(token.scopes), ...limits, ...defined({ expiresAt, url }) };
+  const [url, user] = [token.run?.url, token.user?.id];
+  const detail = {
+    name: token.name,
+    scopes: list(token.scopes),
+    ...limits,
+    ...defined({ expiresAt, url, user }),
+  };
   yield* appendAudit({ at, by, origin, action: 'token.create', ...about(token), detail });
 }
 
@@ -64,26 +86,10 @@ const about = ({ id }: Pick<TokenRecord, 'id'>) => ({ object: `token/${id}`, out
 /** Returns the day (UTC) of a time. */
 const day = (at: string) => at.slice(0, 10);
 
-const MAX_RECENT_TOKENS = 1_000;
-
 export function tokenRows(database: Sql): TokenStore {
   const { readOne } = database;
-  // Tokens of recent requests by hash: nearly all requests that change something are made with a few tokens. Changes
-  // by this connection forget them, and changes of any table by others change the version. A database that cannot tell
-  // that others changed it is asked at each request.
-  const recent = new Map<string, TokenRecord>();
-  let version: unknown;
-  const recentToken = async (hash: string): Promise<TokenRecord | undefined> => {
-    const current = await database.versionOfOthers?.();
-    if (current !== version) recent.clear();
-    version = current;
-    return recent.get(hash);
-  };
-  const write = <Result>(work: () => Work<Result>): Promise<Result> =>
-    database.write(() => {
-      recent.clear();
-      return work();
-    });
+  const recent = RecentTokens.of(database);
+  const { write } = recent;
   return {
     createToken: (token, hash, origin) => write(() => insertToken(token, hash, origin)),
     createFirstToken: (token, hash, isEnough) =>
@@ -93,26 +99,30 @@ export function tokenRows(database: Sql): TokenStore {
         return true;
       }),
     tokenByHash: async (hash) =>
-      (await recentToken(hash)) ??
+      (await recent.get(hash)) ??
       readOne(function* () {
         const row = yield* byHash.first({ hash });
         if (row === undefined) return undefined;
         const token = tokenRecord(row);
-        if (database.versionOfOthers && recent.size < MAX_RECENT_TOKENS) recent.set(hash, token);
+        recent.add(hash, token);
         return token;
       }),
     tokens: () =>
       readOne(function* () {
         return (yield* all.all()).map(tokenRecord);
       }),
+    tokensOfUser: (user) =>
+      readOne(function* () {
+        return (yield* ofUser.all({ user })).map(tokenRecord);
+      }),
     revokeToken: (id, at, { by, reason, origin } = {}) =>
       write(function* () {
         const isRevoked = (yield* revoke.run({ id, at, by: by ?? null, reason: reason ?? null })) > 0;
         const row = yield* byId.first({ id });
         if (row !== undefined && isRevoked) {
-          const detail = { name: row.name, ...defined({ reason }) };
+          const detail = { name: row.token.name, ...defined({ reason }) };
           const act = { at, by: by ?? ANONYMOUS.name, origin };
-          yield* appendAudit({ ...act, action: 'token.revoke', ...about(row), detail });
+          yield* appendAudit({ ...act, action: 'token.revoke', ...about(row.token), detail });
         }
         return row && tokenRecord(row);
       }),
@@ -120,17 +130,35 @@ export function tokenRows(database: Sql): TokenStore {
       write(function* () {
         const row = yield* byId.first({ id });
         if (row === undefined || (yield* touch.run({ id, at })) === 0) return;
-        if (row.lastUsedAt !== null && day(row.lastUsedAt) === day(at)) return;
-        yield* appendAudit({ at, by: row.name, origin, action: 'token.use', ...about(row) });
+        const token = tokenRecord(row);
+        if (token.lastUsedAt !== undefined && day(token.lastUsedAt) === day(at)) return;
+        yield* appendAudit({ at, by: actorName(token), origin, action: 'token.use', ...about(token) });
       }),
   };
 }
 
-function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
-  const { hash: _, team, run, expiresAt, lastUsedAt, revokedAt, revokedBy, revokedReason, ...rest } = row;
+interface TokenRow {
+  token: typeof tokens.$inferSelect;
+  user: typeof users.$inferSelect | null;
+}
+
+function tokenRecord({ token, user }: TokenRow): TokenRecord {
+  const {
+    hash: _,
+    user: __,
+    team,
+    run,
+    expiresAt,
+    lastUsedAt,
+    revokedAt,
+    revokedBy,
+    revokedReason,
+    ...rest
+  } = token;
   return {
     ...rest,
     ...defined({
+      user: user === null ? undefined : userRecord(user),
       team: team ?? undefined,
       run: run ?? undefined,
       expiresAt: expiresAt ?? undefined,

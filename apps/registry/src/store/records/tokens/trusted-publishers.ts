@@ -5,6 +5,7 @@ import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
+import { RecentTokens } from './recent-tokens.js';
 import { insertToken } from './tokens.js';
 
 /** Milliseconds after which the token of a workflow that expired is deleted. The audit log keeps what it did. */
@@ -46,7 +47,9 @@ const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
   ...settings,
 });
 
-export function trustedPublisherRows({ readOne, write }: Sql): TrustedPublisherStore {
+export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
+  const { readOne } = database;
+  const { write } = RecentTokens.of(database);
   return {
     trustedPublishers: () =>
       readOne(function* () {

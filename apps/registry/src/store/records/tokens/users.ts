@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { UserStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
+import { users } from '../schema/tokens.js';
+import { RecentTokens } from './recent-tokens.js';
+import { userRecord } from './user-record.js';
+
+const byIdentity = query((db) =>
+  db
+    .select()
+    .from(users)
+    .where(and(eq(users.issuer, sql.placeholder('issuer')), eq(users.subject, sql.placeholder('subject')))),
+);
+const byId = query((db) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.id, sql.placeholder('id'))),
+);
+const page = query((db) =>
+  db
+    .select()
+    .from(users)
+    .where(gt(users.id, sql.placeholder('after')))
+    .orderBy(asc(users.id))
+    .limit(sql.placeholder('limit')),
+);
+const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
+const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
+
+export function userRows(database: Sql): UserStore {
+  const { readOne } = database;
+  const { write } = RecentTokens.of(database);
+  return {
+    confirmUser: ({ issuer, subject, name, email, groups }, { at, isSignIn }) =>
+      write(function* () {
+        const row = yield* byIdentity.first({ issuer, subject });
+        const said = { name, email: email ?? null, groups: [...groups], confirmedAt: at };
+        const found = { ...said, ...defined({ signedInAt: isSignIn ? at : undefined }) };
+        const id = row?.id ?? randomUUID();
+        if (row === undefined) {
+          const added = { ...found, id, issuer, subject, createdAt: at };
+          yield* change((db) => db.insert(users).values(added)).run();
+        } else yield* change((db) => db.update(users).set(found).where(eq(users.id, id))).run();
+        return userRecord((yield* byId.first({ id }))!);
+      }),
+    user: (id) =>
+      readOne(function* () {
+        const row = yield* byId.first({ id });
+        return row && userRecord(row);
+      }),
+    users: ({ after = '', limit }) =>
+      readOne(function* () {
+        return (yield* page.all({ after, limit })).map(userRecord);
+      }),
+    suspendUser: (id, isSuspended, { at, by, origin }) =>
+      write(function* () {
+        const row = yield* byId.first({ id });
+        if (row === undefined) return undefined;
+        const isChanged = (row.suspendedAt !== null) !== isSuspended;
+        if (!isChanged) return userRecord(row);
+        yield* suspend.run(isSuspended ? { id, at, by } : { id, at: null, by: null });
+        if (isSuspended) yield* endSessions.run({ id });
+        const action = isSuspended ? 'user.suspend' : 'user.restore';
+        const detail = { name: row.name, issuer: row.issuer, subject: row.subject };
+        yield* appendAudit({ at, by, origin, action, object: `user/${id}`, outcome: 'done', detail });
+        return userRecord((yield* byId.first({ id }))!);
+      }),
+  };
+}

@@ -1,0 +1,32 @@
+import type { UserIdentity } from '../access/team-members.js';
+import type { Act } from './audit-store.js';
+import type { Time } from './records.js';
+
+/** A person who signed in, or whom a directory announced. The issuer and the subject never change. */
+export interface UserRecord extends UserIdentity {
+  /** UUID. */
+  id: string;
+  /** As the provider has it. Others can have the same. */
+  name: string;
+  /** As the provider has it; only shown. */
+  email?: string;
+  createdAt: Time;
+  /** When the provider or the directory last said who this is, with the groups. */
+  confirmedAt: Time;
+  signedInAt?: Time;
+  suspendedAt?: Time;
+  suspendedBy?: string;
+}
+
+/** What a provider or a directory says about a user. */
+export type FoundUser = Pick<UserRecord, 'issuer' | 'subject' | 'name' | 'email' | 'groups'>;
+
+export interface UserStore {
+  /** Adds a user, or replaces what is known of one. Who is suspended stays so. */
+  confirmUser(found: FoundUser, at: { at: Time; isSignIn: boolean }): Promise<UserRecord>;
+  user(id: string): Promise<UserRecord | undefined>;
+  /** Returns users after one with the given ID, by ID. */
+  users(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+  /** Suspends a user, or ends that. Returns the current user; undefined for an unknown ID. */
+  suspendUser(id: string, isSuspended: boolean, act: Act): Promise<UserRecord | undefined>;
+}
