@@ -109,7 +109,7 @@ describe('access check', () => {
       'no: missing: the right to read a.example.com/SetLabels, which is private\n',
     ]);
     const json = await run(['access', 'check', 'team:green', 'read', 'a.example.com', '-o', 'json']);
-    expect(JSON.parse(json.out())).toMatchObject({ allowed: true, team: 'green' });
+    expect(JSON.parse(json.out())).toMatchObject({ allowed: true, teams: ['green'] });
     expectEnd(await run(['access', 'check', 'team:gren', 'read', 'a.example.com']), 3, 'Did you mean green?');
     expectEnd(await run(['access', 'check', 'nobody', 'read', 'a.example.com']), 3, 'krmhub token list');
     expectEnd(await run(['access', 'check', 'anonymous', 'fly', 'a.example.com']), 2, 'publish');
