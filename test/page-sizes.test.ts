@@ -32,7 +32,7 @@ function download(url: string, cookie = ''): Promise<{ text: string; bytes: numb
 }
 
 async function signIn(): Promise<string> {
-  const response = await fetch(`${site.url}/operate/sign-in`, {
+  const response = await fetch(`${site.url}/sign-in`, {
     method: 'POST',
     headers: { Origin: site.url },
     body: new URLSearchParams({ token: site.token }),

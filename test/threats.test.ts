@@ -237,6 +237,41 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is applied only after its effects were shown for the same text',
     ],
   },
+  'A link signs a user in to the account of an attacker, or a sign-in is stolen, replayed, or leads to another site':
+    {
+      'apps/registry/src/web/operate/provider-sign-in.test.ts': [
+        'is refused: a link of somebody else signs nobody in (login CSRF)',
+        'is refused a second time',
+        'is refused with %s in its cookie',
+        'never leads to %s afterwards',
+        'is not begun by another site',
+        'replaces the session that the browser has, which nobody else could plant',
+      ],
+      'apps/registry/src/sign-in/identity-provider.test.ts': [
+        'sends what makes a code useless to others',
+        'to another browser, whose flow has the same state',
+      ],
+    },
+  'An ID token is forged, or is for another client, user, or time': {
+    'apps/registry/src/sign-in/identity-provider.test.ts': [
+      'an ID token is refused',
+      'without a signature, or with one that the secret makes',
+      'with a changed claim, or a key that the provider does not have',
+      'is the one of the ID token',
+    ],
+    'apps/registry/src/sign-in/read-user-claims.test.ts': [
+      'is the claim that the operator chose, and nothing else',
+    ],
+  },
+  'A user keeps rights after leaving a group or the organization, or with a stolen cookie': {
+    'apps/registry/src/web/operate/refresh-session.test.ts': [
+      'loses the rights of a group within a minute, and gets those of another one',
+      'ends within a minute for a user whom the provider no longer knows, on pages for everybody too',
+      'a session continues for an hour after it was confirmed, and asks once a minute',
+      'ends the session at once, and offers to sign out at the provider',
+      'a suspended user is signed out at once, in all browsers',
+    ],
+  },
   'A workflow of a stranger, of a pull request, or of a repository that took over a name publishes': {
     'apps/registry/src/trusted-publishers/exchange-token.test.ts': [
       'with %s',

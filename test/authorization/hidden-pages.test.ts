@@ -97,7 +97,7 @@ describe('for a user who may read it', () => {
     const leaver = new TestBrowser(hiding);
     await leaver.signIn(secret);
     const key = await leaver.formKey(`/functions/${GROUP}/KeepSecret`);
-    expect((await leaver.post('/operate/sign-out', { formKey: key })).status).toBe(303);
+    expect((await leaver.post('/sign-out', { formKey: key })).status).toBe(303);
     expect((await leaver.get(`/functions/${GROUP}/KeepSecret`)).status).toBe(404);
   });
 
@@ -112,7 +112,7 @@ describe('for a user who may read it', () => {
   it('comes back to the page that asked to sign in', async () => {
     const target = `/functions/${GROUP}/KeepSecret`;
     const newcomer = new TestBrowser(hiding);
-    const link = /<a href="(\/operate\/sign-in[^"]*)">sign in<\/a>/.exec(await newcomer.text(target))?.[1];
+    const link = /<a href="(\/sign-in[^"]*)">sign in<\/a>/.exec(await newcomer.text(target))?.[1];
     const form = await newcomer.text(link!.replaceAll('&amp;', '&'));
     const from = /name="from" value="([^"]+)"/.exec(form)?.[1];
     expect(from).toBe(target);

@@ -8,6 +8,7 @@ import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krm
 import { sha256 } from '@krmhub/schema/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
+import { isOperatorPath } from '../../apps/registry/src/web/addresses.js';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './path-tricks.js';
@@ -157,7 +158,7 @@ async function publish(release: string): Promise<void> {
 }
 
 async function signIn(token: string): Promise<Pick<Session, 'cookie' | 'formKey'>> {
-  const response = await fetch(`${registry.url}/operate/sign-in`, {
+  const response = await fetch(`${registry.url}/sign-in`, {
     method: 'POST',
     redirect: 'manual',
     headers: { Origin: origin },
@@ -274,7 +275,7 @@ describe('every form of a page', () => {
     expect(forms.map(([name]) => name).sort()).toEqual(
       [...Object.keys(GUARDED_PAGES), 'signIn', 'signOut'].sort(),
     );
-    for (const [, route] of forms) expect(route.path).toMatch(/^\/operate\//);
+    for (const [, route] of forms) expect(isOperatorPath(route.path), route.path).toBe(true);
   });
 
   it.each(rows)('%s works for permitted users with a session', async (_, page) => {
@@ -299,7 +300,7 @@ describe('every form of a page', () => {
     const out = await signIn(root);
     await sendRaw(port, {
       ...(await requestOf(
-        { target: () => '/operate/sign-out', fields: () => ({}), done: 303 },
+        { target: () => '/sign-out', fields: () => ({}), done: 303 },
         out.formKey,
         ofPage(out.cookie),
       )),
@@ -423,8 +424,8 @@ const SPELLINGS: ((target: string) => string)[] = [
   (target) => target.replace('/operate/', '/operate%2f'),
   (target) => target.replace('/operate/', '/operate/./'),
   (target) => target.replace('/operate/', '/operate/../operate/'),
-  (target) => target.replace('/operate/', '/operate/sign-in/../'),
-  (target) => target.replace('/operate/', '/operate/sign-in%2f..%2f'),
+  (target) => target.replace('/operate/', '/sign-in/../'),
+  (target) => target.replace('/operate/', '/sign-in%2f..%2f'),
   (target) => `/healthz;${target}`,
   (target) => `${target}%00`,
   (target) => `${target};a=b`,

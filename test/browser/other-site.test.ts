@@ -23,7 +23,7 @@ suite('another site, in the browser of an operator', () => {
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
     ({ context } = await openContext(browser));
     const page = await context.newPage();
-    await page.goto(`${site.url}/operate/sign-in`);
+    await page.goto(`${site.url}/sign-in`);
     await page.getByLabel('Token of this registry').fill(site.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Signed in as').waitFor();
@@ -37,7 +37,7 @@ suite('another site, in the browser of an operator', () => {
   // The same host with another port is the same site, so the browser sends the cookie.
   it.each(['127.0.0.1', 'localhost'])('at %s cannot send a form', async (host) => {
     const { port } = evil.address() as AddressInfo;
-    for (const target of ['/operate/sign-in', '/operate/sign-out', '/operate/tokens/new']) {
+    for (const target of ['/sign-in', '/sign-out', '/operate/tokens/new']) {
       const page = await context.newPage();
       await page.goto(`http://${host}:${port}/?${encodeURIComponent(target)}`);
       const answer = page.waitForResponse((response) => response.url().endsWith(target));

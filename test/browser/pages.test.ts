@@ -83,7 +83,7 @@ suite('every page in a browser', () => {
   it.each(OPERATOR_PAGES)('/operate%s never scrolls sideways, and needs no mouse', async (path) => {
     const { context, open } = await openContext(browser);
     try {
-      const page = await open(`${site.url}/operate/sign-in`);
+      const page = await open(`${site.url}/sign-in`);
       await page.getByLabel('Token of this registry').fill(site.token);
       await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
       await page.waitForURL((url) => url.pathname === '/operate');

@@ -81,7 +81,7 @@ async function signedIn(
   site: SampleSite,
 ): Promise<NonNullable<BrowserContextOptions['storageState']>> {
   const { context, open } = await openContext(browser);
-  const page = await open(`${site.url}/operate/sign-in`);
+  const page = await open(`${site.url}/sign-in`);
   await page.getByLabel('Token of this registry').fill(site.token);
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL((url) => url.pathname === '/operate');

@@ -124,10 +124,8 @@ class Browser {
 
 it('signs in to the operator pages, creates a token there, and sees its secret once', async () => {
   const browser = new Browser();
-  expect((await browser.send('POST', '/operate/sign-in', { token: 'wrong', from: '/operate' })).status).toBe(
-    403,
-  );
-  const signedIn = await browser.send('POST', '/operate/sign-in', {
+  expect((await browser.send('POST', '/sign-in', { token: 'wrong', from: '/operate' })).status).toBe(403);
+  const signedIn = await browser.send('POST', '/sign-in', {
     token: registry.token,
     from: '/operate',
   });
@@ -148,7 +146,7 @@ it('signs in to the operator pages, creates a token there, and sees its secret o
   const secret = /krmhub_[a-f0-9]{72}/.exec(first!)![0];
   expect(second).not.toContain(secret);
   expect((await run(['yank', `${GROUP}/SetLabels@1.0.0`, '--reason', 'old'], secret)).code).toBe(0);
-  expect((await browser.send('POST', '/operate/sign-out', { formKey })).status).toBe(303);
+  expect((await browser.send('POST', '/sign-out', { formKey })).status).toBe(303);
   const statuses = [];
   for (let time = 0; time < 2; time++) statuses.push((await browser.send('GET', '/operate/tokens')).status);
   expect(statuses).not.toContain(200);

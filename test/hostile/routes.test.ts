@@ -216,7 +216,7 @@ describe('pages of operators', () => {
   };
 
   beforeAll(async () => {
-    const response = await fetch(`${attacked.registry.url}/operate/sign-in`, {
+    const response = await fetch(`${attacked.registry.url}/sign-in`, {
       method: 'POST',
       redirect: 'manual',
       headers: { origin: attacked.registry.url.replace(/\/$/, '') },
@@ -266,7 +266,7 @@ describe('pages of operators', () => {
         if (fault !== '') faults.push(`${wrong} ${value.slice(0, 100)}: ${fault}`);
       }
       const signIn = await isFault(
-        await send('/operate/sign-in', [
+        await send('/sign-in', [
           ['token', value],
           ['from', value],
         ]),

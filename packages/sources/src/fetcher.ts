@@ -29,6 +29,7 @@ import {
 import { Deadline } from './deadline.js';
 import type { Consume, DownloadRequest } from './download-request.js';
 import { findFailure, unexpectedFailure } from './failure.js';
+import type { ServiceRequest, ServiceResponse } from './http/send-request.js';
 import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
 
 /** Key of the address in validators: validators of another address are ignored. */
@@ -98,6 +99,20 @@ export class SourceFetcher {
     } catch (error) {
       if (deadline.failure !== undefined) throw deadline.failure;
       throw findFailure(error) ?? (error instanceof KrmhubError ? error : unexpectedFailure(error));
+    } finally {
+      deadline.close();
+    }
+  }
+
+  /** Sends a request to a service. Rejects with SourceFailures only. */
+  async send(request: ServiceRequest): Promise<ServiceResponse> {
+    const deadline = new Deadline(getHost(request.url), this.#limits.totalMilliseconds, request.signal);
+    const context = this.#context(this.#limits, deadline);
+    try {
+      await start(context, request.namedBy);
+      return await (await import('./http/send-request.js')).sendRequest(request, context);
+    } catch (error) {
+      throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
     } finally {
       deadline.close();
     }

@@ -126,6 +126,8 @@ export function checkParameters(
   const values: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     if (!known.includes(name)) {
+      // Others may add what they like to a URL that they lead to.
+      if (schema.def.catchall instanceof z.ZodUnknown) continue;
       // Suggesting a name for each of thousands would delay other requests.
       if (problems.length >= MAX_UNKNOWN_NAMED) continue;
       const meant = suggest(name, known);

@@ -43,6 +43,8 @@ const OWN_SEGMENTS = new Set([
   'functions',
   'functions.atom',
   'operate',
+  'sign-in',
+  'sign-out',
   'assets',
   'suggestions',
   'opensearch.xml',

@@ -114,7 +114,7 @@ describe('the audit log', () => {
     expect((await client.put('team/app', 'v1', imageManifest(['layer']))).status).toBe(201);
     expect((await client.request('DELETE', 'team/app/manifests/v1')).status).toBe(202);
     const browser = await signedIn(registry);
-    await browser.act('/operate/sign-out');
+    await browser.act('/sign-out');
     const found = (await rows()).filter(({ action }) => !action.startsWith('token.'));
     expect(found.slice(0, 5).map(({ action, object }) => `${action} ${object}`)).toEqual([
       'operator.sign-out operate',

@@ -42,6 +42,8 @@ import { tokenRoutes } from '../routes/tokens.js';
 import { trustedPublisherRoutes } from '../routes/trusted-publishers.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
+import { SessionRefresh } from '../web/operate/refresh-session.js';
+import { Sessions } from '../web/operate/sessions.js';
 import { addVisitorLine, findVisitors } from '../web/operate/visitor.js';
 import { asVisitor } from '../web/serve-page.js';
 import { createSite } from '../web/site.js';
@@ -77,7 +79,8 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   });
   const repositoryAccess = new RepositoryAccess(opened);
   const accessTokenHash = (token: string) => repositoryAccess.accessTokenHash(token);
-  const findVisitor = findVisitors({ ...opened, site });
+  const sessions = new Sessions(opened.store, new SessionRefresh(opened));
+  const findVisitor = findVisitors({ ...opened, sessions, site });
   app.use(async (c, next) => {
     // Nothing is hidden, so it does not matter who asks.
     if (!opened.access.rules.hidesAnything) return next();
@@ -120,7 +123,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   snapshotRoutes(app, registry);
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
-  webRoutes(app, { ...registry, site });
+  webRoutes(app, { ...registry, sessions, site });
   refuseOtherMethods(app, [...Object.values(ROUTES), ...WEB_ROUTES.map(([, route]) => route)]);
   return app;
 }

@@ -75,6 +75,7 @@ const LISTS: ReadonlySet<SettingName> = new Set([
   'internalAddresses',
   'sourceAddresses',
   'dnsServers',
+  'oidcScopes',
 ]);
 
 function listHint(name: SettingName): string {

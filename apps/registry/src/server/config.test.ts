@@ -35,6 +35,7 @@ const DEFAULTS = {
   blobCacheBytes: 1_073_741_824,
   blobRedirect: false,
   sourceAddresses: [],
+  signIn: [],
   logLevel: 'info',
 };
 

@@ -7,6 +7,12 @@ import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
 import { LOG_LEVELS, type LogLevel } from '../log.js';
+import {
+  type GivenFields,
+  type GivenValue,
+  type ProviderSettings,
+  readProviders,
+} from '../sign-in/provider-settings.js';
 import { parseS3Url, type S3Access, type S3Place } from '../store/blobs/s3/place.js';
 import { isPostgresUrl } from '../store/postgres/url.js';
 import { type ConfigOverrides, SETTINGS, type Setting, type SettingName } from './settings.js';
@@ -73,6 +79,8 @@ export interface Config {
   securityContacts: readonly string[];
   /** Folder of the executables that users can download; absent for the one of the program. */
   executablesFolder?: string;
+  /** Identity providers of users; empty if all sign in with tokens. */
+  signIn: readonly ProviderSettings[];
   logLevel: LogLevel;
 }
 
@@ -222,6 +230,12 @@ export function readConfig(
     'not a URI such as mailto:security@example.com',
     (entries) => entries.filter((uri) => !/^(?:mailto:[^\s@]+@|https:\/\/|tel:\+)[^\s@]+$/.test(uri)),
   );
+  const signIn = readProviders(providerFields(given), given('oidcFile'));
+  problems.push(...signIn.problems);
+  const [provider = given('oidcFile')] = Object.values(providerFields(given));
+  if (provider !== undefined && publicUrl === undefined) {
+    problems.push(`${provider.from}: set KRMHUB_PUBLIC_URL too: the provider sends browsers back to it`);
+  }
   const sourceFolder = given('sourceFolder');
   const sourceCredentials = given('sourceCredentials');
   const days = (
@@ -270,6 +284,7 @@ export function readConfig(
     internalAddresses,
     sourceAddresses,
     securityContacts,
+    signIn: signIn.providers,
     ...periods,
     shutdownDelaySeconds: Number(shutdownDelay.value),
     ...limits,
@@ -287,6 +302,20 @@ export function readConfig(
       publicUrl: publicUrl === undefined ? undefined : canonicalPublicUrl(publicUrl.value),
     }),
   };
+}
+
+/** Returns the settings of one provider. */
+function providerFields(given: (name: SettingName) => GivenValue | undefined): GivenFields {
+  return defined({
+    issuer: given('oidcIssuer'),
+    clientId: given('oidcClientId'),
+    clientSecret: given('oidcClientSecret'),
+    clientSecretFile: given('oidcClientSecretFile'),
+    scopes: given('oidcScopes'),
+    groupsClaim: given('oidcGroupsClaim'),
+    subjectClaim: given('oidcSubjectClaim'),
+    name: given('oidcName'),
+  });
 }
 
 function functionName(text: string): FunctionName | undefined {

@@ -29,6 +29,7 @@ import { openTakedownRecord } from '../publish/takedown/record.js';
 import { finishPendingTakedowns } from '../publish/takedown/takedown.js';
 import { SigningTrust } from '../publish/trust/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
+import { SignInProviders } from '../sign-in/sign-in-providers.js';
 import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
@@ -359,6 +360,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         refuseExposedSources({ config, access }, recipe),
       findProof,
       issuerKeys,
+      signIn: new SignInProviders(config, { temporaryFolder: paths.fetching, clock }),
       ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,
       // An operator who has blobs in another store expects definitions there.

@@ -1,4 +1,18 @@
+import { tmpdir } from 'node:os';
+import { createLog } from '../log.js';
+import { SignInProviders } from '../sign-in/sign-in-providers.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { SessionRefresh } from '../web/operate/refresh-session.js';
+import { Sessions } from '../web/operate/sessions.js';
 import type { TestRegistry } from './test-registry.js';
+
+/** Returns the sessions of a store, without identity providers. */
+export function tokenSessions(store: RegistryStore): Sessions {
+  const clock = () => new Date();
+  const signIn = new SignInProviders({}, { temporaryFolder: tmpdir(), clock });
+  const log = createLog('error', { write: () => undefined });
+  return new Sessions(store, new SessionRefresh({ store, signIn, clock, log }));
+}
 
 const ORIGIN = 'http://registry.test';
 
@@ -6,14 +20,23 @@ const ORIGIN = 'http://registry.test';
 export class TestBrowser {
   readonly registry: Pick<TestRegistry, 'request'>;
   readonly #origin: string;
-  /** Value of the `Cookie` header. */
-  cookie = '';
+  readonly #jar = new Map<string, string>();
   /** The last Set-Cookie. */
   setCookie = '';
 
   constructor(registry: Pick<TestRegistry, 'request'>, origin: string = ORIGIN) {
     this.registry = registry;
     this.#origin = origin;
+  }
+
+  /** Value of the `Cookie` header. */
+  get cookie(): string {
+    return [...this.#jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  set cookie(text: string) {
+    this.#jar.clear();
+    for (const [, name = '', value = ''] of text.matchAll(/([^=; ]+)=([^;]*)/g)) this.#jar.set(name, value);
   }
 
   async get(target: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -54,7 +77,7 @@ export class TestBrowser {
   }
 
   signIn(token: string, from = '/operate'): Promise<Response> {
-    return this.post('/operate/sign-in', { token, from });
+    return this.post('/sign-in', { token, from });
   }
 
   /** Returns the key that every form of the session contains. */
@@ -74,10 +97,11 @@ export class TestBrowser {
   }
 
   #saveCookies(response: Response): Response {
-    const set = response.headers.get('set-cookie');
-    if (set !== null) {
+    for (const set of response.headers.getSetCookie()) {
       this.setCookie = set;
-      this.cookie = /max-age=0/i.test(set) ? '' : (set.split(';')[0] ?? '');
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (/max-age=0/i.test(set)) this.#jar.delete(name);
+      else this.#jar.set(name, value);
     }
     return response;
   }

@@ -3,6 +3,7 @@ import { type JsonValue, KrmhubError } from '@krmhub/schema';
 import { isObject } from '@krmhub/schema/json/access';
 import type { JSONWebKeySet, JWK } from 'jose';
 import type { FetchFile } from '../upstreams/fetch-file.js';
+import { fetchConfiguration, fetchJson } from './issuer-configuration.js';
 
 /** Limits on a request to an issuer: bytes of a configuration or of keys, and time. */
 export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
@@ -90,19 +91,11 @@ export class IssuerKeys {
   }
 
   async #fetchKeys(issuer: string): Promise<JSONWebKeySet> {
-    const configuration = await this.#json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    if (!isObject(configuration) || configuration.issuer !== issuer) {
-      throw new Error('its configuration names another issuer');
-    }
-    const { jwks_uri: url } = configuration;
+    const { jwks_uri: url } = await fetchConfiguration(issuer, this.#fetch);
     if (typeof url !== 'string' || !url.startsWith('https://')) {
       throw new Error('its configuration has no https URL of keys');
     }
-    return readKeys(await this.#json(url));
-  }
-
-  async #json(url: string): Promise<JsonValue> {
-    return JSON.parse(new TextDecoder().decode(await this.#fetch(url))) as JsonValue;
+    return readKeys(await fetchJson(url, this.#fetch));
   }
 }
 

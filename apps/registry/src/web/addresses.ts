@@ -183,8 +183,8 @@ export function publicEventsPath({ before }: { before?: number | undefined } = {
   return `${PUBLIC_EVENTS}${formatQuery({ before: before?.toString() })}`;
 }
 
-export const SIGN_IN = '/operate/sign-in';
-export const SIGN_OUT = '/operate/sign-out';
+export const SIGN_IN = '/sign-in';
+export const SIGN_OUT = '/sign-out';
 export const TOKENS = '/operate/tokens';
 export const NEW_TOKEN = '/operate/tokens/new';
 export const RECIPES = '/operate/recipes';
@@ -201,6 +201,16 @@ export function signInPath(from: string, { hasEnded = false } = {}): string {
     defined({ from: from === OPERATE ? undefined : from, ended: hasEnded ? 'true' : undefined }),
   ).toString();
   return parameters === '' ? SIGN_IN : `${SIGN_IN}?${parameters}`;
+}
+
+/** Returns the path that leads to a provider. */
+export function startSignInPath(provider: string, from: string): string {
+  return `${SIGN_IN}/${encodeURIComponent(provider)}/start${formatQuery({ from })}`;
+}
+
+/** Whether a page shows who is signed in by itself, or nobody is. */
+export function isOperatorPath(path: string): boolean {
+  return [OPERATE, SIGN_IN, SIGN_OUT].some((own) => path === own || path.startsWith(`${own}/`));
 }
 
 export interface SourcesLink {

@@ -37,6 +37,8 @@ export interface PageHead {
   feeds?: readonly { title: string; path: string }[];
   /** Text in the search box of the header; null if the page has its own box. */
   search?: string | null;
+  /** Path of the page to which the browser goes on by itself. */
+  next?: string;
 }
 
 const MAX_DESCRIPTION = 200;
@@ -71,6 +73,7 @@ function Head({ head, site }: { head: PageHead; site: Site }) {
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>{title}</title>
+      {head.next === undefined ? null : <meta http-equiv="refresh" content={`0; url=${at(head.next)}`} />}
       <meta name="description" content={description} />
       {head.isIndexed === false ? <meta name="robots" content="noindex" /> : null}
       <meta name="color-scheme" content="light dark" />

@@ -2,7 +2,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import { asActor } from '../http/auth/request-actor.js';
 import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
-import { OPERATE } from './addresses.js';
+import { isOperatorPath } from './addresses.js';
 
 /** Hint for wrong parameters of a page: its users follow links and fill in forms. */
 const WRONG_PARAMETERS = 'Correct the URL, or search for the function.';
@@ -25,7 +25,7 @@ export async function asVisitor(c: RegistryContext, respond: () => Promise<Respo
   const visitor = await c.get('findVisitor')?.(c);
   if (visitor === undefined) return respond();
   c.set('isPrivate', true);
-  if (!c.req.path.startsWith(OPERATE)) {
+  if (!isOperatorPath(c.req.path)) {
     c.set('visitor', visitor);
     // The right to read a page ends with the session, so it is neither revalidated nor compressed.
     const headers = new Headers(c.req.raw.headers);

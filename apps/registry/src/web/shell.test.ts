@@ -120,8 +120,8 @@ describe('failures', () => {
       const page = { headers: { Accept: BROWSER } };
       expect((await limited.request('/nothing', page)).status).toBe(404);
       expect((await limited.request('/assets/x/nothing.css', page)).status).toBe(404);
-      expect((await limited.request('/operate/sign-out', page)).status).toBe(405);
-      expect((await limited.request('/operate/sign-out', { ...page, method: 'POST' })).status).toBe(403);
+      expect((await limited.request('/sign-out', page)).status).toBe(405);
+      expect((await limited.request('/sign-out', { ...page, method: 'POST' })).status).toBe(403);
       for (const target of ['/nothing', '/functions']) {
         const refused = await limited.request(target, page);
         expect([refused.status, refused.headers.get('content-type')]).toEqual([

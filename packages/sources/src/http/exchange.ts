@@ -10,17 +10,22 @@ import type { GuardedAgents } from './guarded-agents.js';
 const TEMPORARY_ERROR_CODES = ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'ERR_STREAM_PREMATURE_CLOSE'];
 const NOT_HTTP_CODES = /^(?:HPE_|Z_|ERR__ERROR_FORMAT)/;
 
+export interface ExchangeOptions {
+  headers: Record<string, string>;
+  agents: GuardedAgents;
+  context: SourceContext;
+  /** Default: GET. */
+  method?: string;
+  body?: string;
+}
+
 /**
  * Sends one request and returns the result of `read`, which has to call `touch` for each received chunk. Closes the
  * connection afterwards. Rejects with SourceFailures only.
  */
 export async function exchange<Result>(
   url: URL,
-  {
-    headers,
-    agents,
-    context,
-  }: { headers: Record<string, string>; agents: GuardedAgents; context: SourceContext },
+  { headers, agents, context, method = 'GET', body }: ExchangeOptions,
   read: (response: IncomingMessage, touch: () => void) => Promise<Result>,
 ): Promise<Result> {
   const { deadline, limits } = context;
@@ -31,7 +36,7 @@ export async function exchange<Result>(
   let response: IncomingMessage | undefined;
   let broken: Error | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const request = send(url, { agent, headers });
+  const request = send(url, { agent, headers, method });
   const stop = (error: Error) => {
     broken ??= error;
     response?.destroy(error);
@@ -55,7 +60,7 @@ export async function exchange<Result>(
       // A protocol upgrade ends without a response or an error.
       request.on('close', () => reject(Object.assign(new Error('no response'), { code: 'HPE_NO_ANSWER' })));
       request.on('socket', (socket) => socket.once(encrypted ? 'secureConnect' : 'connect', touch));
-      request.end();
+      request.end(body);
     });
     response.on('error', (error) => (broken ??= error));
     touch();

@@ -4,7 +4,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import { clientNetwork } from '../client-address.js';
 import type { RegistryContext } from '../context.js';
-import { callerOf } from './caller.js';
+import { callerOf, requestOrigin } from './caller.js';
 
 export interface RefusalDeps {
   store: Pick<AuditStore, 'recordAct'>;
@@ -25,8 +25,9 @@ const OTHERS: Count['row'] = { by: ANONYMOUS.name };
 
 /**
  * Records refused requests in the audit log. Requests cost a client nothing, so their rows are limited: the first ones
- * of a token in an hour have a row each. Others, and the writes of clients without a known token, are counted by token
- * or network, with one row at the end of the hour. The counts are lost if the process is killed.
+ * of a token in an hour have a row each, and so have failed sign-ins from a network. Others, and the writes of clients
+ * without a known token, are counted by token or network, with one row at the end of the hour. The counts are lost if the
+ * process is killed.
  */
 export class Refusals {
   readonly #deps: RefusalDeps;
@@ -54,20 +55,24 @@ export class Refusals {
     const { status } = c.res;
     if (status !== 401 && status !== 403) return;
     const actor = c.get('actor');
-    if (actor === undefined && READS.has(c.req.method)) return;
-    await this.#endHour();
-    const count = this.#count(c);
-    if (actor === undefined || count.recorded >= SERVER_LIMITS.recordedRefusalsPerHour) {
-      count.counted += 1;
-      return;
-    }
-    count.recorded += 1;
     const attempt = c.get('attempt') ?? {
       action: 'request.refuse' as const,
       object: `${c.req.method} ${c.req.path}`,
     };
+    const isSignIn = attempt.action === 'operator.sign-in';
+    if (actor === undefined && !isSignIn && READS.has(c.req.method)) return;
+    await this.#endHour();
+    const count = this.#count(c);
+    const isNamed = actor !== undefined || isSignIn;
+    if (!isNamed || count.recorded >= SERVER_LIMITS.recordedRefusalsPerHour) {
+      count.counted += 1;
+      return;
+    }
+    count.recorded += 1;
     const detail = { status, ...defined({ reason: c.error?.message }) };
-    await this.#append({ ...callerOf(c, actor), ...attempt, detail });
+    const caller =
+      actor === undefined ? { by: ANONYMOUS.name, origin: requestOrigin(c) } : callerOf(c, actor);
+    await this.#append({ ...caller, ...attempt, detail });
   }
 
   #count(c: RegistryContext): Count {

@@ -8,6 +8,7 @@ const LEFT_ALONE = [
   '/suggestions',
   '/cli/',
   '/operate/',
+  '/sign-in',
   '/api/',
   '/v2/',
 ];

@@ -75,9 +75,9 @@ describe('a form that changes something', () => {
     // Other sites can sign no one in or out.
     const { secret } = await registry.token({});
     const victim = new TestBrowser(registry);
-    const login = await victim.post('/operate/sign-in', { token: secret, from: '/operate' }, headers);
+    const login = await victim.post('/sign-in', { token: secret, from: '/operate' }, headers);
     expect([login.status, login.headers.get('set-cookie')]).toEqual([403, null]);
-    expect((await browser.post('/operate/sign-out', { formKey }, headers)).status).toBe(403);
+    expect((await browser.post('/sign-out', { formKey }, headers)).status).toBe(403);
     expect((await browser.get('/operate')).status).toBe(200);
   });
 
@@ -99,7 +99,7 @@ describe('a form that changes something', () => {
       for (const origin of ['http://krm.example.com', 'http://registry.test', 'https://evil.example']) {
         const browser = new TestBrowser(named, origin);
         const headers = { Host: new URL(origin).host, 'X-Forwarded-Host': 'krm.example.com' };
-        const response = await browser.post('/operate/sign-in', { token: secret, from: '/operate' }, headers);
+        const response = await browser.post('/sign-in', { token: secret, from: '/operate' }, headers);
         expect([origin, response.status]).toEqual([origin, 403]);
         expect(await response.text()).toContain('https://krm.example.com/operate');
       }
@@ -140,7 +140,7 @@ describe('a form that changes something', () => {
     expect((await sized(maxFormBytes + 1)).status).toBe(413);
     const many = async (fields: number) => {
       const others = Array.from({ length: fields - 1 }, (_, index) => [`f${index}`, 'x']);
-      return (await browser.post('/operate/sign-out', { formKey, ...Object.fromEntries(others) })).text();
+      return (await browser.post('/sign-out', { formKey, ...Object.fromEntries(others) })).text();
     };
     expect(await many(maxFormFields)).toContain('is unknown');
     expect(await many(maxFormFields + 1)).toContain(`more than ${maxFormFields} fields`);
@@ -180,15 +180,12 @@ describe('every response below /operate', () => {
           responses.push([target, who.get(target, { Origin: 'https://evil.example' })]);
         }
         responses.push([`${target}?wrong=1`, browser.get(`${target}?wrong=1`)]);
-      } else if (path !== '/operate/sign-out' && !path.endsWith('/revoke')) {
+      } else if (path !== '/sign-out' && !path.endsWith('/revoke')) {
         responses.push([target, browser.post(target, { formKey })]);
         responses.push([target, browser.post(target, {}, { Origin: 'https://evil.example' })]);
       }
     }
-    responses.push(
-      ['nothing', browser.get('/operate/nothing')],
-      ['no method', browser.get('/operate/sign-out')],
-    );
+    responses.push(['nothing', browser.get('/operate/nothing')], ['no method', browser.get('/sign-out')]);
     expect(responses.length).toBeGreaterThan(30);
     for (const [target, reply] of responses) {
       const { headers, status } = await reply;

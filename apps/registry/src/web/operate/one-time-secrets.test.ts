@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RegistryStore } from '../../store/registry-store.js';
 import { openSqliteStore } from '../../store/sqlite/store.js';
+import { tokenSessions } from '../../testing/operator-session.js';
 import { OneTimeSecrets } from './one-time-secrets.js';
-import { Sessions } from './sessions.js';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 const ACT = { at: new Date(NOW).toISOString(), by: 'admin' };
@@ -21,7 +21,7 @@ describe('the secret of a new token', () => {
     secrets = new OneTimeSecrets(store);
   });
   afterAll(() => store.close());
-  const session = () => new Sessions(store).begin({ tokenHash: 'token' }, ACT);
+  const session = () => tokenSessions(store).begin({ tokenHash: 'token' }, ACT);
 
   it('is taken once, and only by its session', async () => {
     const own = await session();

@@ -1,12 +1,10 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { CreatedToken } from '@krmhub/api/model';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { SessionStore } from '../../store/session-store.js';
+import { openText, sealText } from './sealed-text.js';
 import { type Session, sessionHash } from './sessions.js';
 
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
+const PURPOSE = 'one-time secret';
 
 /**
  * Secrets of new tokens, between the form that made one and the page that shows it once, which another process may
@@ -23,7 +21,7 @@ export class OneTimeSecrets {
   async put(session: Session, token: CreatedToken, now: number): Promise<void> {
     const { maxSecretsOfSession: max, secretMilliseconds } = SERVER_LIMITS;
     const secret = {
-      sealed: seal(session, JSON.stringify(token)),
+      sealed: sealText(session.id, PURPOSE, JSON.stringify(token)),
       expiresAt: new Date(now + secretMilliseconds).toISOString(),
     };
     await this.#store.putSecret(secretPlace(session, token.id), secret, {
@@ -36,27 +34,8 @@ export class OneTimeSecrets {
   async take(session: Session, id: string, now: number): Promise<CreatedToken | undefined> {
     const found = await this.#store.takeSecret(secretPlace(session, id));
     if (found === undefined || Date.parse(found.expiresAt) <= now) return undefined;
-    return JSON.parse(open(session, found.sealed)) as CreatedToken;
+    return JSON.parse(openText(session.id, PURPOSE, found.sealed)) as CreatedToken;
   }
 }
 
 const secretPlace = ({ id }: Session, token: string) => ({ session: sessionHash(id), token });
-
-const deriveKey = ({ id }: Session) => Buffer.from(hkdfSync('sha256', id, '', 'krmhub one-time secret', 32));
-
-function seal(session: Session, text: string): string {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, deriveKey(session), nonce);
-  const bytes = [nonce, cipher.update(text), cipher.final()];
-  return Buffer.concat([...bytes, cipher.getAuthTag()]).toString('base64url');
-}
-
-function open(session: Session, sealed: string): string {
-  const bytes = Buffer.from(sealed, 'base64url');
-  const decipher = createDecipheriv(CIPHER, deriveKey(session), bytes.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  });
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  const text = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
-  return Buffer.concat(text).toString('utf8');
-}

@@ -1,11 +1,12 @@
 import type { RegistryApp } from '../../http/context.js';
-import { OPERATE } from '../addresses.js';
+import { OPERATE, SIGN_IN, SIGN_OUT } from '../addresses.js';
 import { ACCESS_PAGE_ROUTES, type AccessPageDeps, accessPageRoutes } from './access-routes.js';
 import { AUDIT_PAGE_ROUTES, type AuditPageDeps, auditPageRoutes } from './audit-routes.js';
 import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
 import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
 import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
 import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy-routes.js';
+import { PROVIDER_ROUTES, providerRoutes } from './provider-routes.js';
 import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
 import { RELEASE_PAGE_ROUTES, type ReleasePageDeps, releasePageRoutes } from './release-routes.js';
 import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
@@ -14,6 +15,7 @@ import { TOKEN_PAGE_ROUTES, type TokenPageDeps, tokenPageRoutes } from './token-
 
 export const OPERATE_ROUTES = {
   ...SIGN_IN_ROUTES,
+  ...PROVIDER_ROUTES,
   ...OVERVIEW_ROUTES,
   ...SOURCE_PAGE_ROUTES,
   ...TOKEN_PAGE_ROUTES,
@@ -39,12 +41,15 @@ export type OperateDeps = OperatorPagesDeps &
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   // Also for unknown and refused pages.
-  app.use(`${OPERATE}/*`, async (c, next) => {
-    c.set('isPrivate', true);
-    await next();
-  });
+  for (const path of [`${OPERATE}/*`, `${SIGN_IN}/*`, SIGN_OUT]) {
+    app.use(path, async (c, next) => {
+      c.set('isPrivate', true);
+      await next();
+    });
+  }
   const pages = new OperatorPages(app, deps);
   signInRoutes(app, deps, pages);
+  providerRoutes(app, deps, pages);
   overviewRoutes(deps, pages);
   sourcePageRoutes(deps, pages);
   tokenPageRoutes(deps, pages);

@@ -14,7 +14,7 @@
 
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/token-scopes';
-import type { Act, TokenRecord } from '@krmhub/catalog';
+import { type Act, type TokenRecord, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../../http/auth/authorize.js';
 import {
@@ -23,10 +23,12 @@ import {
   authenticateUser,
   refuseLacking,
 } from '../../http/auth/authorize.js';
-import { callerOf } from '../../http/auth/caller.js';
+import { callerOf, requestOrigin } from '../../http/auth/caller.js';
 import { hashSecret } from '../../http/auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
+import type { Confirmation, IdentityProvider } from '../../sign-in/identity-provider.js';
+import type { SignInProviders } from '../../sign-in/sign-in-providers.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
@@ -38,9 +40,10 @@ import { NotSignedInPage } from './not-signed-in-page.js';
 import type { Operator } from './operator.js';
 import { type PrivatePage, privateResponse } from './private-response.js';
 import { checkForm, readForm } from './read-form.js';
+import { confirmUser, type RefreshDeps } from './refresh-session.js';
 import { refuseCrossOrigin } from './refuse-cross-origin.js';
-import { type SessionCookie, sessionCookie } from './session-cookie.js';
-import { belongsToSession, Sessions } from './sessions.js';
+import { type OwnCookie, sessionCookie } from './session-cookie.js';
+import { belongsToSession, type Sessions } from './sessions.js';
 
 const HINT =
   'An administrator creates tokens with `krmhub token create`. The first token is in admin.token in the data folder.';
@@ -62,7 +65,9 @@ interface ActionOptions<Form extends z.ZodObject> {
 }
 
 export interface OperatorPagesDeps extends Authority {
-  store: Authority['store'] & SessionStore;
+  store: Authority['store'] & SessionStore & RefreshDeps['store'];
+  signIn: SignInProviders;
+  sessions: Sessions;
   site: Site;
 }
 
@@ -71,12 +76,12 @@ export class OperatorPages {
   readonly #app: RegistryApp;
   readonly #deps: OperatorPagesDeps;
   readonly #sessions: Sessions;
-  readonly #cookie: SessionCookie;
+  readonly #cookie: OwnCookie;
 
   constructor(app: RegistryApp, deps: OperatorPagesDeps) {
     this.#app = app;
     this.#deps = deps;
-    this.#sessions = new Sessions(deps.store);
+    this.#sessions = deps.sessions;
     this.#cookie = sessionCookie(deps.site);
   }
 
@@ -147,18 +152,50 @@ export class OperatorPages {
     }
   }
 
-  /** Starts a session. Rejects as `authenticateSecret` does. */
+  /** Starts the session of a token. Rejects as `authenticateSecret` does. */
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
-    await this.#end(c);
     const act = this.#act(c, token);
-    const session = await this.#sessions.begin({ tokenHash: hashSecret(secret) }, act, token);
-    this.#cookie.set(c, session, Date.parse(act.at));
+    await this.#begin(c, { tokenHash: hashSecret(secret) }, act, token);
   }
 
-  async signOut(c: RegistryContext, { token }: Operator): Promise<void> {
+  /** Starts the session of a user whom a provider confirmed. Rejects with `forbidden` for a suspended one. */
+  async signInUser(
+    c: RegistryContext,
+    provider: IdentityProvider,
+    confirmation: Confirmation,
+  ): Promise<void> {
+    const at = new Date(this.#now()).toISOString();
+    const user = await confirmUser(this.#deps, provider, confirmation, { at: this.#now(), isSignIn: true });
+    const name = userLabel(user);
+    c.set('actor', { id: `user/${user.id}`, name });
+    if (user.suspendedAt !== undefined) {
+      throw new KrmhubError('forbidden', `the user "${user.name}" is suspended`, {
+        hint: 'Ask an administrator of this registry.',
+      });
+    }
+    const act = { at, by: name, origin: { credential: `user/${user.id}`, ...requestOrigin(c) } };
+    await this.#begin(c, { user: user.id, tokens: confirmation.tokens }, act);
+  }
+
+  /** Returns where a user can sign out at the provider, if it can be done. */
+  async signOut(
+    c: RegistryContext,
+    { token, session }: Operator,
+  ): Promise<{ provider: string; url: string } | undefined> {
+    const provider = token.user && this.#deps.signIn.byIssuer(token.user.issuer);
+    const idToken = provider && (await this.#sessions.idToken(session));
     await this.#end(c, this.#act(c, token));
     this.#cookie.clear(c);
+    // A provider that is away must not keep anybody signed in here.
+    const url = await provider?.endSessionUrl(idToken).catch(() => undefined);
+    return provider && url && { provider: provider.settings.name, url: url.href };
+  }
+
+  async #begin(c: RegistryContext, ...[of, act, token]: Parameters<Sessions['begin']>): Promise<void> {
+    await this.#end(c);
+    const { id, expires } = await this.#sessions.begin(of, act, token);
+    this.#cookie.set(c, { text: id, expires }, Date.parse(act.at));
   }
 
   async #end(c: RegistryContext, act?: Act): Promise<void> {

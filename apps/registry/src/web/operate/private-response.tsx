@@ -6,7 +6,7 @@ import { PAGE_POLICY, renderPage } from '../page-response.js';
 import type { Site } from '../site.js';
 
 export interface PrivatePage {
-  head: Pick<PageHead, 'title' | 'path'>;
+  head: Pick<PageHead, 'title' | 'path' | 'next'>;
   body: Child;
   /** Default: 200. */
   status?: ContentfulStatusCode;

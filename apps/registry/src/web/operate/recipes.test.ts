@@ -164,7 +164,7 @@ describe('a recipe', () => {
     const again = await signedIn(registry);
     const text = recipe('earlier');
     const old = await again.formKey();
-    await again.act('/operate/sign-out');
+    await again.act('/sign-out');
     const out = await again.post('/operate/recipes/earlier', {
       formKey: old,
       text,

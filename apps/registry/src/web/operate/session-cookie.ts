@@ -1,37 +1,43 @@
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { RegistryContext } from '../../http/context.js';
 import type { Site } from '../site.js';
-import type { Session } from './sessions.js';
 
-const NAME = 'krmhub-user';
-
-/** The cookie with the ID of a session. */
-export interface SessionCookie {
+/** A cookie of the registry. */
+export interface OwnCookie {
   read(c: RegistryContext): string | undefined;
-  set(c: RegistryContext, session: Session, now: number): void;
+  /** Times are milliseconds since 1970. */
+  set(c: RegistryContext, value: { text: string; expires: number }, now: number): void;
   clear(c: RegistryContext): void;
 }
 
+/** The cookie with the ID of a session. */
+export const sessionCookie = (site: Site) => ownCookie(site, { name: 'krmhub-user', sameSite: 'Strict' });
+
 /**
- * Returns the cookie for the registry's URL. With https, its name gets a prefix, so no other host and no plain http
+ * The cookie of a browser that signs in with a provider. The browser must send it when the provider, which is another
+ * site, sends it back.
+ */
+export const flowCookie = (site: Site) => ownCookie(site, { name: 'krmhub-sign-in', sameSite: 'Lax' });
+
+/**
+ * Returns a cookie for the registry's URL. With https, its name gets a prefix, so no other host and no plain http
  * can set it. `__Host-` is the stronger prefix, and requires the path `/`, which only works if the public URL has no
  * path.
  */
-export function sessionCookie(site: Site): SessionCookie {
+function ownCookie(
+  site: Site,
+  { name: plain, sameSite }: { name: string; sameSite: 'Strict' | 'Lax' },
+): OwnCookie {
   const url = site.publicUrl === undefined ? undefined : new URL(site.publicUrl);
   const secure = url?.protocol === 'https:';
   const isHost = secure && url.pathname === '/';
-  const name = isHost ? `__Host-${NAME}` : secure ? `__Secure-${NAME}` : NAME;
-  const attributes = {
-    path: site.at('') === '' ? '/' : site.at(''),
-    secure,
-    httpOnly: true,
-    sameSite: 'Strict',
-  } as const;
+  const name = isHost ? `__Host-${plain}` : secure ? `__Secure-${plain}` : plain;
+  const path = site.at('') === '' ? '/' : site.at('');
+  const attributes = { path, secure, httpOnly: true, sameSite } as const;
   return {
     read: (c) => getCookie(c, name),
-    set: (c, { id, expires }, now) =>
-      setCookie(c, name, id, {
+    set: (c, { text, expires }, now) =>
+      setCookie(c, name, text, {
         ...attributes,
         secure: secure || (url === undefined && isSentByHttps(c)),
         maxAge: Math.floor((expires - now) / 1000),

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RegistryStore } from '../../store/registry-store.js';
 import { openSqliteStore } from '../../store/sqlite/store.js';
-import { Sessions } from './sessions.js';
+import { tokenSessions } from '../../testing/operator-session.js';
+import type { Sessions } from './sessions.js';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 const ACT = { at: new Date(NOW).toISOString(), by: 'admin' };
@@ -12,7 +13,7 @@ describe('sessions', () => {
   let sessions: Sessions;
   beforeEach(async () => {
     store = await openSqliteStore(':memory:');
-    sessions = new Sessions(store);
+    sessions = tokenSessions(store);
   });
   afterEach(() => store.close());
 
@@ -50,7 +51,7 @@ describe('sessions', () => {
   });
 
   it('are the same in all processes, until one of them ends them', async () => {
-    const other = new Sessions(store);
+    const other = tokenSessions(store);
     const session = await sessions.begin({ tokenHash: 'token' }, ACT);
     expect(await other.find(session.id, NOW)).toEqual(session);
     await other.end(session.id);

@@ -3,7 +3,9 @@ import type { Act } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { UserSession } from '../../http/auth/user-session.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { ProviderTokens } from '../../sign-in/identity-provider.js';
 import type { SessionRecord, SessionStore } from '../../store/session-store.js';
+import type { SessionRefresh } from './refresh-session.js';
 
 /** A session on the pages of operators. */
 export interface Session {
@@ -24,36 +26,51 @@ export interface Session {
  */
 export class Sessions {
   readonly #store: SessionStore;
+  readonly #refresh: SessionRefresh;
 
-  constructor(store: SessionStore) {
+  constructor(store: SessionStore, refresh: SessionRefresh) {
     this.#store = store;
+    this.#refresh = refresh;
   }
 
   /** Starts a session. Its ID cannot be shown again. */
   async begin(
-    of: { tokenHash: string } | { user: string },
+    of: { tokenHash: string } | { user: string; tokens: ProviderTokens },
     act: Act,
     { expiresAt }: { expiresAt?: string | undefined } = {},
   ): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
+    const { maxSessions: max, maxSessionsOfToken: maxOfOne } = SERVER_LIMITS;
+    const now = Date.parse(act.at);
+    // A user whom the provider will not confirm again must sign in again.
+    const isConfirmed = 'tokenHash' in of || of.tokens.refreshToken !== undefined;
     const expires = Math.min(
-      Date.parse(act.at) + SERVER_LIMITS.sessionMilliseconds,
+      now + (isConfirmed ? SERVER_LIMITS.sessionMilliseconds : SERVER_LIMITS.unconfirmedMilliseconds),
       expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
     );
-    const { maxSessions: max, maxSessionsOfToken: maxOfOne } = SERVER_LIMITS;
+    const who =
+      'tokenHash' in of
+        ? of
+        : { user: of.user, refreshToken: this.#refresh.seal(id, of.tokens), refreshedAt: act.at };
     const record: SessionRecord = {
-      ...{ ...of, hash: sessionHash(id), createdAt: act.at, expiresAt: new Date(expires).toISOString() },
+      ...{ ...who, hash: sessionHash(id), createdAt: act.at, expiresAt: new Date(expires).toISOString() },
       ...defined({ address: act.origin?.address }),
     };
     await this.#store.beginSession(record, { maxOfOne, max }, act);
     return createSession(id, record);
   }
 
-  /** Returns undefined if no session has this ID, or it has expired. */
+  /** Returns undefined if no session has this ID, it has expired, or the provider does not know the user any more. */
   async find(id: string, now: number): Promise<Session | undefined> {
     const record = await this.#store.session(sessionHash(id));
     if (record === undefined || Date.parse(record.expiresAt) <= now) return undefined;
-    return createSession(id, record);
+    return (await this.#refresh.continues(id, record)) ? createSession(id, record) : undefined;
+  }
+
+  /** Returns the ID token with which a user signs out at the provider. */
+  async idToken({ id }: Session): Promise<string | undefined> {
+    const record = await this.#store.session(sessionHash(id));
+    return record && this.#refresh.idToken(id, record);
   }
 
   /** Without an act, the session ends because its token is not valid, or another session replaces it. */

@@ -19,7 +19,7 @@ describe('a user who is not signed in', () => {
     const asked = await browser.get(page);
     expect(asked.status).toBe(303);
     const target = asked.headers.get('location') ?? '';
-    expect(target).toMatch(/^\/operate\/sign-in/);
+    expect(target).toMatch(/^\/sign-in/);
     const form = await (await browser.get(target)).text();
     const from = /name="from" value="([^"]+)"/.exec(form)?.[1] ?? '';
     const { secret } = await registry.token({});
@@ -148,7 +148,7 @@ describe('the cookie', () => {
         const base = publicUrl?.endsWith('/krm') === true ? '/krm' : '';
         expect(response.headers.get('location')).toBe(`${base}/operate/tokens`);
         expect((await browser.get('/operate/tokens')).status).toBe(200);
-        const gone = await browser.post('/operate/sign-out', { formKey: await browser.formKey() });
+        const gone = await browser.post('/sign-out', { formKey: await browser.formKey() });
         expect(gone.headers.get('set-cookie')).toMatch(/Max-Age=0/);
         expect(gone.headers.get('set-cookie')?.replace(/=[^;]*;.*/, '')).toBe(
           /^([^=]+)/.exec(expected.source.slice(1))?.[1],
@@ -195,11 +195,11 @@ describe('a session', () => {
   it('ends at sign-out, also for a client that retains the cookie', async () => {
     const browser = await signedIn(registry);
     const { cookie } = browser;
-    expect((await browser.act('/operate/sign-out')).headers.get('location')).toBe('/operate/sign-in');
+    expect((await browser.act('/sign-out')).headers.get('location')).toBe('/sign-in');
     expect(browser.cookie).toBe('');
     const again = await registry.request('/operate', { headers: { Cookie: cookie } });
     expect(again.status).toBe(303);
-    expect(again.headers.get('location')).toBe('/operate/sign-in?ended=true');
+    expect(again.headers.get('location')).toBe('/sign-in?ended=true');
   });
 
   it('ends at once when its token is revoked', async () => {
@@ -222,7 +222,7 @@ describe('a session', () => {
     const page = await browser.get('/operate/tokens');
     expect(page.status).toBe(303);
     expect((await registry.parts.store.tokens()).map(({ name }) => name)).not.toContain('too late');
-    expect(await (await browser.get('/operate/sign-in?ended=true')).text()).toContain('You were signed out');
+    expect(await (await browser.get('/sign-in?ended=true')).text()).toContain('You were signed out');
   });
 
   it('ends after a working day, and never outlives its token', async () => {
@@ -308,8 +308,8 @@ describe('the path after signing in', () => {
     '/operate\r\nLocation: https://evil.example',
     '/operate/%0d%0aSet-Cookie:a=b',
     '/api/v1/tokens',
-    '/operate/sign-out',
-    '/operate/sign-in?from=x',
+    '/sign-out',
+    '/sign-in?from=x',
     '/operate?next=//evil.example',
     '/functions//evil.example',
     '/functions/..%2f..',
@@ -320,13 +320,13 @@ describe('the path after signing in', () => {
     '"><script>alert(1)</script>',
   ])('never leads to another site: %s', async (from) => {
     const browser = new TestBrowser(registry);
-    const page = await (await browser.get(`/operate/sign-in?${new URLSearchParams({ from })}`)).text();
+    const page = await (await browser.get(`/sign-in?${new URLSearchParams({ from })}`)).text();
     expect(page).toContain('name="from" value="/operate"');
     expect(page).not.toContain('evil');
     const { secret } = await registry.token({});
     const response = await browser.signIn(secret, from);
     expect([response.status, response.headers.get('location')]).toEqual([303, '/operate']);
-    const known = await browser.get(`/operate/sign-in?${new URLSearchParams({ from })}`);
+    const known = await browser.get(`/sign-in?${new URLSearchParams({ from })}`);
     expect([known.status, known.headers.get('location')]).toEqual([303, '/operate']);
   });
 

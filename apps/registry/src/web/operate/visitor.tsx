@@ -6,7 +6,7 @@ import { SiteProvider } from '../site.js';
 import { SessionLine } from './frame.js';
 import type { OperatorPagesDeps } from './operator-pages.js';
 import { sessionCookie } from './session-cookie.js';
-import { type Session, Sessions } from './sessions.js';
+import type { Session } from './sessions.js';
 
 /** Where the content of a page begins; the layout has it once, and texts are escaped. */
 const CONTENT = /<main id="main"[^>]*>/;
@@ -21,8 +21,8 @@ export function findVisitors({
   site,
   access,
   config,
+  sessions,
 }: OperatorPagesDeps): (c: RegistryContext) => Promise<Visitor | undefined> {
-  const sessions = new Sessions(store);
   const cookie = sessionCookie(site);
   return async (c) => {
     const id = cookie.read(c);
