@@ -217,6 +217,10 @@ export function auditedActsContract(store: () => RegistryStore): void {
       await store().applyAccess({ ...document, event: changed, origin });
       const claim = { group: 'example.com', team: 'a', proof: 'dns', claimedBy: 'admin' } as const;
       const claimed = { ...claim, claimedAt: AT, checkedAt: AT };
+      const ended = { ...claimed, group: 'ended.example.com' };
+      await store().putOwnerClaim(ended);
+      const next = { ...document, expectedRevision: 1, event: changed, origin };
+      await store().applyAccess({ ...next, teams: ['b'] });
       await store().putOwnerClaim(claimed, { event: changed, origin });
       await store().putOwnerClaim(claimed, { replaces: claimed });
       const other = { ...claimed, team: 'b' };
@@ -256,6 +260,8 @@ export function auditedActsContract(store: () => RegistryStore): void {
         row('release.publish', name, publisher),
         row('policy.apply', 'policies'),
         row('access.apply', 'access'),
+        row('access.apply', 'access'),
+        row('owner.release', 'group/ended.example.com'),
         row('owner.claim', 'group/example.com'),
         row('owner.release', 'group/example.com'),
         row('catalog.apply', 'catalog/zoo'),

@@ -1,6 +1,7 @@
 import type { SearchStore } from '@krmhub/catalog';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import { accessContract } from './access-store.js';
 import { auditContract, auditedActsContract } from './audit-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
@@ -64,6 +65,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     withdrawnContract(() => harness);
     signatureContract(() => harness);
     policyContract(() => harness);
+    accessContract(() => harness.store);
     upstreamContract(() => harness);
     searchWalksContract(() => harness);
     searchWordsContract(() => harness);

@@ -58,6 +58,21 @@ export const ExposedFunction = z
       'A function that snapshots of a catalog contain, and that not all readers of the catalog can read now',
   });
 
+export const TeamEnd = z
+  .object({
+    is: z.enum(['token', 'trusted-publisher', 'claim']),
+    id: exactOptional(z.string().openapi({ description: 'ID of the token or trusted publisher' })),
+    name: z.string().openapi({
+      description: 'Name of the token, GROUP or GROUP/KIND of the trusted publisher, or the claimed group',
+    }),
+    team: z.string(),
+  })
+  .openapi('TeamEnd', {
+    description:
+      'What belongs to a team that the document no longer has, or to an earlier team with the name of a new one. ' +
+      'The token is revoked, the trusted publisher is removed, and the claim ends',
+  });
+
 export const AccessResult = z
   .object({
     outcome: z.enum(['changed', 'unchanged']),
@@ -67,6 +82,8 @@ export const AccessResult = z
     count: z.number().int().openapi({ description: 'Number of all changes' }),
     exposed: z.array(ExposedFunction).openapi({ description: 'The first of them' }),
     exposedCount: z.number().int(),
+    ended: z.array(TeamEnd).openapi({ description: 'The first of them' }),
+    endedCount: z.number().int(),
   })
   .openapi('AccessResult');
 

@@ -22,6 +22,7 @@ export {
   comparedActors,
   type KnownActors,
   type KnownNames,
+  type TeamEnd,
   teamActor,
   userActor,
 } from './access/compare-access.js';
@@ -31,6 +32,7 @@ export {
   describeAccessChange,
   describeExposedFunction,
   describeSnapshots,
+  describeTeamEnd,
   EVERY_GROUP_IS_OPEN,
   EXPOSED_STAYS,
 } from './access/describe-change.js';

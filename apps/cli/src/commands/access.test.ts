@@ -176,3 +176,16 @@ describe('a policy of a private group', () => {
     );
   });
 });
+
+describe('a team that is removed', () => {
+  it('is printed, with what ends', async () => {
+    await apply(OWNED);
+    await run(['token', 'create', 'last-ci', '--team', 'red', '--scope', 'publish']);
+    const diff = await run(['access', 'diff', put(OPEN)]);
+    expect(diff.err()).toMatch(/^revokes the token last-ci \([0-9a-f]{8}\) of the former team red$/m);
+    expect((await apply(OPEN)).err()).toMatch(/^revokes the token last-ci /m);
+    const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out());
+    const revoked = list.tokens.filter(({ name }: { name: string }) => name === 'last-ci');
+    expect(revoked).toEqual([expect.objectContaining({ revokedReason: 'the team was removed' })]);
+  });
+});

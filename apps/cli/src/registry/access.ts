@@ -91,16 +91,17 @@ async function readDocument(io: Io, file: string): Promise<Uint8Array> {
 
 /** Prints on stderr who gains and loses what. */
 async function printChanges(io: Io, result: AccessResult): Promise<void> {
-  // A registry of an earlier version does not report what is exposed.
-  const { outcome, changes, count, exposed = [], exposedCount = 0 } = result;
+  // A registry of an earlier version does not report what is exposed, and what ends.
+  const { outcome, changes, count, exposed = [], exposedCount = 0, ended = [], endedCount = 0 } = result;
   if (outcome === 'unchanged') return;
-  const { accessChangeCount, describeAccessChange, describeExposedFunction, EXPOSED_STAYS } = await import(
-    '@krmhub/catalog'
-  );
+  const { accessChangeCount, describeAccessChange, describeExposedFunction, describeTeamEnd, EXPOSED_STAYS } =
+    await import('@krmhub/catalog');
   for (const { right, actors, reason } of changes.map(describeAccessChange)) {
     await printLine(io, escapeControls(right));
     await printLine(io, escapeControls(`  ${actors}${reason === undefined ? '' : `: ${reason}`}`));
   }
+  for (const end of ended) await printLine(io, escapeControls(describeTeamEnd(end)));
+  if (endedCount > ended.length) await printLine(io, `and ${endedCount - ended.length} more`);
   for (const fn of exposed) await printLine(io, escapeControls(describeExposedFunction(fn)));
   const more = exposedCount - exposed.length;
   if (more > 0) await printLine(io, `and ${plural(more, 'more function')}`);

@@ -8,9 +8,13 @@ import {
   compareAccess,
   type KnownNames,
   type OwnerClaimStore,
+  publisherTarget,
   readAccess,
   type SourceReader,
+  type TeamEnd,
+  type TokenRecord,
   type TokenStore,
+  type TrustedPublisherStore,
   type UserRecord,
   type UserStore,
 } from '@krmhub/catalog';
@@ -32,6 +36,7 @@ export interface ApplyAccessDeps {
     Pick<OwnerClaimStore, 'ownerClaims'> &
     Pick<TokenStore, 'tokens'> &
     Pick<UserStore, 'users'> &
+    Pick<TrustedPublisherStore, 'trustedPublishers'> &
     Pick<CatalogReader, 'catalogs' | 'includedFunctions'> &
     Pick<SourceReader, 'ownedGroups'> &
     Pick<ManifestReader, 'repositories'>;
@@ -74,16 +79,26 @@ export async function applyAccess(
   const { store, access, clock } = deps;
   const stored = await store.access();
   refuseOtherText(WORDS, stored, replaces);
-  if (stored?.text === text)
-    return { outcome: 'unchanged', dryRun, changes: [], count: 0, exposed: [], exposedCount: 0 };
+  if (stored?.text === text) {
+    const nothing = { exposed: [], exposedCount: 0, ended: [], endedCount: 0 };
+    return { outcome: 'unchanged', dryRun, changes: [], count: 0, ...nothing };
+  }
+  // Another process can have changed it.
+  await access.reload(store);
   const before = access.rules;
   const now = clock();
   const usable = (await store.tokens()).filter(
     (token) => tokenProblem(token, now, deps.config) === undefined,
   );
-  const after = new AccessRules(document, before.claims);
+  // A team that comes back is another one.
+  const teams = document.teams.flatMap(({ name }) => (before.team(name) === undefined ? [] : name));
+  const ended = await endedWithTeams(store, usable, teams);
+  const after = new AccessRules(
+    document,
+    before.claims.filter(({ team }) => teams.includes(team)),
+  );
   const compared = compareAccess(before, after, {
-    tokens: usable,
+    tokens: usable.filter(({ team }) => team === undefined || before.team(team) !== undefined),
     users: await allUsers(store),
     names: await existingNames(store),
   });
@@ -97,7 +112,7 @@ export async function applyAccess(
       origin,
       event: { type: 'access.applied', reason },
     } as const;
-    await replaceDocument(WORDS, stored, change, (applied) => store.applyAccess(applied));
+    await replaceDocument(WORDS, stored, change, (applied) => store.applyAccess({ ...applied, teams }));
     await access.reload(store);
     // Catalogs contain only what their readers may read.
     deps.snapshotBuilder.wake();
@@ -108,7 +123,28 @@ export async function applyAccess(
     ...compared,
     exposed: exposed.slice(0, COMPARISON_LIMITS.maxExposed),
     exposedCount: exposed.length,
+    ended: ended.slice(0, COMPARISON_LIMITS.maxEnded),
+    endedCount: ended.length,
   };
+}
+
+/** Returns what belongs to other teams than these. */
+async function endedWithTeams(
+  store: ApplyAccessDeps['store'],
+  tokens: readonly TokenRecord[],
+  teams: readonly string[],
+): Promise<TeamEnd[]> {
+  const ends = ({ team }: { team?: string }) => team !== undefined && !teams.includes(team);
+  const publishers = await store.trustedPublishers();
+  const claims = await store.ownerClaims();
+  return [
+    ...tokens.filter(ends).map(({ id, name, team }) => ({ is: 'token' as const, id, name, team: team! })),
+    ...publishers.filter(ends).map((publisher) => {
+      const { id, team } = publisher;
+      return { is: 'trusted-publisher' as const, id, name: publisherTarget(publisher), team: team! };
+    }),
+    ...claims.filter(ends).map(({ group, team }) => ({ is: 'claim' as const, name: group, team })),
+  ];
 }
 
 async function allUsers(store: ApplyAccessDeps['store']): Promise<UserRecord[]> {

@@ -38,7 +38,7 @@ export async function replaceDocument(
     at: string;
     event: { type: EventType; reason: string };
   },
-  store: (change: Parameters<AccessStore['applyAccess']>[0]) => Promise<unknown>,
+  store: (change: Omit<Parameters<AccessStore['applyAccess']>[0], 'teams'>) => Promise<unknown>,
 ): Promise<void> {
   try {
     await store({

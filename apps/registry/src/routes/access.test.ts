@@ -1,6 +1,7 @@
 import type { AccessDecision, AccessDetail, AccessResult, Problem } from '@krmhub/api/model';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 let registry: TestRegistry;
@@ -96,6 +97,49 @@ describe('the Access document', () => {
     expect(
       await named(hidden.replace('pattern: inner, visibility: internal', 'pattern: a, visibility: internal')),
     ).toEqual(['inner 1-2 inside.test/SetLabels']);
+  });
+
+  it('ends what belongs to a team that it removes, so that a later team of this name has none of it', async () => {
+    const { store, access } = registry.parts;
+    const at = new Date().toISOString();
+    await apply(OWNED);
+    const bearer = await teamBearer(registry, 'red');
+    const other = await teamBearer(registry, 'green');
+    const status = async (authorization: string) =>
+      (await registry.request('/api/v1/whoami', { headers: { Authorization: authorization } })).status;
+    const publisher = { id: 'p1', group: 'a.example.com', provider: 'github', issuer: 'https://issuer.test' };
+    await store.addTrustedPublisher({
+      ...{ ...publisher, provider: 'github', settings: {}, pins: {} },
+      ...{ team: 'red', createdAt: at, createdBy: 'tester' },
+    });
+    const claim = { group: 'b.test', team: 'red', proof: 'dns', claimedBy: 'tester' } as const;
+    await store.putOwnerClaim({ ...claim, claimedAt: at, checkedAt: at });
+    const without = OWNED.replace('{name: red}, ', '').replace(/owner: red, /, '');
+    const planned = (await apply(without, '?dryRun=true')).body;
+    const named = planned.ended.map(({ is, name, team }) => [is, name, team]);
+    const expected = [
+      ['token', 'token of red', 'red'],
+      ['trusted-publisher', 'a.example.com', 'red'],
+      ['claim', 'b.test', 'red'],
+    ];
+    expect([named, planned.endedCount]).toEqual([expected, 3]);
+    expect([await status(bearer), await status(other)]).toEqual([200, 200]);
+    // As by a process that knows an older document.
+    await access.reload({ access: async () => undefined, ownerClaims: async () => [] });
+    expect((await apply(without)).body.ended).toEqual(planned.ended);
+    expect([await status(bearer), await status(other)]).toEqual([401, 200]);
+    const late = await teamBearer(registry, 'red');
+    const again = (await apply(OWNED)).body;
+    expect(again.ended.map(({ is, team }) => [is, team])).toEqual([['token', 'red']]);
+    // It does not get what is revoked at the same time.
+    const gains = again.changes.flatMap(({ actors }) => actors.map(({ name }) => name));
+    expect(gains).not.toContain('token of red');
+    expect([await status(bearer), await status(late), await status(other)]).toEqual([401, 401, 200]);
+    expect([await store.trustedPublishers(), await store.ownerClaims()]).toEqual([[], []]);
+    expect(access.rules.ownerOf('b.test')).toBeUndefined();
+    const fresh = await teamBearer(registry, 'red');
+    expect((await apply(`# A comment.\n${OWNED}`)).body.endedCount).toBe(0);
+    expect(await status(fresh)).toBe(200);
   });
 
   it('is not replaced by an author who saw another one', async () => {

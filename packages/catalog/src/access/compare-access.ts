@@ -51,7 +51,23 @@ export interface KnownNames {
 }
 
 /** Limits on the report of a comparison. */
-export const COMPARISON_LIMITS = { maxChanges: 200, maxActors: 20, maxObjects: 20, maxExposed: 50 } as const;
+export const COMPARISON_LIMITS = {
+  maxChanges: 200,
+  maxActors: 20,
+  maxObjects: 20,
+  maxExposed: 50,
+  maxEnded: 50,
+} as const;
+
+/** What belongs to a team that a document removes, or to an earlier team with the name of a new one. It ends. */
+export interface TeamEnd {
+  is: 'token' | 'trusted-publisher' | 'claim';
+  /** Of the token or the trusted publisher. */
+  id?: string;
+  /** Name of the token, what the workflow publishes, or the claimed group. */
+  name: string;
+  team: string;
+}
 
 /** An object with its text, which has the pattern where the object represents every other name. */
 export interface ComparedObject {

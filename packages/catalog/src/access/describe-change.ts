@@ -1,6 +1,6 @@
 import type { FunctionName } from '@krmhub/schema';
 import { plural } from '@krmhub/schema/text';
-import type { AccessChange, ComparedActor } from './compare-access.js';
+import type { AccessChange, ComparedActor, TeamEnd } from './compare-access.js';
 
 /** What an upgraded registry says until an administrator closes it. */
 export const EVERY_GROUP_IS_OPEN =
@@ -27,6 +27,18 @@ export function describeAccessChange(change: AccessChange): DescribedChange {
   const isOnlyRead = actions.every((action) => action === 'read');
   if (!isLoss || newOwner === undefined || isOnlyRead) return described;
   return { ...described, reason: `the team ${newOwner} now owns ${objectCount === 1 ? 'it' : 'them'}` };
+}
+
+const ENDS = {
+  token: 'revokes the token',
+  'trusted-publisher': 'removes the trusted publisher of',
+  claim: 'ends the claim to',
+} as const;
+
+/** Describes what ends with a team. */
+export function describeTeamEnd({ is, id, name, team }: TeamEnd): string {
+  const what = id === undefined ? name : `${name} (${id.slice(0, 8)})`;
+  return `${ENDS[is]} ${what} of the former team ${team}`;
 }
 
 /** What to do about the functions that snapshots show although they are hidden now. */

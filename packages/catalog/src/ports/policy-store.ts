@@ -16,12 +16,16 @@ export interface AccessStore {
   access(): Promise<AppliedDocument | undefined>;
   /** Reports whether a document was applied after an event and up to another. */
   appliedAccess(after: number, through: number): Promise<boolean>;
-  /** As `applyPolicies`. */
+  /**
+   * As `applyPolicies`. With `teams`, the tokens of all other teams are revoked, and their trusted publishers and claims
+   * are removed.
+   */
   applyAccess(
     change: Omit<AppliedDocument, 'revision'> & {
       expectedRevision: number;
       event: NewEvent;
       origin?: Act['origin'];
+      teams?: readonly string[];
     },
   ): Promise<Event>;
 }

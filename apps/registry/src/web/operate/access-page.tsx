@@ -1,6 +1,13 @@
 import type { AccessDecision, AccessResult, Diagnostic } from '@krmhub/api/model';
 import { CHECKED_ACTIONS } from '@krmhub/api/model';
-import { type AccessRules, accessChangeCount, describeAccessChange } from '@krmhub/catalog';
+import {
+  type AccessRules,
+  accessChangeCount,
+  describeAccessChange,
+  describeExposedFunction,
+  describeTeamEnd,
+  EXPOSED_STAYS,
+} from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { OPERATE_ACCESS } from '../addresses.js';
@@ -112,7 +119,7 @@ function Outcome({ outcome }: { outcome: AccessOutcome }) {
     case 'asks':
       return (
         <Banner tone="warning" title="Nothing was changed yet">
-          <p>The document changes who may do what. Apply it again to confirm.</p>
+          <p>The document has the effects below. Apply it again to confirm.</p>
           <EffectList effects={outcome.result} />
         </Banner>
       );
@@ -121,14 +128,20 @@ function Outcome({ outcome }: { outcome: AccessOutcome }) {
   }
 }
 
-/** Returns the changes of rights that the page shows above the form. */
-function shownEffects(outcome: AccessOutcome | undefined): Effects | undefined {
-  const isShown = outcome?.is === 'asks' || outcome?.is === 'checked';
-  return isShown && outcome.result.count > 0 ? outcome.result : undefined;
+/** Whether a document has effects that its author must have seen. */
+export function hasEffects({ count, exposedCount, endedCount }: Effects): boolean {
+  return count + exposedCount + endedCount > 0;
 }
 
-/** Who gains and who loses what. */
-function EffectList({ effects: { changes, count } }: { effects: Effects }) {
+/** Returns the effects that the page shows above the form. */
+function shownEffects(outcome: AccessOutcome | undefined): Effects | undefined {
+  const isShown = outcome?.is === 'asks' || outcome?.is === 'checked';
+  return isShown && hasEffects(outcome.result) ? outcome.result : undefined;
+}
+
+/** Who gains and who loses what, what ends with teams, and what snapshots still show. */
+function EffectList({ effects }: { effects: Effects }) {
+  const { changes, count, exposed, exposedCount, ended, endedCount } = effects;
   return (
     <>
       <ul>
@@ -148,6 +161,26 @@ function EffectList({ effects: { changes, count } }: { effects: Effects }) {
         ))}
       </ul>
       <p>{sentence(accessChangeCount(count, changes.length))}</p>
+      <Lines texts={ended.map(describeTeamEnd)} count={endedCount} />
+      <Lines texts={exposed.map(describeExposedFunction)} count={exposedCount} />
+      {exposedCount === 0 ? null : <p>{sentence(EXPOSED_STAYS)}</p>}
+    </>
+  );
+}
+
+/** The first of `count` effects, a sentence each. */
+function Lines({ texts, count }: { texts: readonly string[]; count: number }) {
+  if (count === 0) return null;
+  return (
+    <>
+      <ul>
+        {texts.map((text) => (
+          <li>
+            <Text value={sentence(text)} max={1_000} />
+          </li>
+        ))}
+      </ul>
+      {count > texts.length ? <p>And {count - texts.length} more.</p> : null}
     </>
   );
 }

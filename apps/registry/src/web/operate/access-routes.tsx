@@ -10,7 +10,7 @@ import { type ApplyAccessDeps, applyAccess, readAccessBytes } from '../../publis
 import { type CheckAccessDeps, checkAccess } from '../../publish/check-access.js';
 import { OPERATE_ACCESS } from '../addresses.js';
 import type { Site } from '../site.js';
-import { type AccessOutcome, AccessPage, type AccessQuestion } from './access-page.js';
+import { type AccessOutcome, AccessPage, type AccessQuestion, hasEffects } from './access-page.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import type { PrivatePage } from './private-response.js';
@@ -126,7 +126,7 @@ export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): vo
         if (isCheck || form.shown !== sha256(form.text)) {
           const result = await apply(true);
           if (isCheck) return page({ form, diagnostics, outcome: { is: 'checked', result } });
-          if (result.count > 0) return page({ form, diagnostics, outcome: { is: 'asks', result } });
+          if (hasEffects(result)) return page({ form, diagnostics, outcome: { is: 'asks', result } });
         }
         await apply(false);
       } catch (error) {

@@ -1,5 +1,6 @@
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { storeTeamToken } from '../../testing/access.js';
 import { signedIn } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
@@ -67,6 +68,24 @@ describe('the Access document', () => {
     const browser = await signedIn(registry);
     const text = `# A comment.\n${await stored()}`;
     expect((await browser.act(PAGE, { text, expected: await expected(), do: 'apply' })).status).toBe(303);
+  });
+
+  it('is applied only after what ends with a team, and what snapshots still show, was shown', async () => {
+    await registry.publish({ group: 'a.example.com', kind: 'SetLabels', release: '1.0.0' });
+    await registry.waitForCatalogs();
+    const browser = await signedIn(registry);
+    const hiding = await browser.act(PAGE, { text: OWNED, expected: await expected(), do: 'apply' });
+    expect(words(await hiding.text())).toMatch(
+      /Catalog default: snapshot \d+ still contains a\.example\.com\/SetLabels\..*only a takedown/,
+    );
+    await browser.act(PAGE, { ...CONFIRMED, expected: await expected() });
+    await storeTeamToken(registry.parts.store, 'red');
+    const text = document('{groups: [{pattern: "*.example.com", visibility: private}]}');
+    const asked = await browser.act(PAGE, { text, expected: await expected(), do: 'apply' });
+    expect(words(await asked.text())).toMatch(
+      /Revokes the token token of red \([0-9a-f]{8}\) of the former team red\./,
+    );
+    expect(await stored()).toBe(OWNED);
   });
 
   it('is applied, and shows teams and what is not public', async () => {

@@ -10,7 +10,7 @@ const all = query((db) => db.select().from(ownerClaims).orderBy(asc(ownerClaims.
 const one = text<Pick<OwnerClaimRecord, 'team' | 'claimedAt'>>(
   'SELECT team, claimed_at AS "claimedAt" FROM owner_claim WHERE group_name = :group',
 );
-const remove = text('DELETE FROM owner_claim WHERE group_name = :group');
+export const removeClaimRow = text('DELETE FROM owner_claim WHERE group_name = :group');
 
 /** Looking for a proof takes seconds, in which the claim can be given to another team, or end. */
 function* refuseOther(group: string, expected: OwnerClaimRecord | undefined): Work<void> {
@@ -46,7 +46,7 @@ export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
       write(function* () {
         const { group } = claim;
         yield* refuseOther(group, claim);
-        yield* remove.run({ group });
+        yield* removeClaimRow.run({ group });
         yield* appendEvent(event, origin, { action: 'owner.release', object: `group/${group}` });
       }),
   };

@@ -2,7 +2,9 @@ import type { AccessStore, EventType, PolicyStore } from '@krmhub/catalog';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import * as schema from '../schema/schema.js';
+import { RecentTokens } from '../tokens/recent-tokens.js';
 import { appliedDocument } from './applied-document.js';
+import { endOtherTeams } from './end-teams.js';
 
 const policies = appliedDocument(schema.policies, 'the policies');
 const access = appliedDocument(schema.access, 'the Access document');
@@ -15,7 +17,9 @@ export function policyRevision(): Work<number> {
   return policies.revision();
 }
 
-export function policyRows({ readOne, write }: Sql): PolicyStore & AccessStore {
+export function policyRows(sql: Sql): PolicyStore & AccessStore {
+  const { readOne, write } = sql;
+  const tokens = RecentTokens.of(sql);
   const hasEvent = (type: EventType) => (after: number, through: number) =>
     readOne(function* () {
       return (yield* applied.first({ after, through, type })) !== undefined;
@@ -26,6 +30,12 @@ export function policyRows({ readOne, write }: Sql): PolicyStore & AccessStore {
     applyPolicies: (change) => write(() => policies.apply(change)),
     appliedAccess: hasEvent('access.applied'),
     access: () => readOne(() => access.read()),
-    applyAccess: (change) => write(() => access.apply(change)),
+    applyAccess: ({ teams, ...change }) =>
+      tokens.write(function* () {
+        const event = yield* access.apply(change);
+        const { appliedAt: at, appliedBy: by, origin } = change;
+        if (teams !== undefined) yield* endOtherTeams(teams, { at, by, origin });
+        return event;
+      }),
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ANONYMOUS, actorName, type TokenRecord, type TokenStore } from '@krmhub/catalog';
+import { ANONYMOUS, actorName, type Revocation, type TokenRecord, type TokenStore } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
@@ -86,6 +86,22 @@ const about = ({ id }: Pick<TokenRecord, 'id'>) => ({ object: `token/${id}`, out
 /** Returns the day (UTC) of a time. */
 const day = (at: string) => at.slice(0, 10);
 
+/** Returns the current token; undefined for an unknown ID. */
+export function* revokeTokenRow(
+  id: string,
+  at: string,
+  { by, reason, origin }: Revocation = {},
+): Work<TokenRecord | undefined> {
+  const isRevoked = (yield* revoke.run({ id, at, by: by ?? null, reason: reason ?? null })) > 0;
+  const row = yield* byId.first({ id });
+  if (row !== undefined && isRevoked) {
+    const detail = { name: row.token.name, ...defined({ reason }) };
+    const act = { at, by: by ?? ANONYMOUS.name, origin };
+    yield* appendAudit({ ...act, action: 'token.revoke', ...about(row.token), detail });
+  }
+  return row && tokenRecord(row);
+}
+
 export function tokenRows(database: Sql): TokenStore {
   const { readOne } = database;
   const recent = RecentTokens.of(database);
@@ -115,17 +131,7 @@ export function tokenRows(database: Sql): TokenStore {
       readOne(function* () {
         return (yield* ofUser.all({ user })).map(tokenRecord);
       }),
-    revokeToken: (id, at, { by, reason, origin } = {}) =>
-      write(function* () {
-        const isRevoked = (yield* revoke.run({ id, at, by: by ?? null, reason: reason ?? null })) > 0;
-        const row = yield* byId.first({ id });
-        if (row !== undefined && isRevoked) {
-          const detail = { name: row.token.name, ...defined({ reason }) };
-          const act = { at, by: by ?? ANONYMOUS.name, origin };
-          yield* appendAudit({ ...act, action: 'token.revoke', ...about(row.token), detail });
-        }
-        return row && tokenRecord(row);
-      }),
+    revokeToken: (id, at, revocation) => write(() => revokeTokenRow(id, at, revocation)),
     touchToken: (id, at, origin) =>
       write(function* () {
         const row = yield* byId.first({ id });

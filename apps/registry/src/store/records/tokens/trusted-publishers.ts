@@ -1,8 +1,8 @@
-import type { TrustedPublisher, TrustedPublisherStore } from '@krmhub/catalog';
+import type { Act, TrustedPublisher, TrustedPublisherStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { asc, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text } from '../../sql/statement.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
 import { RecentTokens } from './recent-tokens.js';
@@ -47,6 +47,17 @@ const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
   ...settings,
 });
 
+/** Returns false if there is none with this ID. */
+export function* removePublisherRow(id: string, { at, by, origin }: Act): Work<boolean> {
+  const row = yield* byId.first({ id });
+  if (row === undefined) return false;
+  const publisher = record(row);
+  yield* remove.run({ id });
+  const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
+  yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
+  return true;
+}
+
 export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
   const { readOne } = database;
   const { write } = RecentTokens.of(database);
@@ -62,16 +73,7 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         const act = { at, by, origin, action: 'publisher.add' as const, object: about(publisher) };
         yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
       }),
-    removeTrustedPublisher: (id, { at, by, origin }) =>
-      write(function* () {
-        const row = yield* byId.first({ id });
-        if (row === undefined) return false;
-        const publisher = record(row);
-        yield* remove.run({ id });
-        const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
-        yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
-        return true;
-      }),
+    removeTrustedPublisher: (id, act) => write(() => removePublisherRow(id, act)),
     exchangeToken: ({ used, publishers, token, hash, origin }) =>
       write(function* () {
         const at = token.createdAt;
