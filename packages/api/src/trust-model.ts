@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { Diagnostic, DigestText, Time } from './base-model.js';
+import { SOURCE_REQUIREMENTS, type SourceField } from '@krmhub/schema/documents/signer';
+import { Diagnostic, DigestText, exactOptional, Time } from './base-model.js';
 
 /** Signatures, verdicts and signing policies. */
 
@@ -96,12 +97,20 @@ export const BundleList = z
   .object({ bundles: z.array(Bundle), signature: Verdict })
   .openapi('BundleList', { description: 'In the order in which they were received' });
 
+const sourceRequirements = Object.fromEntries(
+  Object.entries(SOURCE_REQUIREMENTS).map(([field, { meaning, example }]) => [
+    field,
+    exactOptional(z.string().openapi({ description: meaning, example })),
+  ]),
+) as Record<SourceField, z.ZodExactOptional<z.ZodString>>;
+
 const PolicySigner = z.object({
   key: z.string().optional().openapi({ description: 'PEM' }),
   fingerprint: DigestText.optional(),
   issuer: z.string().optional(),
   subject: z.string().optional(),
   subjectPattern: z.string().optional(),
+  ...sourceRequirements,
   validFrom: Time.optional(),
   validUntil: Time.optional(),
   revoked: z.string().optional(),
@@ -125,6 +134,12 @@ export const PolicySet = z
         groups: z.array(z.string()),
         releases: z.string().optional(),
         signers: z.array(PolicySigner),
+        atLeast: exactOptional(
+          z.number().int().openapi({ description: 'How many signers must sign. Absent for one' }),
+        ),
+        requireAll: exactOptional(
+          z.literal(true).openapi({ description: 'Every signer that is not revoked must sign' }),
+        ),
         testers: z.array(PolicySigner).optional().openapi({ description: 'Signers of test reports only' }),
       }),
     ),

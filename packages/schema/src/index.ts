@@ -33,7 +33,7 @@ export * from './documents/media-types.js';
 export * from './documents/profile.js';
 export * from './documents/release.js';
 export * from './documents/replacement.js';
-export type { Signer, SourceIdentity } from './documents/signer.js';
+export type { Signer, SourceField, SourceIdentity, SourceRequirements } from './documents/signer.js';
 export * from './documents/snapshot.js';
 export * from './documents/source-problem.js';
 export type { Takedown, TakenDownSigner, Withdrawal } from './documents/takedown.js';

@@ -8,11 +8,18 @@ import type { Signer } from '@krmhub/signing';
  */
 export function verifiedLine(
   what: string,
-  { name, signer, policy }: { name: string | undefined; signer: Signer; policy?: string },
+  {
+    name,
+    signer,
+    cosigners = [],
+    policy,
+  }: { name: string | undefined; signer: Signer; cosigners?: readonly Signer[]; policy?: string },
 ): string {
   const as = name === undefined ? '' : ` as ${name}`;
   const by = policy === undefined ? '' : `, policy ${policy}`;
   const source = signer.type === 'identity' ? describeSource(signer.source) : undefined;
   const built = source === undefined ? '' : `, ${source}`;
-  return escapeControls(`verified ${what}${as}: signed by ${describeSigner(signer)}${by}${built}`);
+  return escapeControls(
+    `verified ${what}${as}: signed by ${[signer, ...cosigners].map(describeSigner).join(' and ')}${by}${built}`,
+  );
 }

@@ -1,6 +1,7 @@
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { evaluateSignatures } from '../policy/evaluate-signatures.js';
 import { releaseSignatures } from '../policy/signature-verdict.js';
-import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import { anySigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import { repeatsReport } from '../policy/test-reports.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
@@ -65,7 +66,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   }
   if (bundle.claim === 'signature') {
     const signatures = releaseSignatures({ bundles: [bundle] });
-    const verdict = evaluateSignatures(policies, release, signatures);
+    const verdict = evaluateSignatures(anySigner(policies), release, signatures);
     const reason =
       verdict === undefined
         ? pinViolation({ current, takedowns, signatures, policies })

@@ -1,11 +1,7 @@
 import type { Takedown, TakenDownSigner } from '@krmhub/schema';
+import { revocationReason } from '../policy/evaluate-signatures.js';
 import { signedParts } from '../policy/signature-verdict.js';
-import {
-  describeSigner,
-  isSameSigner,
-  revocationReason,
-  type SigningPolicy,
-} from '../policy/signing-policy.js';
+import { describeSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionRecord, ReleaseBundle, ReleaseSignature } from '../ports/records.js';
 
 /** Signers of earlier releases, one of which a later release of the function needs if no policy covers it. */

@@ -1,6 +1,7 @@
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { evaluateSignatures } from '../policy/evaluate-signatures.js';
 import { releaseSignatures } from '../policy/signature-verdict.js';
-import { evaluateSignatures, type SigningPolicy } from '../policy/signing-policy.js';
+import { anySigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle } from '../ports/records.js';
 import { BUNDLE_LIMITS } from './attach.js';
 import { pinnedSigners, pinViolation } from './pinned-signers.js';
@@ -56,19 +57,19 @@ function countedBundles(input: TrustInput): ReleaseBundle[] {
     const counts =
       bundle.claim === 'attestation'
         ? attestations < BUNDLE_LIMITS.maxUnverifiedPerRelease
-        : isTrustedAlone(input, bundle);
+        : isTrustedSigner(input, bundle);
     if (counts) counted.push(bundle);
   }
   return counted;
 }
 
-/** Reports whether a policy or a pin trusts a signature without any other. */
-function isTrustedAlone(
+/** Reports whether a policy or a pin trusts the signer of a bundle, whoever else must sign. */
+function isTrustedSigner(
   { change, policies, current, takedowns }: TrustInput,
   bundle: ReleaseBundle,
 ): boolean {
   const signatures = releaseSignatures({ bundles: [bundle] });
-  const verdict = evaluateSignatures(policies, change.release, signatures);
+  const verdict = evaluateSignatures(anySigner(policies), change.release, signatures);
   if (verdict !== undefined) return verdict.trusted;
   const isPinned = pinnedSigners(current, takedowns).signers.length > 0;
   return isPinned && pinViolation({ current, takedowns, signatures, policies }) === undefined;

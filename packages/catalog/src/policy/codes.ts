@@ -30,7 +30,15 @@ export const POLICY_CODES = {
   ),
   'policy/signer': error(
     'A signer must have either a key, or an identity with an issuer and a subject.',
-    'Set `key`, or `issuer` with `subject` or `subjectPattern`.',
+    'Set `key`, or `issuer` with `subject`, `subjectPattern`, or `repositoryId`.',
+  ),
+  'policy/source': error(
+    'What a signer requires of the source is not in the form of certificates.',
+    'Use the form in the message.',
+  ),
+  'policy/threshold': error(
+    'A policy requires more signers than it lists, or says twice how many.',
+    'Set `atLeast` to at most the number of signers, or `requireAll: true`.',
   ),
   'policy/key': error(
     'The key of a signer is not a public key.',
@@ -63,6 +71,14 @@ export const POLICY_CODES = {
   'policy/broad-pattern': warning(
     'A subject pattern also matches subjects that an attacker can obtain.',
     'Make the pattern specific. Use `v[0-9.]+` or `[^/@]+` only for the parts that vary.',
+  ),
+  'policy/reusable-name': warning(
+    'A signer of a CI provider is trusted by names. If the repository or its owner is deleted, others can register them.',
+    'Add `repositoryId` and `ownerId` to the signer.',
+  ),
+  'policy/broad-source': warning(
+    'A signer is trusted for builds that other people can start, such as those of pull requests.',
+    'Add `ref: refs/tags/*`, `ref: refs/heads/main`, or an `environment` that requires reviewers.',
   ),
   'policy/unescaped-dot': warning(
     'A dot in a subject pattern has no backslash, so it matches any character.',

@@ -1,5 +1,11 @@
 import { matchesGlob } from '@krmhub/schema';
-import { describeTrusted, matchesSigner, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import {
+  describeThreshold,
+  describeTrusted,
+  matchesName,
+  type SigningPolicy,
+  type TrustedSigner,
+} from './signing-policy.js';
 
 /** The changes of new policies for the functions of a group. */
 export interface TrustChange {
@@ -54,24 +60,29 @@ function trustedTexts(
   policies: readonly SigningPolicy[],
   revoked: ReadonlyMap<string, TrustedSigner>,
 ): Set<string> {
-  const texts = policies.flatMap(({ releases, signers, testers = [] }) => [
-    ...signers
-      .filter((signer) => !revoked.has(describeTrusted(signer)))
-      .map((one) => signerText(one, releases)),
-    ...testers
-      .filter((signer) => signer.revoked === undefined && !revoked.has(describeTrusted(signer)))
-      .map((one) => `${signerText(one, releases)}, for test reports only`),
-  ]);
+  const texts = policies.flatMap((policy) => {
+    const { releases, signers, testers = [] } = policy;
+    const together = describeThreshold(policy);
+    const rest = together === undefined ? '' : `, ${together}`;
+    return [
+      ...signers
+        .filter((signer) => !revoked.has(describeTrusted(signer)))
+        .map((one) => `${signerText(one, releases)}${rest}`),
+      ...testers
+        .filter((signer) => signer.revoked === undefined && !revoked.has(describeTrusted(signer)))
+        .map((one) => `${signerText(one, releases)}, for test reports only`),
+    ];
+  });
   return new Set(texts);
 }
 
 /** Reports whether policies trust a subject only by a pattern, which remains when the subject is revoked. */
 function isMatchedByPattern(policies: readonly SigningPolicy[], revoked: TrustedSigner): boolean {
-  if (!('subject' in revoked)) return false;
+  if ('key' in revoked || revoked.subject === undefined) return false;
   const { issuer, subject } = revoked;
   return policies.some(({ signers }) =>
     signers.some(
-      (signer) => 'subjectPattern' in signer && matchesSigner(signer, { type: 'identity', issuer, subject }),
+      (signer) => 'subjectPattern' in signer && matchesName(signer, { type: 'identity', issuer, subject }),
     ),
   );
 }

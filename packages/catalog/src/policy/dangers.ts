@@ -12,6 +12,8 @@ import { type PatternPath, patternPaths, sampleText } from './pattern-samples.js
 export interface Danger {
   code: PolicyCode;
   message: string;
+  /** Instead of the hint of the code. */
+  hint?: string;
 }
 
 /** The widths of patterns, broadest first, with a description of what such a pattern also trusts. */

@@ -91,7 +91,7 @@ export function policyFields(document: YamlDocument, file: string): FieldReader<
 }
 
 export function reportDangers(dangers: readonly Danger[], field: PolicyField): void {
-  for (const { code, message } of dangers) field.report(code, message);
+  for (const { code, message, hint } of dangers) field.report(code, message, { hint });
 }
 
 /** Returns the name in the metadata of a document. */

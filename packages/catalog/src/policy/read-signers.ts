@@ -2,7 +2,10 @@ import { defined } from '@krmhub/schema/defined';
 import { GROUP_GLOB } from '../fields/field.js';
 import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dangers.js';
 import { type PolicyField, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
+import { readSourceRequirements } from './read-source-requirements.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
+import { sourceDangers } from './source-dangers.js';
+import { NAMING_FIELDS, SOURCE_FIELDS } from './source-requirements.js';
 
 /** Reads the groups and signers of a SigningPolicy, or of a policy in a recipe. */
 
@@ -11,6 +14,7 @@ export const SIGNER_FIELDS = [
   'issuer',
   'subject',
   'subjectPattern',
+  ...SOURCE_FIELDS,
   ...VALIDITY_FIELDS,
   'revoked',
 ] as const;
@@ -52,6 +56,7 @@ export function readSignerFields(item: PolicyField, ofPath?: string): TrustedSig
     const key = readKey(written, ofPath);
     return key === undefined ? undefined : { key: key.pem, fingerprint: key.fingerprint, ...rest };
   }
+  const source = readSourceRequirements(item);
   const issuer = item.get('issuer')?.text();
   const subject = item.get('subject')?.text();
   const subjectPattern = item.get('subjectPattern')?.text();
@@ -67,15 +72,16 @@ export function readSignerFields(item: PolicyField, ofPath?: string): TrustedSig
     const isExempt = matches === undefined || revoked !== undefined;
     reportDangers(isExempt ? [] : patternDangers(subjectPattern, matches), at);
   }
-  if (issuer === undefined) return undefined;
-  if (subject !== undefined) return { issuer, subject, ...rest };
-  return subjectPattern === undefined ? undefined : { issuer, subjectPattern, ...rest };
+  if (issuer === undefined || source === undefined) return undefined;
+  const signer = { issuer, ...defined({ subject, subjectPattern }), ...source, ...rest };
+  if (revoked === undefined) reportDangers(sourceDangers(signer), item);
+  return signer;
 }
 
 /** Returns why fields do not identify one signer: something is missing, or there are two. */
 function signerProblem(signer: PolicyField): { message: string; hint: string } | undefined {
   const has = (name: (typeof SIGNER_FIELDS)[number]) => signer.get(name) !== undefined;
-  const identity = (['issuer', 'subject', 'subjectPattern'] as const).find(has);
+  const identity = (['issuer', 'subject', 'subjectPattern', ...SOURCE_FIELDS] as const).find(has);
   if (has('key')) {
     if (identity === undefined) return undefined;
     return {
@@ -101,10 +107,10 @@ function signerProblem(signer: PolicyField): { message: string; hint: string } |
       hint: 'Add the URL of the identity provider, such as `issuer: https://token.actions.githubusercontent.com`.',
     };
   }
-  if (!has('subject') && !has('subjectPattern')) {
+  if (!has('subject') && !has('subjectPattern') && !NAMING_FIELDS.some(has)) {
     return {
       message: '`issuer` requires `subject`: an issuer alone would trust all its users',
-      hint: 'Add `subject`, or `subjectPattern` with a regular expression from `^` to `$`.',
+      hint: `Add \`subject\`, \`subjectPattern\` with a regular expression from \`^\` to \`$\`, or ${NAMING_FIELDS.map((name) => `\`${name}\``).join(' or ')}.`,
     };
   }
   return undefined;

@@ -1,5 +1,6 @@
 import { type Diagnostic, hasErrors } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { isObject } from '@krmhub/schema/json/access';
 import type { KnownFields } from '../fields/field.js';
 import { rangeDangers } from './dangers.js';
 import { type PolicyField, readName, readPolicyFile, reportDangers } from './fields.js';
@@ -54,15 +55,43 @@ export function readPolicy(document: PolicyField): SigningPolicy | undefined {
     kind.report('policy/document', `\`kind\` is not \`${POLICY_KIND}\``);
     return undefined;
   }
-  const head = readHead(document, { required: ['groups', 'signers'], optional: ['releases', 'testers'] });
+  const head = readHead(document, { required: ['groups', 'signers'], optional: POLICY_FIELDS });
   if (head?.name === undefined) return undefined;
   const { name, spec } = head;
   const groups = readGroups(spec.get('groups'));
   const releases = readReleases(spec.get('releases'));
   const signers = readSigners(spec.get('signers'));
   const testers = readSigners(spec.get('testers'));
+  const threshold = readThreshold(spec);
   if (groups === undefined || signers === undefined) return undefined;
-  return { name, groups, ...defined({ releases }), signers, ...defined({ testers }) };
+  return { name, groups, ...defined({ releases }), signers, ...threshold, ...defined({ testers }) };
+}
+
+const POLICY_FIELDS = ['releases', 'testers', 'atLeast', 'requireAll'];
+
+/** Reads how many of the signers must sign. */
+function readThreshold(spec: PolicyField): Pick<SigningPolicy, 'atLeast' | 'requireAll'> {
+  const [all, least] = [spec.get('requireAll'), spec.get('atLeast')];
+  const requireAll = all?.boolean() === true;
+  if (least === undefined) return requireAll ? { requireAll } : {};
+  if (requireAll) least.report('policy/threshold', '`atLeast` cannot be combined with `requireAll`');
+  const { value } = least;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    const hint = 'Use a number of signers, for example `atLeast: 2`.';
+    least.report('policy/wrong-type', '`atLeast` is not a number from 1', { hint });
+    return {};
+  }
+  const listed = spec.get('signers')?.value;
+  const valid = Array.isArray(listed)
+    ? listed.filter((signer) => !isObject(signer) || signer.revoked === undefined).length
+    : value;
+  if (value > valid) {
+    least.report(
+      'policy/threshold',
+      `\`atLeast\` is ${value}, but the policy has ${valid} signers that are not revoked`,
+    );
+  }
+  return value === 1 ? {} : { atLeast: value };
 }
 
 function readReleases(field: PolicyField | undefined): string | undefined {

@@ -1,12 +1,8 @@
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
-import {
-  describeSigner,
-  evaluateSignatures,
-  revocationReason,
-  type SigningPolicy,
-} from './signing-policy.js';
+import { evaluateSignatures, revocationReason } from './evaluate-signatures.js';
+import { describeSigner, type SigningPolicy } from './signing-policy.js';
 
 /** The state of the signatures of a release under the current policies. */
 export type SignatureState =
@@ -27,6 +23,8 @@ export type SignatureState =
 export interface SignatureVerdict {
   state: SignatureState;
   signer?: Signer;
+  /** The other signers, if the policy requires several. */
+  cosigners?: readonly Signer[];
   /** The policy that trusts the signer, or that requires another one. */
   policy?: string;
   /** The reason; only for `not-trusted`. */
@@ -64,7 +62,13 @@ function judge(
 ): SignatureVerdict {
   const verdict = evaluateSignatures(policies, name, signatures);
   if (verdict?.trusted === true) {
-    return { state: 'verified', signer: verdict.signer, policy: verdict.policy };
+    const { signer, cosigners, policy } = verdict;
+    return {
+      state: 'verified',
+      signer,
+      policy,
+      ...defined({ cosigners: cosigners.length > 0 ? cosigners : undefined }),
+    };
   }
   const [first] = signatures;
   const signer = first === undefined ? {} : { signer: first.signer };
@@ -105,8 +109,9 @@ export function verdictText(verdict: SignatureVerdict): string {
   return `${stateText(verdict)}${readme}`;
 }
 
-function stateText({ state, signer, policy, reason }: SignatureVerdict): string {
-  const who = signer === undefined ? 'an unknown signer' : describeSigner(signer);
+function stateText({ state, signer, cosigners = [], policy, reason }: SignatureVerdict): string {
+  const who =
+    signer === undefined ? 'an unknown signer' : [signer, ...cosigners].map(describeSigner).join(' and ');
   switch (state) {
     case 'verified':
       return `verified as ${who} by the registry policy ${policy}`;

@@ -3,8 +3,9 @@ import { type Digest, publicKey, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseSignature, Signer } from '../ports/records.js';
 import { trustDocument } from '../trust/trust.js';
+import { evaluateSignatures } from './evaluate-signatures.js';
 import { readSigningPolicies } from './read-signing-policies.js';
-import { evaluateSignatures, policyKeys, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import { policyKeys, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
 
 const NAME = { group: 'example.com', kind: 'SetLabels', release: '1.2.0' };
 const FINGERPRINT: Digest = sha256('a key');
@@ -50,6 +51,7 @@ describe('a verdict', () => {
     expect(evaluateSignatures([policy([trustsKey()])], NAME, [signature(KEY)])).toEqual({
       trusted: true,
       signer: KEY,
+      cosigners: [],
       policy: 'team',
     });
   });

@@ -4,10 +4,17 @@
  * @module
  */
 
-import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
+import {
+  type Digest,
+  matchesGlob,
+  type PublicKey,
+  readPublicKey,
+  type SourceRequirements,
+} from '@krmhub/schema';
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import semver from 'semver';
-import type { ReleaseSignature, Signer, Time } from '../ports/records.js';
+import type { Signer, Time } from '../ports/records.js';
+import { describeRequirements, sourceProblems } from './source-requirements.js';
 
 export const POLICY_API_VERSION = 'krmhub.dev/v1alpha1';
 export const POLICY_KIND = 'SigningPolicy';
@@ -40,8 +47,12 @@ export interface SigningPolicy {
   groups: string[];
   /** An npm semver range, including pre-releases. Absent for every release. */
   releases?: string;
-  /** The signers. One of them is sufficient. */
+  /** The signers. One of them is sufficient, unless the policy says otherwise. */
   signers: TrustedSigner[];
+  /** How many of the signers must sign. At most one of this and `requireAll` is present. */
+  atLeast?: number;
+  /** Whether every signer that is not revoked must sign. */
+  requireAll?: true;
   /** Signers of test reports only: they are not trusted for releases. The signers may report tests, too. */
   testers?: TrustedSigner[];
 }
@@ -56,19 +67,13 @@ export interface Validity {
 
 export type TrustedSigner = (
   | { key: string; fingerprint: Digest }
-  | { issuer: string; subject: string }
-  | { issuer: string; subjectPattern: string }
+  /** Without a subject, the source names the signer. */
+  | ({ issuer: string; subject?: string; subjectPattern?: string } & SourceRequirements)
 ) &
   Validity & {
     /** The reason why none of its signatures is trusted, old or new. */
     revoked?: string;
   };
-
-/** The signer, and the policy that trusts it. */
-export type Verdict =
-  | { trusted: true; signer: Signer; policy: string }
-  /** A policy requires a signature that is missing. */
-  | { trusted: false; reason: string; policy: string };
 
 /** Returns the policies that cover a release. */
 export function applicablePolicies(
@@ -82,97 +87,32 @@ export function applicablePolicies(
   );
 }
 
-/**
- * Evaluates the signatures of a release: trusted if a signer of a covering policy signed it; undefined if no policy
- * covers it. One valid signature is sufficient, because anyone who can add bundles could otherwise add an invalid one.
- */
-export function evaluateSignatures(
-  policies: readonly SigningPolicy[],
-  name: FunctionName & { release: string },
-  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
-  problems: readonly string[] = [],
-): Verdict | undefined {
-  const covering = applicablePolicies(policies, name);
-  if (covering.length === 0) return undefined;
-  const stated = signatures.map((signature) => ({
-    signature,
-    revoked: revocationReason(policies, signature.signer),
-  }));
-  const reasons: { reason: string; isStranger: boolean }[] = [];
-  for (const policy of covering) {
-    for (const { signature, revoked } of stated) {
-      if (revoked !== undefined) continue;
-      const said = evaluateSignature(policy, signature);
-      if (said === undefined) return { trusted: true, signer: signature.signer, policy: policy.name };
-      reasons.push(said);
-    }
-  }
-  const policy = covering[0]!.name;
-  // The reason of the closest signature is the most useful: a revoked or late signer before an unknown one.
-  const reason =
-    stated.find(({ revoked }) => revoked !== undefined)?.revoked ??
-    (reasons.find(({ isStranger }) => !isStranger) ?? reasons[0])?.reason;
-  if (reason !== undefined) return { trusted: false, policy, reason };
-  if (problems.length > 0) return { trusted: false, policy, reason: problems.join('; ') };
-  const wanted = describeExpectedSigners(covering);
-  return { trusted: false, policy, reason: `it is not signed, but the policy ${policy} requires ${wanted}` };
+/** How many signers a policy requires, in its own form or in that of the API. */
+type Threshold = Pick<SigningPolicy, 'atLeast' | 'requireAll'> & {
+  signers: readonly { revoked?: string | undefined }[];
+};
+
+/** Returns how many of its signers a policy requires. */
+export function signatureThreshold({ signers, atLeast = 1, requireAll }: Threshold): number {
+  const valid = signers.filter(({ revoked }) => revoked === undefined).length;
+  return Math.max(1, requireAll === true ? valid : atLeast);
 }
 
-/** Returns why a signer is revoked, by any policy; undefined if it is not. */
-export function revocationReason(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
-  for (const { name, signers } of policies) {
-    const found = signers.find((trusted) => trusted.revoked !== undefined && matchesSigner(trusted, signer));
-    if (found !== undefined) {
-      return `it is signed by ${describeSigner(signer)}, and the policy ${name} revokes this signer: ${found.revoked}`;
-    }
-  }
-  return undefined;
+/** Returns how many signers must sign together; undefined if one of them is sufficient. */
+export function describeThreshold(policy: Threshold): string | undefined {
+  const required = signatureThreshold(policy);
+  if (policy.requireAll === true) return 'every signer must sign';
+  return required === 1 ? undefined : `at least ${required} of the signers must sign`;
 }
 
-/** Returns why a policy does not trust a signature; undefined if it does. */
-function evaluateSignature(
-  { name, signers }: SigningPolicy,
-  { signer, signedAt, receivedAt }: Omit<ReleaseSignature, 'bundle'>,
-): { reason: string; isStranger: boolean } | undefined {
-  const who = describeSigner(signer);
-  const matching = signers.filter((trusted) => matchesSigner(trusted, signer));
-  const at = signedAt ?? receivedAt;
-  let reason = `it is signed by ${who}, but the policy ${name} does not allow this signer`;
-  for (const { validFrom, validUntil } of matching) {
-    if (validFrom !== undefined && at < validFrom) {
-      reason = `it is signed by ${who} at ${at}, but the policy ${name} trusts this signer only from ${validFrom}`;
-    } else if (validUntil !== undefined && at >= validUntil) {
-      reason = `it is signed by ${who} at ${at}, but the policy ${name} trusted this signer only until ${validUntil}`;
-    } else return undefined;
-  }
-  return { reason, isStranger: matching.length === 0 };
-}
-
-/** Reports whether a policy lists the signer, and no policy revokes it. Ignores the signing time. */
-export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
-  return (
-    revocationReason(policies, signer) === undefined &&
-    policies.some(({ signers }) => signers.some((trusted) => matchesSigner(trusted, signer)))
-  );
-}
-
-/** Returns the results of all policies for all signatures. Lists with equal results are judged equally. */
-export function signatureVerdicts(
-  policies: readonly SigningPolicy[],
-  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
-): string[] {
-  return policies.flatMap((policy) =>
-    signatures.map((signature) => {
-      const { signer } = signature;
-      const against = revocationReason(policies, signer) ?? evaluateSignature(policy, signature)?.reason;
-      return against ?? `it is signed by ${describeSigner(signer)}`;
-    }),
-  );
+/** Returns policies that each of their signers can satisfy alone, to judge one signature or report. */
+export function anySigner(policies: readonly SigningPolicy[]): SigningPolicy[] {
+  return policies.map(({ atLeast: _, requireAll: __, ...policy }) => policy);
 }
 
 /** Returns the policies for test reports, which testers may sign, too. */
 export function testReportPolicies(policies: readonly SigningPolicy[]): SigningPolicy[] {
-  return policies.map((policy) => ({ ...policy, signers: allSigners(policy) }));
+  return anySigner(policies).map((policy) => ({ ...policy, signers: allSigners(policy) }));
 }
 
 /** Returns the signers of releases and of test reports. */
@@ -196,11 +136,20 @@ export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   return [...keys.values()];
 }
 
+/** Reports whether a signer has the key or the subject of a trusted one, and the source that it requires. */
 export function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
+  if (!matchesName(trusted, signer)) return false;
+  if ('fingerprint' in trusted || signer.type === 'key') return true;
+  return sourceProblems(trusted, signer.source).length === 0;
+}
+
+/** Like `matchesSigner`, for any source. */
+export function matchesName(trusted: TrustedSigner, signer: Signer): boolean {
   if ('fingerprint' in trusted) return signer.type === 'key' && signer.fingerprint === trusted.fingerprint;
   if (signer.type !== 'identity' || signer.issuer !== trusted.issuer) return false;
-  if ('subject' in trusted) return signer.subject === trusted.subject;
-  return compilePattern(trusted.subjectPattern).matches(signer.subject);
+  const { subject, subjectPattern } = trusted;
+  if (subject !== undefined) return signer.subject === subject;
+  return subjectPattern === undefined || compilePattern(subjectPattern).matches(signer.subject);
 }
 
 const patterns = new Map<string, { matches(text: string): boolean }>();
@@ -230,15 +179,11 @@ export function describeSigner(signer: Signer): string {
   return signer.type === 'key' ? `the key ${signer.fingerprint}` : `${signer.subject} (${signer.issuer})`;
 }
 
-/** Describes a trusted signer: a key, a subject, or a subject pattern. */
+/** Describes a trusted signer: a key, or a subject or a subject pattern, and the source that it requires. */
 export function describeTrusted(signer: TrustedSigner): string {
   if ('fingerprint' in signer) return `the key ${signer.fingerprint}`;
-  return `${'subject' in signer ? signer.subject : signer.subjectPattern} (${signer.issuer})`;
-}
-
-function describeExpectedSigners(policies: readonly SigningPolicy[]): string {
-  const [first, ...rest] = policies.flatMap(({ signers }) => signers);
-  if (first === undefined) return 'a signature';
-  const others = rest.length === 0 ? '' : ` or one of ${rest.length} other signers`;
-  return `a signature by ${describeTrusted(first)}${others}`;
+  const { subject, subjectPattern, issuer } = signer;
+  const source = describeRequirements(signer);
+  const name = `${subject ?? subjectPattern ?? 'any subject'} (${issuer})`;
+  return source === '' ? name : `${name} with ${source}`;
 }

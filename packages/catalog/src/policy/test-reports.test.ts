@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ReleaseBundle, Signer } from '../ports/records.js';
 import type { TestSummary } from '../ports/test-summary.js';
+import { isNamedSigner } from './evaluate-signatures.js';
 import { judgeSignatures } from './signature-verdict.js';
-import { isNamedSigner, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import type { SigningPolicy, TrustedSigner } from './signing-policy.js';
 import {
   describeTests,
   repeatsReport,

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readPublicKey } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { evaluateSignatures, POLICY_LIMITS } from '../policy/signing-policy.js';
+import { evaluateSignatures } from '../policy/evaluate-signatures.js';
+import { POLICY_LIMITS } from '../policy/signing-policy.js';
 import { readRecipe } from './read-recipe.js';
 import { RECIPE_LIMITS, type Recipe } from './recipe.js';
 import { rewriteReference } from './rewrite.js';

@@ -105,13 +105,14 @@ export function trustDocument(entry: TrustEntry): JsonObject {
       spec: { ...defined({ official }), catalogs: [...catalogs] },
     };
   }
-  const { groups, releases, signers, testers } = entry;
+  const { groups, releases, signers, testers, atLeast, requireAll } = entry;
   return {
     ...head(POLICY_KIND),
     spec: {
       groups: [...groups],
       ...defined({ releases }),
       signers: signers.map(signerDocument),
+      ...defined({ atLeast, requireAll }),
       ...defined({ testers: testers?.map(signerDocument) }),
     },
   };

@@ -1,6 +1,7 @@
 import type { Digest, SourceProblem } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { describeSigner, isNamedSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import { isNamedSigner } from '../policy/evaluate-signatures.js';
+import { describeSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { Signer, Time } from '../ports/records.js';
 import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-records.js';
 

@@ -9,7 +9,8 @@
 
 import { type CompletedEntry, canonicalJson, type Digest, type SourceWarning } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
+import { signatureVerdicts } from '../policy/evaluate-signatures.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
 import type {
   InvalidEntry,

@@ -101,7 +101,8 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
       throw untrusted(what, `${reason}: ${difference}`);
     }
   }
-  return `${describeSigner(judgement.signer)} (policy ${judgement.policy})`;
+  const { signer, cosigners } = judgement;
+  return `${[signer, ...cosigners].map(describeSigner).join(' and ')} (policy ${judgement.policy})`;
 }
 
 /** Reads every signature of a release, also invalid ones. Offline, those that were read last. */

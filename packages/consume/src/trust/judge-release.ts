@@ -1,4 +1,4 @@
-import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
+import { anySigner, applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
@@ -56,6 +56,8 @@ export type Judgement =
   | {
       trusted: true;
       signer: Signer;
+      /** The other signers that the policy requires. */
+      cosigners: Signer[];
       policy: string;
       /** True if the manifest is signed, with everything in it; false if only the definition is. */
       whole: boolean;
@@ -156,30 +158,38 @@ export function judgeEvidence(
     const result = evaluateEvidence(one, plan);
     if ('reason' in result) return refused('name', result.reason);
     const { signedAt } = verification;
-    const verdict = evaluateSignatures(plan.policies, name, [
-      { signer: result.signer, receivedAt: at, ...defined({ signedAt }) },
-    ]);
-    if (verdict?.trusted !== true)
-      return refused('identity', verdict?.reason ?? 'no policy covers the release');
-    if (!result.whole && partial !== undefined) return refused('subject', partial);
-    const { signer, policy } = verdict;
-    const message = `trusted by the policy ${policy}`;
-    return {
-      verdict: { source, trusted: true, check: 'identity' as const, message },
-      good: { signer, policy, whole: result.whole },
+    const signature = {
+      signer: result.signer,
+      receivedAt: at,
+      isWhole: result.whole,
+      ...defined({ signedAt }),
     };
+    const verdict = evaluateSignatures(anySigner(plan.policies), name, [signature]);
+    if (verdict?.trusted !== true)
+      return { ...refused('identity', verdict?.reason ?? 'no policy covers the release'), signature };
+    if (!result.whole && partial !== undefined) return refused('subject', partial);
+    const message = `trusted by the policy ${verdict.policy}`;
+    return { verdict: { source, trusted: true, check: 'identity' as const, message }, signature };
   });
   const bundles = judged.map(({ verdict }) => verdict);
-  const good = judged.flatMap((one) => ('good' in one ? one.good : []));
-  const best = good.find(({ whole }) => whole) ?? good[0];
-  if (best !== undefined) return { trusted: true, ...best, bundles };
-  const [first] = bundles;
-  if (first === undefined) {
-    const none = evaluateSignatures(plan.policies, name, []);
-    return { trusted: false, reason: none?.trusted === false ? none.reason : 'it is not signed', bundles };
+  const signatures = judged.flatMap((one) => ('signature' in one ? one.signature : []));
+  const whole = evaluateSignatures(
+    plan.policies,
+    name,
+    signatures.filter(({ isWhole }) => isWhole),
+  );
+  const verdict = whole?.trusted === true ? whole : evaluateSignatures(plan.policies, name, signatures);
+  if (verdict?.trusted === true) {
+    const { signer, cosigners, policy } = verdict;
+    return { trusted: true, signer, cosigners, policy, whole: whole?.trusted === true, bundles };
   }
-  const reason = bundles.length === 1 ? first.message : `none of its ${bundles.length} bundles is trusted`;
-  return { trusted: false, reason, bundles };
+  const reason = verdict?.reason ?? 'it is not signed';
+  if (bundles.length === 0) return { trusted: false, reason, bundles };
+  // With some trusted bundles, the policy requires more than that.
+  if (bundles.some(({ trusted }) => trusted)) return { trusted: false, reason, bundles };
+  const each =
+    bundles.length === 1 ? bundles[0]!.message : `none of its ${bundles.length} bundles is trusted`;
+  return { trusted: false, reason: each, bundles };
 }
 
 /** Returns the keys of every policy, also revoked ones: a revoked signer gets another message than an unknown one. */

@@ -26,14 +26,17 @@ export class TestFulcio {
     private readonly authority: Awaited<ReturnType<typeof initializeCA>>,
     private readonly clock: Awaited<ReturnType<typeof initializeTSA>>,
     readonly root: TrustedRoot,
+    /** The root as JSON. */
+    readonly rootText: string,
   ) {}
 
   static async start(): Promise<TestFulcio> {
     const pair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    // Timestamps have whole seconds.
-    const now = new Date(Math.floor(Date.now() / 1_000) * 1_000);
+    const now = new Date();
     const authority = await initializeCA(pair(), undefined, now);
     const clock = await initializeTSA(pair(), now);
+    // Whole seconds, in which the certificates are valid. Both authorities read this object.
+    now.setTime(Math.ceil(Date.now() / 1_000) * 1_000);
     const chain = (...certificates: ArrayBufferView[]) => ({
       subject: { organization: 'sigstore.mock', commonName: 'test' },
       uri: 'https://fulcio.example.com',
@@ -47,7 +50,7 @@ export class TestFulcio {
       certificateAuthorities: [chain(authority.rootCertificate)],
       timestampAuthorities: [chain(clock.intCertificate, clock.rootCertificate)],
     });
-    return new TestFulcio(authority, clock, readTrustedRoot(root, 'the test instance'));
+    return new TestFulcio(authority, clock, readTrustedRoot(root, 'the test instance'), root);
   }
 
   /** Returns the JSON of a bundle that an identity signed. */

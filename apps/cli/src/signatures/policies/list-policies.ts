@@ -1,4 +1,5 @@
 import type { PolicySet } from '@krmhub/api/model';
+import { describeRequirements, describeThreshold } from '@krmhub/catalog';
 import { escapeControls, oneLine, plural, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
@@ -47,7 +48,8 @@ async function printInFull(io: Io, policies: readonly Policy[]): Promise<void> {
 
 const LABEL_COLUMNS = 10;
 
-function policyFacts({ groups, releases, signers, testers = [] }: Policy): [string, string][] {
+function policyFacts(policy: Policy): [string, string][] {
+  const { groups, releases, signers, testers = [] } = policy;
   const valid = signers.filter(({ revoked }) => revoked === undefined).length;
   return [
     ...groups.map((group): [string, string] => ['group', group]),
@@ -56,7 +58,8 @@ function policyFacts({ groups, releases, signers, testers = [] }: Policy): [stri
       'requires',
       valid === 0
         ? 'a signature, but every signer is revoked: it accepts no release'
-        : `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`,
+        : (describeThreshold(policy) ??
+          `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`),
     ],
     ...signers.map((signer): [string, string] => ['signer', `${signerText(signer)}${validityNote(signer)}`]),
     ...testers.map((signer): [string, string] => ['tester', `${signerText(signer)}${validityNote(signer)}`]),
@@ -85,9 +88,12 @@ function printRows(io: Io, policies: readonly Policy[]): Promise<void> {
   return printTable(io, columns, rows, { terminal: cells, pipe: cells });
 }
 
-function signerText({ fingerprint, issuer, subject, subjectPattern }: PolicySigner): string {
+function signerText(signer: PolicySigner): string {
+  const { fingerprint, issuer, subject, subjectPattern } = signer;
   if (fingerprint !== undefined) return `key ${fingerprint}`;
-  return `${subject ?? `identities that match ${subjectPattern}`} (${issuer})`;
+  const any = subjectPattern === undefined ? 'identities' : `identities that match ${subjectPattern}`;
+  const source = describeRequirements(signer);
+  return `${subject ?? any} (${issuer})${source === '' ? '' : ` with ${source}`}`;
 }
 
 function validity({ revoked, validFrom, validUntil }: PolicySigner): string {

@@ -1,5 +1,6 @@
 import {
-  describeSigner,
+  describeThreshold,
+  describeTrusted,
   formatDuration,
   isCatalogTrust,
   isTrustedCatalog,
@@ -28,9 +29,11 @@ export function entryLines(entry: TrustEntry): string[] {
     ];
   }
   const { groups, releases, signers, testers = [] } = entry;
+  const threshold = describeThreshold(entry);
   return [
     ...groups.map((group) => `group ${group}`),
     ...(releases === undefined ? [] : [`releases ${releases}`]),
+    ...(threshold === undefined ? [] : [threshold]),
     ...signers.map(signerLine),
     ...testers.map((tester) => `${signerLine(tester)}, for test reports only`),
   ];
@@ -53,17 +56,11 @@ export function diffEntries(before: TrustEntry, after: TrustEntry): string[] {
   ];
 }
 
-export function signerText(signer: TrustedSigner | PinnedKey): string {
-  if ('fingerprint' in signer) return describeSigner({ type: 'key', fingerprint: signer.fingerprint });
-  const subject = 'subject' in signer ? signer.subject : signer.subjectPattern;
-  return describeSigner({ type: 'identity', issuer: signer.issuer, subject });
-}
-
 function signerLine(signer: TrustedSigner | PinnedKey): string {
   const { validFrom, validUntil } = signer;
   const revoked = 'revoked' in signer ? signer.revoked : undefined;
   return [
-    signerText(signer),
+    describeTrusted(signer),
     ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
     ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
     ...(revoked === undefined ? [] : [`revoked: ${revoked}`]),

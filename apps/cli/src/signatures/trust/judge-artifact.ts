@@ -152,9 +152,9 @@ export async function requireVerdict(
     });
   }
   if (judgement?.trusted !== true) throw judgementError(name, judgement);
-  const { signer, policy, whole } = judgement;
+  const { signer, cosigners, policy, whole } = judgement;
   const what = whole ? name : `the definition of ${name}`;
-  await printLine(io, verifiedLine(what, { name: plannedName(plan), signer, policy }));
+  await printLine(io, verifiedLine(what, { name: plannedName(plan), signer, cosigners, policy }));
   return { trusted: true, signer, policy, ...defined({ covers: whole ? undefined : 'definition' }) };
 }
 

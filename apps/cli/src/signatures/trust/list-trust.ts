@@ -1,5 +1,7 @@
 import {
   type CatalogTrust,
+  describeThreshold,
+  describeTrusted,
   isCatalogTrust,
   isTrustedCatalog,
   type PinnedKey,
@@ -11,7 +13,7 @@ import { readTrustStore } from '@krmhub/consume/trust/trust-file';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { entryLines, limitLines, signerText } from './describe-trust.js';
+import { entryLines, limitLines } from './describe-trust.js';
 
 interface Row {
   name: string;
@@ -56,7 +58,7 @@ function entryRows(entry: TrustEntry, now: Date): Row[] {
   const row = (scope: string) => (signer: TrustedSigner | PinnedKey) => ({
     name: entry.name,
     scope,
-    signer: signerText(signer),
+    signer: describeTrusted(signer),
     validity: validityText(signer, now),
   });
   if (isCatalogTrust(entry))
@@ -78,7 +80,10 @@ function scopeText(entry: Exclude<TrustEntry, CatalogTrust>): string {
     return [`catalog ${entry.url}${named}`, ...limitLines(entry)].join(', ');
   }
   const { groups, releases } = entry;
-  return `functions ${groups.join(', ')}${releases === undefined ? '' : `, ${releases}`}`;
+  const threshold = describeThreshold(entry);
+  return [`functions ${groups.join(', ')}`, releases, threshold]
+    .filter((text) => text !== undefined)
+    .join(', ');
 }
 
 function validityText(signer: TrustedSigner | PinnedKey, now: Date): string {

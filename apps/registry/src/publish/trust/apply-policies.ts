@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PolicyResult } from '@krmhub/api/model';
 import type { FunctionReader, FunctionStore, PolicyStore } from '@krmhub/catalog';
 import {
@@ -7,6 +8,7 @@ import {
   type ReleaseBundle,
   type ReleaseRecord,
   type SigningPolicy,
+  SOURCE_FIELDS,
   searchDocument,
 } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
@@ -131,19 +133,34 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
   });
 }
 
-/** Verifies bundles by unknown keys again if new policies name keys, or cover their groups. */
+/**
+ * Verifies bundles again whose records lack what new policies need: bundles by unknown keys if the policies name keys or
+ * cover their groups, and those of older versions if the policies require a source.
+ */
 async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keyFingerprints(before));
   const isNew = keyFingerprints(deps.trust.policies).some((key) => !known.has(key));
+  const needsSource = requiresSource(deps.trust.policies) && !requiresSource(before);
   for await (const fn of deps.store.allFunctions()) {
     for (const release of fn.releases) {
-      const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
+      const lacking = (release.bundles ?? []).filter(lacksClaims);
       const name = { group: fn.group, kind: fn.kind, release: release.release };
-      if (!unknown || applicablePolicies(deps.trust.policies, name).length === 0) continue;
-      if (!isNew && applicablePolicies(before, name).length > 0) continue;
+      if (lacking.length === 0 || applicablePolicies(deps.trust.policies, name).length === 0) continue;
+      const isCovered = applicablePolicies(before, name).length > 0;
+      const hasUnknown = lacking.some(({ signer }) => signer === undefined);
+      if (!needsSource && (!hasUnknown || (!isNew && isCovered))) continue;
       await deps.functionLocks.run(fn, 'no token', () => recognizeRelease(deps, name));
     }
   }
+}
+
+/** Whether the record of a bundle lacks its signer, or the source, which older versions did not read. */
+function lacksClaims({ signer }: ReleaseBundle): boolean {
+  return signer === undefined || (signer.type === 'identity' && signer.source === undefined);
+}
+
+function requiresSource(policies: readonly SigningPolicy[]): boolean {
+  return policies.flatMap(allSigners).some((signer) => SOURCE_FIELDS.some((field) => field in signer));
 }
 
 function keyFingerprints(policies: readonly SigningPolicy[]): string[] {
@@ -160,6 +177,7 @@ function recognizeRelease(
   const recognizeOnce = async () => {
     const { fn, release } = await findRelease(store, name);
     const bundles = await recognizeBundles(deps, release);
+    if (isDeepStrictEqual(bundles, release.bundles)) return;
     const changed: ReleaseRecord = { ...release, bundles };
     const shown = await findDisplayedRelease(store, fn, changed);
     await store.commitFunction({
@@ -187,7 +205,7 @@ async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord)
   const repository = functionRepository(release);
   const bundles: ReleaseBundle[] = [];
   for (const bundle of release.bundles ?? []) {
-    if (bundle.signer !== undefined) {
+    if (!lacksClaims(bundle)) {
       bundles.push(bundle);
       continue;
     }

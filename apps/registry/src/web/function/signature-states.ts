@@ -1,4 +1,5 @@
 import {
+  anySigner,
   describeSigner,
   isSound,
   judgeSignatures,
@@ -49,12 +50,16 @@ export function signatureStates(
       }),
     );
   const verdict = (bundles: readonly ReleaseBundle[]) =>
-    releaseVerdict(policies, { ...release, bundles: [...bundles] });
+    releaseVerdict(anySigner(policies), { ...release, bundles: [...bundles] });
   const judged: SignatureState[] =
     signatures.length === 0
       ? [{ state: 'judged', verdict: verdict([]) }]
       : signatures.map((bundle) => ({ state: 'judged', verdict: verdict([bundle]), bundle }));
-  return [...judged, ...unsupported];
+  const whole = releaseVerdict(policies, release);
+  // Each signer is trusted, but the policy requires more.
+  const isPart =
+    whole.state === 'not-trusted' && judged.some((one) => 'verdict' in one && isSound(one.verdict));
+  return [...(isPart ? [{ state: 'judged' as const, verdict: whole }] : []), ...judged, ...unsupported];
 }
 
 /** The verdict on a release as pages show it. */

@@ -1,5 +1,12 @@
 import { fillPath } from '@krmhub/api/paths';
-import type { AppliedDocument, SigningPolicy, TrustedSigner } from '@krmhub/catalog';
+import {
+  type AppliedDocument,
+  describeRequirements,
+  describeThreshold,
+  type SigningPolicy,
+  type TrustedSigner,
+} from '@krmhub/catalog';
+import type { SourceRequirements } from '@krmhub/schema';
 import { POLICIES, policyPath, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
@@ -64,13 +71,15 @@ export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[
 
 /** Shows what a policy covers, and whom it trusts. */
 export function PolicyPage({
-  policy: { name, groups, releases, signers, testers = [] },
+  policy,
   applied,
 }: {
   policy: SigningPolicy;
   applied: AppliedPolicies | undefined;
 }) {
   const { at } = useSite();
+  const { name, groups, releases, signers, testers = [] } = policy;
+  const threshold = describeThreshold(policy);
   return (
     <div class="policy">
       <p>
@@ -78,8 +87,9 @@ export function PolicyPage({
       </p>
       <h1>{name}</h1>
       <p class="lead">
-        This registry trusts a release of these groups if one of the signers signed it, and rejects releases
-        that none of them signed.
+        {threshold === undefined
+          ? 'This registry trusts a release of these groups if one of the signers signed it, and rejects releases that none of them signed.'
+          : `This registry trusts a release of these groups only if all of this is true: ${threshold}.`}
       </p>
       <DefinitionList
         items={[
@@ -158,6 +168,11 @@ function Groups({ groups }: { groups: readonly string[] }) {
   );
 }
 
+function sourceText(required: SourceRequirements) {
+  const text = describeRequirements(required);
+  return text === '' ? undefined : <Text value={text} max={1_000} />;
+}
+
 function Signer({ signer }: { signer: TrustedSigner }) {
   const { validFrom, validUntil, revoked } = signer;
   return (
@@ -168,7 +183,7 @@ function Signer({ signer }: { signer: TrustedSigner }) {
             Key <Digest value={signer.fingerprint} />
           </>
         ) : (
-          <Text value={'subject' in signer ? signer.subject : signer.subjectPattern} max={500} />
+          <Text value={signer.subject ?? signer.subjectPattern ?? 'any subject'} max={500} />
         )}{' '}
         {revoked === undefined ? null : <Label tone="danger">revoked</Label>}
       </h3>
@@ -176,6 +191,7 @@ function Signer({ signer }: { signer: TrustedSigner }) {
         items={[
           ['Revoked', revoked === undefined ? undefined : <Text value={revoked} max={500} />],
           ['Identity', 'subjectPattern' in signer ? 'every subject that matches this pattern' : undefined],
+          ['Source', 'issuer' in signer ? sourceText(signer) : undefined],
           ['Issuer', 'issuer' in signer ? <Text value={signer.issuer} max={500} /> : undefined],
           ['Valid from', validFrom === undefined ? undefined : <Time at={validFrom} />],
           ['Valid until', validUntil === undefined ? undefined : <Time at={validUntil} />],

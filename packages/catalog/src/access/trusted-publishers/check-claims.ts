@@ -69,16 +69,17 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
     if (expected === undefined) continue;
     const value = settingValue(setting, claims);
     if (value === undefined || !isSame(setting, expected, value)) {
-      problems.push(problem(setting.claim, expected, claimText(claims, setting.claim)));
+      problems.push(claimProblem(setting.claim, expected, claimText(claims, setting.claim)));
     }
   }
   for (const [name, pin] of Object.entries(pins)) {
     const found = claimText(claims, pin.claim);
     const expected = publisher.pins[name];
-    if (found === undefined) problems.push(problem(pin.claim, expected ?? `the ID of ${pin.meaning}`, found));
+    if (found === undefined)
+      problems.push(claimProblem(pin.claim, expected ?? `the ID of ${pin.meaning}`, found));
     else if (expected !== undefined && expected !== found) {
       const why = `${pin.meaning} has the same name, but is another one`;
-      problems.push({ ...problem(pin.claim, expected, found), why });
+      problems.push({ ...claimProblem(pin.claim, expected, found), why });
     }
   }
   return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
@@ -161,18 +162,19 @@ function brokenRule(rule: ProviderRule, claims: Claims): ClaimProblem | undefine
   const { why } = rule;
   if ('refused' in rule) {
     if (found === undefined || !rule.refused.includes(found)) return undefined;
-    return { ...problem(rule.claim, `not ${rule.refused.join(' or ')}`, found), why };
+    return { ...claimProblem(rule.claim, `not ${rule.refused.join(' or ')}`, found), why };
   }
   if ('required' in rule) {
     if (found !== undefined && rule.required.includes(found)) return undefined;
-    return { ...problem(rule.claim, rule.required.join(' or '), found), why };
+    return { ...claimProblem(rule.claim, rule.required.join(' or '), found), why };
   }
   const same = claimText(claims, rule.same);
   if (found === undefined || found === same) return undefined;
-  return { ...problem(rule.claim, same ?? `the same as ${claimName(rule.same)}`, found), why };
+  return { ...claimProblem(rule.claim, same ?? `the same as ${claimName(rule.same)}`, found), why };
 }
 
-function problem(path: ClaimPath, expected: string, found: string | undefined): ClaimProblem {
+/** Returns a claim that is not as it is wanted, with at most 300 printable characters of what came. */
+export function claimProblem(path: ClaimPath, expected: string, found: string | undefined): ClaimProblem {
   return { claim: claimName(path), expected, ...defined({ found: short(found) }) };
 }
 
