@@ -70,7 +70,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     ports: ['access'],
     runtimes: ['ports', 'fields'],
     compare: ['runtimes', 'ports'],
-    policy: ['ports', 'fields'],
+    policy: ['access', 'ports', 'fields'],
     render: ['runtimes', 'ports'],
     plan: ['runtimes', 'ports', 'compare', 'policy', 'render'],
     recipe: ['runtimes', 'ports', 'fields', 'policy'],

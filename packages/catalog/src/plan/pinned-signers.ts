@@ -1,7 +1,7 @@
 import type { Takedown, TakenDownSigner } from '@krmhub/schema';
 import { revocationReason } from '../policy/evaluate-signatures.js';
 import { signedParts } from '../policy/signature-verdict.js';
-import { describeSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import { describeSigner, isSameSigner, reusedName, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionRecord, ReleaseBundle, ReleaseSignature } from '../ports/records.js';
 
 /** Signers of earlier releases, one of which a later release of the function needs if no policy covers it. */
@@ -67,7 +67,14 @@ export function pinViolation({
   const isPinned = ({ signer }: ReleaseSignature) =>
     signers.some((pinned) => pinned.type !== 'unidentified' && isSameSigner(pinned, signer));
   const stranger = signatures.find((signature) => !isPinned(signature));
-  return stranger && `it is signed by ${describeSigner(stranger.signer)}, and ${description}`;
+  if (stranger === undefined) return undefined;
+  const reused = signers.flatMap((pinned) =>
+    pinned.type === 'identity' && describeSigner(pinned) === describeSigner(stranger.signer)
+      ? (reusedName(stranger.signer, pinned) ?? [])
+      : [],
+  );
+  const who = [describeSigner(stranger.signer), ...reused.slice(0, 1)].join(', ');
+  return `it is signed by ${who}, and ${description}`;
 }
 
 /** Returns who signed a release, each signer once. */

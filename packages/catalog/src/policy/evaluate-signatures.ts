@@ -5,7 +5,6 @@ import {
   applicablePolicies,
   describeSigner,
   describeTrusted,
-  isSameSigner,
   matchesName,
   matchesSigner,
   type SigningPolicy,
@@ -152,7 +151,8 @@ function countedSigners(
 ): CountedSigner[] {
   const groups: JudgedSignature[][] = [];
   for (const signature of signatures) {
-    const same = groups.find(([first]) => isSameSigner(first!.signer, signature.signer));
+    // By name: another repository with the same name is not a second signer.
+    const same = groups.find(([first]) => describeSigner(first!.signer) === describeSigner(signature.signer));
     if (same === undefined) groups.push([signature]);
     else same.push(signature);
   }

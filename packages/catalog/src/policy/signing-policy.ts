@@ -172,7 +172,22 @@ export function isSameSigner(a: Signer, b: Signer): boolean {
   if (a.type === 'key' || b.type === 'key') {
     return a.type === 'key' && b.type === 'key' && a.fingerprint === b.fingerprint;
   }
-  return a.issuer === b.issuer && a.subject === b.subject;
+  return a.issuer === b.issuer && a.subject === b.subject && reusedName(a, b) === undefined;
+}
+
+/** The IDs of a source: others belong to another one, even if it has the same name. */
+const SOURCE_IDS = ['sourceRepositoryIdentifier', 'sourceRepositoryOwnerIdentifier'] as const;
+
+/** Returns how the sources of two identities differ by an ID that both certificates state; undefined if they do not. */
+export function reusedName(a: Signer, b: Signer): string | undefined {
+  if (a.type === 'key' || b.type === 'key') return undefined;
+  const different = SOURCE_IDS.find((id) => {
+    const [one, other] = [a.source?.[id], b.source?.[id]];
+    return one !== undefined && other !== undefined && one !== other;
+  });
+  if (different === undefined) return undefined;
+  const what = different === 'sourceRepositoryIdentifier' ? 'repository' : 'owner';
+  return `another ${what} with the same name: its ID is ${a.source?.[different]}, not ${b.source?.[different]}`;
 }
 
 export function describeSigner(signer: Signer): string {

@@ -115,6 +115,24 @@ describe('a policy that requires several signers', () => {
   });
 });
 
+describe('a repository that was registered again', () => {
+  const again = { ...SOURCE, sourceRepositoryIdentifier: '456' };
+
+  it('does not have the pinned signer of the former one, even after a takedown', async () => {
+    expect((await publish(await signed(SOURCE))).status).toBe(201);
+    const next = { kind: RELEASE.kind, release: '1.1.0' };
+    const sign = (source: SourceIdentity) =>
+      fulcio.sign(createStatement(next), { subject: SUBJECT, issuer: ISSUER, source });
+    const refused = async () => registry.publish(next, '', { bundles: [await sign(again)] });
+    const reason = 'another repository with the same name: its ID is 456, not 123';
+    expect((await refused()).body.detail).toContain(reason);
+    expect((await registry.attach(RELEASE, await signed(again))).body.detail).toContain(reason);
+    expect((await registry.takeDown(RELEASE)).status).toBe(200);
+    expect((await refused()).body.detail).toContain(reason);
+    expect((await registry.publish(next, '', { bundles: [await sign(SOURCE)] })).status).toBe(201);
+  });
+});
+
 /** Removes the source from the records of the release, as an older version wrote them. */
 async function forgetSource(): Promise<void> {
   const { store } = registry.parts;
