@@ -49,7 +49,14 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const keyed = { ...publisher, id: 'three', createdAt: LATER, keys: '{}' };
       for (const one of [keyed, publisher, other]) await store().addTrustedPublisher(one);
       expect(await store().trustedPublishers()).toEqual([other, publisher, keyed]);
+      expect(await store().trustedPublishers({ group: 'example.com' })).toEqual([publisher, keyed]);
+      expect(await store().trustedPublishers({ id: 'two' })).toEqual([other]);
+      const elsewhere = { ...publisher, id: 'four', issuer: 'https://other.example.com' };
+      await store().addTrustedPublisher(elsewhere);
+      expect(await store().trustedPublishers({ issuer: elsewhere.issuer })).toEqual([elsewhere]);
+      expect(await store().trustedPublishers({ issuer: 'none' })).toEqual([]);
       const act = { at: LATER, by: 'admin' };
+      expect(await store().removeTrustedPublisher('four', act)).toBe(true);
       expect(await store().removeTrustedPublisher('two', act)).toBe(true);
       expect(await store().removeTrustedPublisher('two', act)).toBe(false);
       expect(await store().trustedPublishers()).toEqual([publisher, keyed]);
@@ -76,6 +83,26 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       await store().removeTrustedPublisher('one', { at: LATER, by: 'admin' });
       expect(await store().exchangeToken(exchange('second'))).toBe('changed');
       expect(await store().tokenByHash('second')).toBeUndefined();
+    });
+
+    it('take the usable tokens of their workflow with them, and no others', async () => {
+      await store().addTrustedPublisher(publisher);
+      expect(await store().exchangeToken(exchange('of it'))).toBe('done');
+      const elsewhere = { token: { ...token, id: 'else', groups: ['b.example.com'] } };
+      expect(await store().exchangeToken(exchange('else', elsewhere))).toBe('done');
+      const { run: _, ...robot } = token;
+      await store().createToken({ ...robot, id: 'robot' }, 'robot');
+      expect(await store().tokenByHash('of it')).not.toHaveProperty('revokedAt');
+      const at = '2030-01-15T00:00:00.000Z';
+      await store().removeTrustedPublisher('one', { at, by: 'admin' });
+      const revoked = {
+        revokedAt: at,
+        revokedBy: 'admin',
+        revokedReason: 'the trusted publisher one was removed',
+      };
+      expect(await store().tokenByHash('of it')).toEqual({ ...token, id: 'of it', ...revoked });
+      for (const hash of ['else', 'robot'])
+        expect(await store().tokenByHash(hash), hash).not.toHaveProperty('revokedAt');
     });
 
     it('forget used tokens that have expired, and tokens of workflows a day later', async () => {

@@ -17,6 +17,8 @@ let github: TestIssuer;
 let registry: RunningRegistry;
 let url: string;
 let settings: Record<string, string>;
+/** The credentials with which the IDs of the repository were asked for. */
+const asks: (string | undefined)[] = [];
 /** What a job has in its environment. */
 let job: Record<string, string>;
 let claims: Record<string, unknown>;
@@ -25,7 +27,10 @@ beforeAll(async () => {
   const certificate = untrustedCertificate(folder);
   const issuerServer = createServer(certificate, async ({ url: asked = '', headers }, response) => {
     const audience = /[?&]audience=([^&]+)/.exec(asked)?.[1];
-    if (audience === undefined) {
+    if (asked === '/api/v3/repos/example/functions') {
+      asks.push(headers.authorization);
+      response.end(JSON.stringify({ id: 1, owner: { id: 2 } }));
+    } else if (audience === undefined) {
       const bytes = await github
         .fetch(`https://127.0.0.1:${port(issuerServer)}${asked}`)
         .catch(() => undefined);
@@ -98,9 +103,23 @@ it('says what to do where no publisher is known', async () => {
 
 it('publishes without a stored secret, and before a stored one', async () => {
   const target = 'functions.example.com';
-  const administrator = { ...registry.env, KRMHUB_REGISTRY: url };
-  const added = await krmhub(addPublisher(), { env: administrator });
+  const administrator = {
+    ...registry.env,
+    KRMHUB_REGISTRY: url,
+    NODE_EXTRA_CA_CERTS: job.NODE_EXTRA_CA_CERTS!,
+  };
+  // The credentials are of another host.
+  const added = await krmhub(addPublisher(), {
+    env: {
+      ...administrator,
+      GH_TOKEN: 'secret',
+      GH_ENTERPRISE_TOKEN: 'secret',
+      GH_HOST: 'github.example.com',
+    },
+  });
   expect(added, added.stderr).toMatchObject({ code: 0 });
+  expect(added.stdout).toContain('repositoryId 1, ownerId 2');
+  expect(asks).toEqual([undefined]);
 
   const published = await publish({ ...job, KRMHUB_TOKEN: registry.token });
   expect(published, published.stderr).toMatchObject({

@@ -43,9 +43,10 @@ function registerAdd(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The IDs of the repository and of its owner are taken from the first run, and
-must stay the same: who registers the name again gets nothing. To set them now:
---id repositoryId=1296269. A publisher that is not used within 30 days ends.
+The IDs of the repository and of its owner must stay the same: who registers
+the name again gets nothing. This command asks GitHub or GitLab for them; for a
+private repository set GH_TOKEN or GITLAB_TOKEN. With --id, it asks nobody.
+Otherwise the first run sets them. A publisher must be used within 30 days.
 
 \`krmhub help trusted-publishing\` has the settings of each provider.
 

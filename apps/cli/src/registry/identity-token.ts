@@ -1,19 +1,14 @@
-import { request as plainRequest } from 'node:http';
-import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { KrmhubError } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
 import { networkReason } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
 import type { Io } from '../io/io.js';
 import { runHelper } from '../io/run-helper.js';
-import { proxyAgentFor } from './connection.js';
+import { getText } from './get-text.js';
 import { isLoopback } from './plain-http.js';
 
 const SIGSTORE_AUDIENCE = 'sigstore';
-const REQUEST_MILLISECONDS = 30_000;
 
 /**
  * Returns the identity token of the signer: from a file, from SIGSTORE_ID_TOKEN (GitLab and others), or from the CI
@@ -107,8 +102,8 @@ async function requestActionsToken(
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
     throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not an https URL');
   url.searchParams.set('audience', audience);
-  const agent = await proxyAgentFor(io, url);
-  const { status, body } = await sendRequest(url, secret, agent).catch((error: unknown) => {
+  const headers = { Authorization: `Bearer ${secret}` };
+  const { status, body } = await getText(io, url, headers).catch((error: unknown) => {
     throw failed(networkReason(error));
   });
   if (status !== 200) throw failed(`status ${status}`, 'unauthorized');
@@ -120,21 +115,4 @@ async function requestActionsToken(
   }
   if (typeof value !== 'string' || value === '') throw failed('the response has no token');
   return value;
-}
-
-function sendRequest(
-  url: URL,
-  secret: string,
-  agent: Awaited<ReturnType<typeof proxyAgentFor>>,
-): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const send = url.protocol === 'https:' ? request : plainRequest;
-    const headers = { Accept: 'application/json', Authorization: `Bearer ${secret}` };
-    const signal = AbortSignal.timeout(REQUEST_MILLISECONDS);
-    send(url, { headers, signal, ...defined({ agent }) }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
-    })
-      .on('error', reject)
-      .end();
-  });
 }

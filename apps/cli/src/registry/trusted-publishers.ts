@@ -7,10 +7,11 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { readStdin } from '../io/read-stdin.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from './connection.js';
+import { type NamedWorkflow, providerIds } from './provider-ids.js';
 
 export interface PublisherOptions {
   registry?: string;
@@ -39,14 +40,31 @@ export async function addPublisher(io: Io, target: string, options: AddOptions):
   if (more.length > 0) throw new KrmhubError('usage', `${JSON.stringify(target)} is not GROUP or GROUP/KIND`);
   const keys = options.keys === undefined ? undefined : await readText(io, options.keys);
   const { provider, settings } = workflowOptions(options);
-  const request = {
-    ...{ group, provider, settings },
-    ...defined({ kind, keys, issuer: options.issuer, pins: options.id && pairs('--id', options.id) }),
-  };
+  const { issuer } = options;
+  const pins =
+    options.id === undefined ? await foundIds(io, { provider, settings, issuer }) : pairs('--id', options.id);
+  const request = { ...{ group, provider, settings }, ...defined({ kind, keys, issuer, pins }) };
   const publisher = await (await connect(io, options.registry)).addPublisher(request);
   await printData(io, options.output, publisher, async () => undefined);
   await printLine(io, escapeControls(`${describe(publisher)} may publish ${publisherTarget(publisher)}`));
+  const ids = Object.entries(publisher.pins).map(([name, id]) => `${name} ${id}`);
+  if (ids.length > 0)
+    await printLine(io, escapeControls(`Only with the IDs that it has now: ${ids.join(', ')}`));
   await printLine(io, `It must do so before ${publisher.pendingUntil?.slice(0, 10)}. ID: ${publisher.id}`);
+}
+
+/** Returns the IDs of a workflow, as its provider has them. If it does not tell, the first run does. */
+async function foundIds(io: Io, workflow: NamedWorkflow): Promise<Record<string, string> | undefined> {
+  try {
+    return await providerIds(io, workflow);
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    await printWarning(
+      io,
+      `${escapeControls(error.message)}. The IDs are taken from the first run. Is the name right, and is it private? For GitHub set GH_TOKEN, for GitLab GITLAB_TOKEN, or set --id`,
+    );
+    return undefined;
+  }
 }
 
 export async function listPublishers(

@@ -21,7 +21,6 @@ import {
   publisherTarget,
   type SourceReader,
   type TokenRecord,
-  type TokenStore,
   type TrustedPublisher,
   type TrustedPublisherStore,
   tokenActor,
@@ -34,9 +33,7 @@ import type { IssuerKeys } from './issuer-keys.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
 export interface ExchangeDeps {
-  store: TrustedPublisherStore &
-    Pick<SourceReader, 'ownedGroups'> &
-    Pick<TokenStore, 'tokens' | 'revokeToken'>;
+  store: TrustedPublisherStore & Pick<SourceReader, 'ownedGroups'>;
   access: KnownAccess;
   issuerKeys: IssuerKeys;
   clock: () => Date;
@@ -67,9 +64,9 @@ export async function exchangeToken(
   const { store, clock } = deps;
   const now = clock();
   const audience = registryAudience(deps);
-  const known = (await store.trustedPublishers()).filter((publisher) => !isExpired(publisher, now));
   const identity = await verifyIdentityToken(text, {
-    publishers: known,
+    publishersOf: async (issuer) =>
+      (await store.trustedPublishers({ issuer })).filter((publisher) => !isExpired(publisher, now)),
     audience,
     keys: deps.issuerKeys,
     now,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  actorName,
   type ClaimProblem,
   type Claims,
   checkClaims,
@@ -49,11 +50,11 @@ export async function addPublisher(
     id: randomUUID(),
     ...checkedWorkflow(wanted),
     createdAt: now.toISOString(),
-    createdBy: token.name,
+    createdBy: actorName(token),
     pendingUntil: new Date(now.getTime() + PENDING_MILLISECONDS).toISOString(),
     ...defined({ team: rules.ownerOf(group)?.team }),
   };
-  const others = (await store.trustedPublishers()).filter((one) => one.group === group);
+  const others = await store.trustedPublishers({ group });
   const same = others.find((one) => sameness(one) === sameness(publisher));
   if (same !== undefined) {
     throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`);
@@ -75,8 +76,7 @@ export async function listPublishers(
 ): Promise<TrustedPublisher[]> {
   if (group === undefined) refuseLacking(rules, token, 'admin');
   else refuseLacking(rules, token, 'own', { group });
-  const all = await store.trustedPublishers();
-  return group === undefined ? all : all.filter((one) => one.group === group);
+  return store.trustedPublishers(group === undefined ? undefined : { group });
 }
 
 /** Compares claims with each publisher of a group. Rejects with `forbidden` for who does not own the group. */
@@ -103,21 +103,12 @@ export async function removePublisher(
   token: TokenRecord,
   origin: RequestOrigin,
 ): Promise<void> {
-  const publisher = (await store.trustedPublishers()).find((one) => one.id === id);
+  const [publisher] = await store.trustedPublishers({ id });
   if (publisher === undefined) refuseLacking(rules, token, 'admin');
   else refuseLacking(rules, token, 'own', { group: publisher.group });
-  const at = clock().toISOString();
-  const by = token.name;
-  if (publisher === undefined || !(await store.removeTrustedPublisher(id, { at, by, origin }))) {
+  const act = { at: clock().toISOString(), by: actorName(token), origin };
+  if (publisher === undefined || !(await store.removeTrustedPublisher(id, act))) {
     throw new KrmhubError('not-found', `trusted publisher ${id} not found`);
-  }
-  // Its workflow ends now, not when its tokens expire. A token can be of several publishers.
-  const target = publisherTarget(publisher);
-  for (const { id: tokenId, run, groups, expiresAt = at, revokedAt } of await store.tokens()) {
-    const isUsable = run !== undefined && expiresAt > at && revokedAt === undefined;
-    if (!isUsable || !groups.includes(target)) continue;
-    const reason = `the trusted publisher ${id} was removed`;
-    await store.revokeToken(tokenId, at, { by, reason, origin });
   }
 }
 

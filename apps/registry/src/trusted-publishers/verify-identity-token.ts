@@ -45,11 +45,16 @@ export interface IdentityToken {
  */
 export async function verifyIdentityToken(
   token: string,
-  context: { publishers: readonly TrustedPublisher[]; audience: string; keys: IssuerKeys; now: Date },
+  context: {
+    publishersOf(issuer: string): Promise<TrustedPublisher[]>;
+    audience: string;
+    keys: IssuerKeys;
+    now: Date;
+  },
 ): Promise<IdentityToken> {
   const { audience, now } = context;
   const { issuer, keyId } = readUnverified(token);
-  const named = context.publishers.filter((one) => one.issuer === issuer);
+  const named = await context.publishersOf(issuer);
   if (named.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }

@@ -7,7 +7,7 @@ import type { UserRecord } from './user-store.js';
 export interface Revocation {
   by?: string;
   reason?: string;
-  origin?: RequestOrigin;
+  origin?: RequestOrigin | undefined;
 }
 
 export interface TokenRecord {

@@ -18,10 +18,12 @@ export interface TokenExchange {
 
 /** Stores which workflows may publish, and which of their tokens were exchanged. */
 export interface TrustedPublisherStore {
-  /** Returns all publishers, by group in code unit order and then by time. */
-  trustedPublishers(): Promise<TrustedPublisher[]>;
+  /** Returns the publishers of a group or of an issuer, or all, by group in code unit order and then by time. */
+  trustedPublishers(
+    of?: { group: string } | { issuer: string } | { id: string },
+  ): Promise<TrustedPublisher[]>;
   addTrustedPublisher(publisher: TrustedPublisher, origin?: RequestOrigin): Promise<void>;
-  /** Returns false if there is none with this ID. */
+  /** Revokes the tokens that its workflow got, too. Returns false if there is none with this ID. */
   removeTrustedPublisher(id: string, act: Act): Promise<boolean>;
   /**
    * Stores the token of an exchange, and that the token of the provider is used. Of exchanges of one token, in any

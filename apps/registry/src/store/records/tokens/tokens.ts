@@ -4,10 +4,18 @@
  * @module
  */
 
-import { ANONYMOUS, actorName, type Revocation, type TokenRecord, type TokenStore } from '@krmhub/catalog';
+import {
+  type Act,
+  ANONYMOUS,
+  actorName,
+  type Revocation,
+  type Time,
+  type TokenRecord,
+  type TokenStore,
+} from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
@@ -38,6 +46,13 @@ const ofUser = query((db) =>
     .leftJoin(users, isOf)
     .where(eq(tokens.user, sql.placeholder('user')))
     .orderBy(asc(tokens.createdAt), asc(tokens.id)),
+);
+const runs = query((db) =>
+  db
+    .select(columns)
+    .from(tokens)
+    .leftJoin(users, isOf)
+    .where(and(isNotNull(tokens.run), isNull(tokens.revokedAt), gt(tokens.expiresAt, sql.placeholder('at')))),
 );
 const all = query((db) =>
   db.select(columns).from(tokens).leftJoin(users, isOf).orderBy(asc(tokens.createdAt), asc(tokens.id)),
@@ -79,6 +94,14 @@ export function* insertToken(token: TokenRecord, hash: string, origin?: RequestO
     ...defined({ expiresAt, url, user }),
   };
   yield* appendAudit({ at, by, origin, action: 'token.create', ...about(token), detail });
+}
+
+/** Revokes the usable tokens of workflows that may publish a group or a function. */
+export function* revokeRuns(target: string, { at, ...revocation }: Act & { reason: string }): Work<void> {
+  for (const row of yield* runs.all({ at })) {
+    // A token can be of several publishers.
+    if (row.token.groups.includes(target)) yield* revokeTokenRow(row.token.id, at, revocation);
+  }
 }
 
 const about = ({ id }: Pick<TokenRecord, 'id'>) => ({ object: `token/${id}`, outcome: 'done' as const });

@@ -1,4 +1,9 @@
-import type { Act, TrustedPublisher, TrustedPublisherStore } from '@krmhub/catalog';
+import {
+  type Act,
+  publisherTarget,
+  type TrustedPublisher,
+  type TrustedPublisherStore,
+} from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { asc, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -6,23 +11,23 @@ import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
 import { RecentTokens } from './recent-tokens.js';
-import { insertToken } from './tokens.js';
+import { insertToken, revokeRuns } from './tokens.js';
 
 /** Milliseconds after which the token of a workflow that expired is deleted. The audit log keeps what it did. */
 const KEPT_MILLISECONDS = 86_400_000;
 
-const all = query((db) =>
-  db
-    .select()
-    .from(trustedPublishers)
-    .orderBy(asc(trustedPublishers.group), asc(trustedPublishers.createdAt), asc(trustedPublishers.id)),
-);
-const byId = query((db) =>
-  db
-    .select()
-    .from(trustedPublishers)
-    .where(eq(trustedPublishers.id, sql.placeholder('id'))),
-);
+const { group, createdAt, id } = trustedPublishers;
+const all = query((db) => db.select().from(trustedPublishers).orderBy(asc(group), asc(createdAt), asc(id)));
+const having = (column: 'group' | 'issuer' | 'id') =>
+  query((db) =>
+    db
+      .select()
+      .from(trustedPublishers)
+      .where(eq(trustedPublishers[column], sql.placeholder(column)))
+      .orderBy(asc(group), asc(createdAt), asc(id)),
+  );
+const byId = having('id');
+const LISTS = { group: having('group'), issuer: having('issuer'), id: byId };
 const remove = text('DELETE FROM trusted_publisher WHERE id = :id');
 const forget = text('DELETE FROM used_identity_token WHERE expires_at < :at');
 const forgetTokens = text('DELETE FROM token WHERE run IS NOT NULL AND expires_at < :before');
@@ -47,12 +52,14 @@ const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
   ...settings,
 });
 
-/** Returns false if there is none with this ID. */
+/** Removes a publisher with the tokens of its workflow. Returns false if there is none with this ID. */
 export function* removePublisherRow(id: string, { at, by, origin }: Act): Work<boolean> {
   const row = yield* byId.first({ id });
   if (row === undefined) return false;
   const publisher = record(row);
   yield* remove.run({ id });
+  const reason = `the trusted publisher ${id} was removed`;
+  yield* revokeRuns(publisherTarget(publisher), { at, by, origin, reason });
   const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
   yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
   return true;
@@ -62,9 +69,11 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
   const { readOne } = database;
   const { write } = RecentTokens.of(database);
   return {
-    trustedPublishers: () =>
+    trustedPublishers: (of) =>
       readOne(function* () {
-        return (yield* all.all()).map(record);
+        const [column] = Object.keys(of ?? {}) as (keyof typeof LISTS)[];
+        const list = column === undefined ? all : LISTS[column];
+        return (yield* list.all({ ...of })).map(record);
       }),
     addTrustedPublisher: (publisher, origin) =>
       write(function* () {

@@ -1,0 +1,104 @@
+import type { CiProvider } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema/error';
+import { networkReason } from '@krmhub/schema/network-reason';
+import type { Io } from '../io/io.js';
+import { getText } from './get-text.js';
+
+/** A workflow that is about to be trusted. */
+export interface NamedWorkflow {
+  provider: CiProvider;
+  settings: Readonly<Record<string, string>>;
+  issuer?: string | undefined;
+}
+
+/** How a provider is asked for the IDs of a repository. */
+interface Question {
+  url: URL;
+  headers: Record<string, string>;
+  /** Names of pins, with where the answer has them. */
+  ids: Record<string, readonly string[]>;
+}
+
+/**
+ * Returns the IDs of a repository as its provider has them now. Undefined for providers that have no public answer.
+ * Rejects with `not-found` if the repository does not exist, or nobody may see it without credentials, and with
+ * `unreachable`.
+ */
+export async function providerIds(
+  io: Io,
+  workflow: NamedWorkflow,
+): Promise<Record<string, string> | undefined> {
+  const question = questionFor(io, workflow);
+  if (question === undefined) return undefined;
+  const { url, headers, ids } = question;
+  const where = `${url.host}${decodeURIComponent(url.pathname)}`;
+  const { status, body } = await getText(io, url, headers).catch((error: unknown) => {
+    throw new KrmhubError('unreachable', `cannot ask ${url.host} for the IDs: ${networkReason(error)}`);
+  });
+  if (status === 404 || status === 401 || status === 403 || status === 429) {
+    throw new KrmhubError('not-found', `${where}: status ${status}`);
+  }
+  const found = status === 200 ? parse(body) : undefined;
+  const entries = Object.entries(ids).map(([pin, path]) => [pin, idAt(found, path)] as const);
+  if (entries.some(([, id]) => id === undefined)) {
+    throw new KrmhubError('unreachable', `${where}: status ${status}, without the IDs of a repository`);
+  }
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function questionFor(io: Io, { provider, settings, issuer }: NamedWorkflow): Question | undefined {
+  const { repository, project } = settings;
+  if (provider === 'github' && repository !== undefined) {
+    const api = githubApi(issuer);
+    if (api === undefined) return undefined;
+    const isPublic = api === GITHUB_API;
+    const secret = isPublic ? (io.env.GH_TOKEN ?? io.env.GITHUB_TOKEN) : io.env.GH_ENTERPRISE_TOKEN;
+    // Its host is set, as GitHub's own command line has it: no secret is sent to another one.
+    const isFor = isPublic || io.env.GH_HOST === new URL(api).hostname.replace(/^api\./, '');
+    return {
+      url: new URL(`${api}/repos/${repository.split('/').map(encodeURIComponent).join('/')}`),
+      headers: isFor && secret ? { Authorization: `Bearer ${secret}` } : {},
+      ids: { repositoryId: ['id'], ownerId: ['owner', 'id'] },
+    };
+  }
+  if (provider === 'gitlab' && project !== undefined) {
+    const base = (issuer ?? 'https://gitlab.com').replace(/\/$/, '');
+    const { GITLAB_TOKEN: secret, GITLAB_HOST: host = 'gitlab.com' } = io.env;
+    const isFor = [new URL(base).host, base].includes(host);
+    return {
+      url: new URL(`${base}/api/v4/projects/${encodeURIComponent(project)}`),
+      headers: isFor && secret ? { Authorization: `Bearer ${secret}` } : {},
+      ids: { projectId: ['id'], namespaceId: ['namespace', 'id'] },
+    };
+  }
+  return undefined;
+}
+
+const GITHUB_API = 'https://api.github.com';
+
+/** Returns the API of the GitHub whose workflows have this issuer. */
+function githubApi(issuer = 'https://token.actions.githubusercontent.com'): string | undefined {
+  if (/^https:\/\/token\.actions\.githubusercontent\.com(?:\/|$)/.test(issuer)) return GITHUB_API;
+  const [, residence] = /^https:\/\/token\.actions\.([a-z0-9-]+\.ghe\.com)$/.exec(issuer) ?? [];
+  if (residence !== undefined) return `https://api.${residence}`;
+  const [, server] = /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer) ?? [];
+  return server && `${server}/api/v3`;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Numbers are texts in tokens. */
+function idAt(value: unknown, path: readonly string[]): string | undefined {
+  let found = value;
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return Number.isSafeInteger(found) ? String(found) : undefined;
+}
