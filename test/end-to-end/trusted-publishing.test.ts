@@ -118,7 +118,7 @@ it('publishes without a stored secret, and before a stored one', async () => {
     },
   });
   expect(added, added.stderr).toMatchObject({ code: 0 });
-  expect(added.stdout).toContain('repositoryId 1, ownerId 2');
+  expect(added.stderr).toContain('repositoryId 1, ownerId 2');
   expect(asks).toEqual([undefined]);
 
   const published = await publish({ ...job, KRMHUB_TOKEN: registry.token });
