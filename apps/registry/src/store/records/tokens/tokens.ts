@@ -9,7 +9,6 @@ import {
   ANONYMOUS,
   actorName,
   type Revocation,
-  type Time,
   type TokenRecord,
   type TokenStore,
 } from '@krmhub/catalog';
