@@ -108,15 +108,17 @@ function randomAccess(random: Random, { functions }: Content): AccessDocument {
   };
 }
 
-function randomActor(random: Random): Actor {
+function randomActor(random: Random, { functions }: Content): Actor {
   if (random.chance(0.3)) return random.pick([ANONYMOUS, INSIDER]);
   return {
     name: 'someone',
     id: String(random.below(1_000)),
     scopes: random.pick([['read'], ['publish'], ['admin'], ['push']]),
-    groups: [random.pick(PATTERNS)],
+    groups: random.chance(0.3)
+      ? functions.filter(() => random.chance(0.3)).map(({ group, kind }) => `${group}/${kind.toLowerCase()}`)
+      : [random.pick(PATTERNS)],
     repositories: [random.pick(['*', 'catalogs/*', 'catalogs/one'])],
-    ...(random.chance(0.4) && { team: random.pick(TEAMS) }),
+    ...(random.chance(0.4) && { teams: [random.pick(TEAMS)] }),
     isInside: true,
   };
 }
@@ -155,7 +157,7 @@ export function searchSeenContract(harness: () => RegistryStoreHarness): void {
       for (const store of opened.splice(0)) await store.close();
     });
 
-    it.each([41, 42, 43])('is one of a registry with only what it may read (%i)', async (seed) => {
+    it.each([41, 42, 44])('is one of a registry with only what it may read (%i)', async (seed) => {
       const random = new Random(seed);
       const content = randomContent(random);
       const { store } = harness();
@@ -163,7 +165,7 @@ export function searchSeenContract(harness: () => RegistryStoreHarness): void {
       let hidden = 0;
       for (let revision = 0; revision < 4; revision += 1) {
         const document = randomAccess(random, content);
-        const actor = randomActor(random);
+        const actor = randomActor(random, content);
         const rules = new AccessRules(document, [], String(revision));
         const owned = searchAccess({ rules });
         const access = { ...owned, actor };

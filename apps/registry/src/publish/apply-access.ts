@@ -46,6 +46,8 @@ export interface ApplyAccessDeps {
   snapshotBuilder: WakeableBuilder;
   clock: () => Date;
   config: UserSettings;
+  /** Rejects rules that would show to others what only this registry may fetch. */
+  refuseExposingRules(before: AccessRules, after: AccessRules): Promise<void>;
 }
 
 const WORDS = { what: 'the Access document', show: 'krmhub access show' };
@@ -97,6 +99,7 @@ export async function applyAccess(
     document,
     before.claims.filter(({ team }) => teams.includes(team)),
   );
+  await deps.refuseExposingRules(before, after);
   const compared = compareAccess(before, after, {
     tokens: usable.filter(({ team }) => team === undefined || before.team(team) !== undefined),
     users: await allUsers(store),

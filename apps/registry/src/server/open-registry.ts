@@ -40,7 +40,7 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
 import { RegistryAccess } from '../store/stored-access.js';
-import { refuseExposedSources } from '../upstreams/credentialed-sources.js';
+import { exposureChecks } from '../upstreams/credentialed-sources.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { ledRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
@@ -356,8 +356,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       processes,
       trust,
       access,
-      refuseExposedSources: (recipe: Parameters<typeof refuseExposedSources>[1]) =>
-        refuseExposedSources({ config, access }, recipe),
+      ...exposureChecks({ config, access, store }),
       findProof,
       issuerKeys,
       signIn: new SignInProviders(config, { temporaryFolder: paths.fetching, clock }),

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { SnapshotReport } from '@krmhub/schema';
+import { type SnapshotReport, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { applyAccess } from '../testing/access.js';
+import { accessText, applyAccess } from '../testing/access.js';
+import { signedIn } from '../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { catalogText, startUpstream, type TestUpstream } from '../testing/upstream-server.js';
 
@@ -26,9 +27,11 @@ afterEach(async () => {
   await upstream.close();
 });
 
+const recipeText = (name: string, url: string) =>
+  `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${name}}\nspec:\n  sources:\n  - {name: theirs, catalog: {url: "${url}"}}\n`;
+
 async function apply(name: string, url: string) {
-  const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${name}}\nspec:\n  sources:\n  - {name: theirs, catalog: {url: "${url}"}}\n`;
-  const { status, body } = await registry.send('PUT', `/api/v1/catalogs/${name}`, recipe);
+  const { status, body } = await registry.send('PUT', `/api/v1/catalogs/${name}`, recipeText(name, url));
   return [status, body.detail];
 }
 
@@ -81,4 +84,41 @@ it('a catalog that was applied before stays, with a warning in its report', asyn
   await applyAccess(registry, 'catalogs: [{pattern: theirs, visibility: internal}]');
   expect(await warnings()).toEqual([['current', undefined]]);
   expect((await registry.request('/catalogs/theirs/catalog.yaml')).status).toBe(404);
+});
+
+it('the rule of a catalog with such a source cannot be dropped, only replaced by another one', async () => {
+  const { store, access } = registry.parts;
+  await applyAccess(registry, 'catalogs: [{pattern: "their*", visibility: internal}]');
+  const url = `${upstream.origin}/catalog.yaml`;
+  for (const name of ['theirs', 'other']) expect(await apply(name, url)).toEqual([201, undefined]);
+  await addCredentials();
+  const send = async (spec: string, query = '') => {
+    const { status, body } = await registry.send('PUT', `/api/v1/access${query}`, accessText(spec));
+    return [status, body.detail];
+  };
+  const stored = await store.access();
+  const refused = [
+    409,
+    'catalog theirs: the registry has credentials for the source theirs, and the Access document does not say who may read the catalog',
+  ];
+  for (const query of ['?dryRun=true', '']) expect(await send('teams: [{name: a}]', query)).toEqual(refused);
+  expect(await send('catalogs: [{pattern: they, visibility: private}]')).toEqual(refused);
+  expect(await store.access()).toEqual(stored);
+  expect(access.rules.namesCatalog('theirs')).toBe(true);
+  const browser = await signedIn(registry);
+  const form = { text: accessText('teams: []'), expected: sha256(stored!.text), do: 'check' };
+  const page = await browser.act('/operate/access', form);
+  expect([page.status, (await page.text()).includes('does not say who may read the catalog')]).toEqual([
+    409,
+    true,
+  ]);
+  // Who may read it is said, also if it is everybody. The other catalog had no rule before either.
+  expect(await send('catalogs: [{pattern: "*s", visibility: public}]')).toEqual([200, undefined]);
+  expect(await send('catalogs: [{pattern: theirs, visibility: private}]')).toEqual([200, undefined]);
+  await registry.send(
+    'PUT',
+    '/api/v1/catalogs/theirs',
+    recipeText('theirs', 'oci://other.example/team/catalog:1'),
+  );
+  expect(await send('teams: [{name: a}]')).toEqual([200, undefined]);
 });

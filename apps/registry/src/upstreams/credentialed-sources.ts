@@ -1,6 +1,7 @@
-import type { AccessRules, Recipe } from '@krmhub/catalog';
+import type { AccessRules, CatalogReader, Recipe } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { readCredentialsFile } from './credentials-file.js';
 import type { FetchSettings } from './source-fetcher.js';
 
@@ -26,13 +27,31 @@ export async function exposedSources(
   );
 }
 
-/** Rejects with `conflict` if a recipe has such sources. */
-export async function refuseExposedSources(deps: CredentialedDeps, recipe: NamedRecipe): Promise<void> {
+async function refuseExposed(deps: CredentialedDeps, recipe: NamedRecipe): Promise<void> {
   const [source] = await exposedSources(deps, recipe);
   if (source === undefined) return;
   throw new KrmhubError('conflict', `catalog ${recipe.name}: ${exposure(source)}`, {
-    hint: `Add the catalog to \`catalogs\` of the Access document with \`krmhub access apply\`, for example {pattern: ${recipe.name}, visibility: internal}.`,
+    hint: `The document needs a rule in \`catalogs\` that matches it, for example {pattern: ${recipe.name}, visibility: internal}. Apply it with \`krmhub access apply\`.`,
   });
+}
+
+/** Returns what refuses changes that would show to others what only this registry may fetch. */
+export function exposureChecks(deps: CredentialedDeps & { store: Pick<CatalogReader, 'catalogs'> }) {
+  return {
+    /** Rejects with `conflict` if a recipe has such sources. */
+    refuseExposedSources: (recipe: NamedRecipe) => refuseExposed(deps, recipe),
+    /**
+     * Rejects with `conflict` if a catalog has such sources by the rules after a change, and not by those before. A
+     * catalog that had them before does not block other changes: its report has a warning.
+     */
+    async refuseExposingRules(before: AccessRules, after: AccessRules): Promise<void> {
+      for (const catalog of await deps.store.catalogs()) {
+        const { name } = catalog;
+        if (!before.namesCatalog(name) || after.namesCatalog(name)) continue;
+        await refuseExposed({ ...deps, access: { rules: after } }, storedRecipe(catalog));
+      }
+    },
+  };
 }
 
 /** Describes the problem of such a source. */

@@ -53,7 +53,7 @@ it('shows an actor the policies of what it may read, and no other (random rules)
     );
     const token = { name: 'one', scopes: ['read'], repositories: [], isInside: true };
     const actor: Actor = random.pick([
-      ...[ANONYMOUS, INSIDER, { ...token, groups: ['*'], team: 'a' }],
+      ...[ANONYMOUS, INSIDER, { ...token, groups: ['*'], teams: ['a'] }],
       { ...token, groups: some([...PATTERNS, 'a.x/K', 'b.a.x/L'], 2) },
     ]);
     const reads = (group: string) =>

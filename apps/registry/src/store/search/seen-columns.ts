@@ -99,7 +99,10 @@ function allOf(columns: SearchColumns): SearchColumns {
   return { ...columns, names: () => columns.names(), idOf: (name) => columns.idOf(name) };
 }
 
-/** Names are in the order of groups, so each group is decided once, and a kind only if rules name it. */
+/**
+ * Names are in the order of groups, so each group is decided once, and a kind only if the rules or the token of the actor
+ * name functions of the group.
+ */
 function seenFunctions(
   columns: SearchColumns,
   rules: AccessRules,
@@ -109,13 +112,18 @@ function seenFunctions(
   const { order, ours, shownBy } = columns;
   const sees = new Uint8Array(ours.length);
   const fromSeen = shownBy.matching(shownBy.values().filter(seesCatalog), 'any');
+  const named = new Set(
+    actor.groups.flatMap((name) => (name.includes('/') ? name.toLowerCase().split('/', 1) : [])),
+  );
   let of = { group: '', visibility: rules.visibilityOf(''), isSeen: false };
   for (const [rank, { group, kind }] of columns.names().entries()) {
     if (rank === 0 || group !== of.group) {
       const isSeen = can(rules, actor, 'read', { group }).allowed;
       of = { group, visibility: rules.visibilityOf(group), isSeen };
     }
-    const isSame = !of.isSeen || rules.visibilityOf(group, kind) === of.visibility;
+    const isSame = of.isSeen
+      ? rules.visibilityOf(group, kind) === of.visibility
+      : !named.has(group.toLowerCase());
     const isSeen = isSame ? of.isSeen : can(rules, actor, 'read', { group, kind }).allowed;
     const id = order[rank]!;
     if (isSeen && (ours[id] === 1 || fromSeen[shownBy.numbers[id]!] === 1)) sees[id] = 1;

@@ -48,6 +48,8 @@ const AccessForm = z.object({
   shown: Digest.optional(),
   do: z.enum(['check', 'apply'], 'is neither check nor apply'),
 });
+/** Status of a document that is not applied, by the code of the error. */
+const STATUS = { conflict: 409, 'invalid-document': 400, unavailable: 503 } as const;
 type AccessForm = z.output<typeof AccessForm>;
 
 export type AccessPageDeps = ApplyAccessDeps & CheckAccessDeps & { site: Site };
@@ -132,12 +134,11 @@ export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): vo
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;
         const { code, message, hint, diagnostics = [] } = error;
-        if (code === 'conflict') return page({ form, outcome: { is: 'conflict' } }, 409);
-        if (code !== 'invalid-document' && code !== 'unavailable') throw error;
-        return page(
-          { form, diagnostics, outcome: { is: 'refused', message, hint } },
-          code === 'unavailable' ? 503 : 400,
-        );
+        const status = STATUS[code as keyof typeof STATUS];
+        if (status === undefined) throw error;
+        const isOther = form.expected !== sha256((await store.access())?.text ?? '');
+        if (code === 'conflict' && isOther) return page({ form, outcome: { is: 'conflict' } }, status);
+        return page({ form, diagnostics, outcome: { is: 'refused', message, hint } }, status);
       }
       return c.redirect(site.at(`${OPERATE_ACCESS}?applied=true`), 303);
     },
