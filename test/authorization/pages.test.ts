@@ -7,10 +7,12 @@ import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { sha256 } from '@krmhub/schema/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestProvider } from '../../apps/registry/src/testing/test-provider.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import { isOperatorPath } from '../../apps/registry/src/web/addresses.js';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
+import { freePort } from '../interop/free-port.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './path-tricks.js';
 import { type RawRequest, type RawResponse, sendRaw, withHeaders } from './raw-request.js';
 
@@ -32,6 +34,8 @@ interface GuardedPage {
   /** `id` is of a new token, `release` a new release of example.com/SetLabels, if the target contains them. */
   target(id: string, release: string): string;
   fields(count: number): Record<string, string>;
+  /** What must be so before a request changes something. */
+  prepare?(): Promise<void>;
   /** Of permitted users. */
   done: number;
 }
@@ -96,6 +100,27 @@ spec:
     done: 303,
   },
   revokeTokenNow: { target: (id) => `/operate/tokens/${id}/revoke`, fields: () => ({}), done: 303 },
+  suspendUser: {
+    target: () => `/operate/users/${user}/suspend`,
+    fields: () => ({}),
+    prepare: () => changeUser('restore'),
+    done: 303,
+  },
+  restoreUser: {
+    target: () => `/operate/users/${user}/restore`,
+    fields: () => ({}),
+    prepare: () => changeUser('suspend'),
+    done: 303,
+  },
+  signOutUser: {
+    target: () => `/operate/users/${user}/sign-out`,
+    fields: () => ({}),
+    prepare: async () => {
+      await changeUser('restore');
+      await signInUser();
+    },
+    done: 303,
+  },
   sendRecipe: {
     target: () => `/operate/recipes/platform-${count}`,
     fields: () => ({ text: recipe(count), expected: 'none', do: 'apply' }),
@@ -119,6 +144,9 @@ interface Session {
 
 let folder: string;
 let registry: RunningRegistry;
+let idp: TestProvider;
+/** ID of a user who signed in. */
+let user: string;
 let port: number;
 let origin: string;
 let root: string;
@@ -170,20 +198,49 @@ async function signIn(token: string): Promise<Pick<Session, 'cookie' | 'formKey'
   return { cookie, formKey: /name="formKey" value="([^"]+)"/.exec(await page.text())?.[1] ?? '' };
 }
 
+/** Signs in with the identity provider. */
+async function signInUser(): Promise<void> {
+  const left = await fetch(`${registry.url}/sign-in/127-0-0-1/start`, { redirect: 'manual' });
+  const cookie = left.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const back = await idp.signIn(left.headers.get('location')!);
+  expect((await fetch(back, { headers: { Cookie: cookie } })).status).toBe(200);
+}
+
+async function usersPage(): Promise<string> {
+  const { cookie } = sessions.find(({ name }) => name === 'admin')!;
+  return (await fetch(`${registry.url}/operate/users`, { headers: { Cookie: cookie } })).text();
+}
+
+async function changeUser(action: string): Promise<void> {
+  const { cookie, formKey } = sessions.find(({ name }) => name === 'admin')!;
+  const { status } = await fetch(`${registry.url}/operate/users/${user}/${action}`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { Origin: origin, Cookie: cookie },
+    body: new URLSearchParams({ formKey }),
+  });
+  expect(status).toBe(303);
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorization-'));
+  port = await freePort();
+  origin = `http://127.0.0.1:${port}`;
+  idp = await TestProvider.start({ redirectUri: `${origin}/sign-in/callback` });
   const settings = {
+    KRMHUB_PUBLIC_URL: origin,
+    KRMHUB_OIDC_ISSUER: idp.issuer,
+    KRMHUB_OIDC_CLIENT_ID: idp.client.client_id,
+    KRMHUB_OIDC_CLIENT_SECRET: idp.client.client_secret,
     KRMHUB_REQUESTS_PER_MINUTE: '0',
     KRMHUB_WRITES_PER_MINUTE: '0',
     KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
     KRMHUB_SOURCE_FOLDER: folder,
   };
   registry = await startRegistry({
-    config: readConfig(settings, { port: '0', data: folder }),
+    config: readConfig(settings, { port: String(port), data: folder }),
     log: createLog('silent', { write: () => undefined }),
   });
-  port = Number(new URL(registry.url).port);
-  origin = `http://127.0.0.1:${port}`;
   root = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   await writeFile(path.join(folder, 'elsewhere.yaml'), 'nothing');
   const applied = await fetch(registry.url + fillPath('catalog', { name: 'collected' }), {
@@ -202,9 +259,12 @@ spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
     sessions.push({ name, scopes, ...(await signIn(token)) });
   }
   await publish('1.0.0');
+  await signInUser();
+  user = /<li id="([0-9a-f-]{36})">/.exec(await usersPage())?.[1] ?? '';
 });
 afterAll(async () => {
   await registry.close();
+  await idp.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -212,6 +272,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 async function requestOf(page: GuardedPage, key: string | undefined, headers: Headers): Promise<RawRequest> {
   count += 1;
+  await page.prepare?.();
   const names = page.target('ID', 'RELEASE');
   const { id } = names.includes('ID') ? await created('victim', ['publish']) : { id: '' };
   const release = `2.${count}.0`;
@@ -251,6 +312,7 @@ async function state(): Promise<string> {
     // Tokens to revoke are made per request.
     tokens.filter(({ name, revokedAt }) => name !== 'victim' || revokedAt !== undefined).map(({ id }) => id),
     sources.map(({ checkedAt }) => checkedAt),
+    /class="label label-danger">suspended|\d+ sessions?</g.exec(await usersPage())?.[0],
   ]);
 }
 
@@ -273,7 +335,8 @@ describe('every form of a page', () => {
   it('has a row in the table', () => {
     const forms = WEB_ROUTES.filter(([, { method }]) => method !== 'get');
     expect(forms.map(([name]) => name).sort()).toEqual(
-      [...Object.keys(GUARDED_PAGES), 'signIn', 'signOut'].sort(),
+      // Of these, users have the last two: see own-things.test.ts.
+      [...Object.keys(GUARDED_PAGES), 'signIn', 'signOut', 'endSession', 'endOtherSessions'].sort(),
     );
     for (const [, route] of forms) expect(isOperatorPath(route.path), route.path).toBe(true);
   });

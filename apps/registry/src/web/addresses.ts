@@ -195,6 +195,9 @@ export const EVENTS = '/operate/events';
 export const AUDIT = '/operate/audit';
 export const OPERATE_ACCESS = '/operate/access';
 export const OPERATE_POLICIES = '/operate/policies';
+export const USERS = '/operate/users';
+/** Ends all sessions of the signed-in user but the one of the request. */
+export const END_OTHER_SESSIONS = '/operate/sessions/end';
 
 export function signInPath(from: string, { hasEnded = false } = {}): string {
   const parameters = new URLSearchParams(
@@ -211,6 +214,16 @@ export function startSignInPath(provider: string, from: string): string {
 /** Whether a page shows who is signed in by itself, or nobody is. */
 export function isOperatorPath(path: string): boolean {
   return [OPERATE, SIGN_IN, SIGN_OUT].some((own) => path === own || path.startsWith(`${own}/`));
+}
+
+/** Returns the path of the form that ends a session of the signed-in user. */
+export function endSessionPath(session: string): string {
+  return `/operate/sessions/${session}/end`;
+}
+
+/** Returns the path of a form about a user. */
+export function userPath({ id }: { id: string }, action: 'suspend' | 'restore' | 'sign-out'): string {
+  return `${USERS}/${id}/${action}`;
 }
 
 export interface SourcesLink {

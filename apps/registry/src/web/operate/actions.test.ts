@@ -268,10 +268,14 @@ describe('a user with fewer rights', () => {
     ['a yanker of everything', ['yank'], ['*']],
     ['a pusher', ['push'], ['*']],
   ];
-  // The lifecycle of a release needs the scope yank for its group, and the audit log the scope audit: releases.test.ts
-  // and audit.test.ts have their cases.
+  // The lifecycle of a release needs the scope yank for its group, the audit log the scope audit, and sessions a user:
+  // releases.test.ts, audit.test.ts, and own-things.test.ts have their cases.
   const pages = Object.values(OPERATE_ROUTES).filter(
-    ({ path: page }) => !page.includes('sign-') && !page.endsWith('{release}') && page !== '/operate/audit',
+    ({ path: page }) =>
+      !page.startsWith('/sign-') &&
+      !page.endsWith('{release}') &&
+      page !== '/operate/audit' &&
+      !page.startsWith('/operate/sessions'),
   );
   const admins = [
     '/operate/access',
@@ -280,6 +284,7 @@ describe('a user with fewer rights', () => {
     '/operate/tokens/new',
     '/operate/tokens/{id}/created',
     '/operate/tokens/{id}/revoke',
+    '/operate/users',
   ];
 
   it.each(roles)('%s can read, and sees which right is missing', async (_, scopes, groups) => {

@@ -1,3 +1,4 @@
+import type { Action } from '@krmhub/catalog';
 import type { Child } from 'hono/jsx';
 import {
   AUDIT,
@@ -10,24 +11,35 @@ import {
   SIGN_OUT,
   sourcesPath,
   TOKENS,
+  USERS,
 } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
-import { type Operator, OperatorProvider } from './operator.js';
+import { CHANGES, mayOpen, type Operator, OperatorProvider } from './operator.js';
 
-const PAGES = [
+/** The pages, and the right for the whole registry that each needs. */
+const PAGES: readonly [name: string, path: string, needs?: Action][] = [
   ['Overview', OPERATE],
   ['Sources', sourcesPath()],
   ['Recipes', RECIPES],
   ['Releases', RELEASES],
   ['Policies', OPERATE_POLICIES],
-  ['Access', OPERATE_ACCESS],
-  ['Tokens', TOKENS],
+  ['Access', OPERATE_ACCESS, CHANGES],
+  ['Users', USERS, CHANGES],
+  ['Tokens', TOKENS, CHANGES],
   ['Events', EVENTS],
-  ['Audit', AUDIT],
-] as const;
+  ['Audit', AUDIT, 'audit'],
+];
+
+/** Returns the pages that an operator may open: users see their own tokens. */
+function openPages(operator: Operator): readonly (readonly [name: string, path: string])[] {
+  const isOwn = (path: string) => path === TOKENS && operator.token.user !== undefined;
+  return PAGES.filter(
+    ([, path, needs]) => needs === undefined || isOwn(path) || mayOpen(operator, needs),
+  ).map(([name, path]) => [name, path]);
+}
 
 /** The bar above each page: links to the other pages, and the signed-in user. */
 export function Frame({ operator, path, children }: { operator: Operator; path: string; children?: Child }) {
@@ -38,7 +50,7 @@ export function Frame({ operator, path, children }: { operator: Operator; path: 
         <div class="operate-bar">
           <nav class="site-nav" aria-label="Operate">
             <ul>
-              {PAGES.map(([name, page]) => (
+              {openPages(operator).map(([name, page]) => (
                 <li>
                   <a href={at(page)} aria-current={isWithin(path, page) ? 'page' : undefined}>
                     {name}
@@ -64,11 +76,9 @@ export function SessionLine({ operator }: { operator: Operator }) {
         <p>
           Signed in as{' '}
           <b>
-            <Text value={token.name} max={100} />
+            <Text value={token.user?.name ?? token.name} max={100} />
           </b>{' '}
-          ({token.scopes.join(', ')}
-          {token.team === undefined ? '' : `, team ${token.team}`}) until{' '}
-          <Time at={new Date(session.expires).toISOString()} />
+          (<Rights operator={operator} />) until <Time at={new Date(session.expires).toISOString()} />
         </p>
         <ActionForm action={SIGN_OUT}>
           <button class="button-plain" type="submit">
@@ -79,6 +89,17 @@ export function SessionLine({ operator }: { operator: Operator }) {
     </OperatorProvider>
   );
 }
+
+/** What gives the rights: the teams of a user, the scopes of a token. */
+function Rights({ operator: { token, rules } }: { operator: Operator }) {
+  if (token.user === undefined) {
+    return <>{token.scopes.join(', ') + (token.team === undefined ? '' : `, team ${token.team}`)}</>;
+  }
+  const teams = rules.teamsOf(token.user);
+  return <>{teams.length === 0 ? 'in no team' : teams.slice(0, MAX_TEAMS).join(', ')}</>;
+}
+
+const MAX_TEAMS = 5;
 
 function isWithin(path: string, page: string): boolean {
   return page === OPERATE ? path === page : path === page || path.startsWith(`${page}/`);

@@ -9,14 +9,18 @@ import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './pol
 import { PROVIDER_ROUTES, providerRoutes } from './provider-routes.js';
 import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
 import { RELEASE_PAGE_ROUTES, type ReleasePageDeps, releasePageRoutes } from './release-routes.js';
+import { SESSION_ROUTES, sessionRoutes } from './session-routes.js';
 import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
 import { SOURCE_PAGE_ROUTES, type SourcePageDeps, sourcePageRoutes } from './source-routes.js';
 import { TOKEN_PAGE_ROUTES, type TokenPageDeps, tokenPageRoutes } from './token-routes.js';
+import { USER_PAGE_ROUTES, type UserPageDeps, userPageRoutes } from './user-routes.js';
 
 export const OPERATE_ROUTES = {
   ...SIGN_IN_ROUTES,
   ...PROVIDER_ROUTES,
   ...OVERVIEW_ROUTES,
+  ...SESSION_ROUTES,
+  ...USER_PAGE_ROUTES,
   ...SOURCE_PAGE_ROUTES,
   ...TOKEN_PAGE_ROUTES,
   ...RECIPE_ROUTES,
@@ -29,6 +33,7 @@ export const OPERATE_ROUTES = {
 
 export type OperateDeps = OperatorPagesDeps &
   OverviewDeps &
+  UserPageDeps &
   SourcePageDeps &
   TokenPageDeps &
   RecipeDeps &
@@ -51,6 +56,8 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   signInRoutes(app, deps, pages);
   providerRoutes(app, deps, pages);
   overviewRoutes(deps, pages);
+  sessionRoutes(deps, pages);
+  userPageRoutes(deps, pages);
   sourcePageRoutes(deps, pages);
   tokenPageRoutes(deps, pages);
   recipeRoutes(deps, pages);

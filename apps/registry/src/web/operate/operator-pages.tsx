@@ -50,9 +50,15 @@ const HINT =
 
 type Answer = PrivatePage | Response;
 
+interface PageOptions {
+  /** The right for the whole registry that the page needs, of all or of this operator. */
+  needs?: Needs;
+}
+
+type Needs = TokenScope | ((operator: Operator) => TokenScope | undefined);
+
 /** Options of a page that changes something. */
-interface ActionOptions<Form extends z.ZodObject> {
-  needs?: TokenScope;
+interface ActionOptions<Form extends z.ZodObject> extends PageOptions {
   /** Fields of the form, in addition to the key of the session. */
   form: Form;
   maxBytes?: number;
@@ -88,7 +94,7 @@ export class OperatorPages {
   /** Serves a page that changes nothing. */
   page<Route extends RouteConfig>(
     route: Route,
-    { needs }: { needs?: TokenScope },
+    { needs }: PageOptions,
     handler: (c: RegistryContext, input: EndpointInput<Route>, operator: Operator) => Promise<Answer>,
   ): void {
     servePage(this.#app, route, {}, async (c, input) => {
@@ -216,9 +222,10 @@ export class OperatorPages {
   async #respond(
     c: RegistryContext,
     operator: Operator,
-    needs: TokenScope | undefined,
+    needed: Needs | undefined,
     work: () => Promise<Answer>,
   ): Promise<Response> {
+    const needs = typeof needed === 'function' ? needed(operator) : needed;
     const framed = (page: PrivatePage) => {
       const body = (
         <Frame operator={operator} path={page.head.path}>

@@ -1,9 +1,9 @@
-import type { AccessRules, TokenRecord } from '@krmhub/catalog';
+import type { AccessRules, Action, TokenRecord } from '@krmhub/catalog';
 import { createContext, useContext } from 'hono/jsx';
 import { lackingRights } from '../../http/auth/authorize.js';
 import type { Session } from './sessions.js';
 
-/** A signed-in user. */
+/** Who is signed in: a user, or a token. */
 export interface Operator {
   token: TokenRecord;
   /** The access rules at the time of the request. */
@@ -18,6 +18,11 @@ export const CHANGES = 'admin';
 export function missingChangeScopes({ rules, token }: Operator): string | undefined {
   const lacks = lackingRights(rules, token, CHANGES);
   return lacks.length === 0 ? undefined : lacks.join(' and ');
+}
+
+/** Whether the operator may open a page that needs a right for the whole registry. */
+export function mayOpen({ rules, token }: Operator, needs: Action): boolean {
+  return lackingRights(rules, token, needs).length === 0;
 }
 
 const Current = createContext<Operator | undefined>(undefined);

@@ -18,6 +18,7 @@ import { useSite } from '../site.js';
 import { FirstTokenBanner } from './first-token-banner.js';
 import { OpenGroups } from './open-groups.js';
 import { missingChangeScopes, useOperator } from './operator.js';
+import { OwnSections, type OwnThings } from './own-sections.js';
 
 export interface Overview {
   readiness: Readiness;
@@ -26,6 +27,8 @@ export interface Overview {
   sources: readonly Source[];
   catalogs: number;
   rules: AccessRules;
+  /** Of a user; absent for a token. */
+  own: OwnThings | undefined;
 }
 
 const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
@@ -37,17 +40,18 @@ const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
 };
 
 export function OverviewPage({
-  overview: { readiness, failing, sources, catalogs, rules },
+  overview: { readiness, failing, sources, catalogs, rules, own },
 }: {
   overview: Overview;
 }) {
   const { at } = useSite();
-  const lacking = missingChangeScopes(useOperator());
+  const { token, ...operator } = useOperator();
+  const lacking = missingChangeScopes({ ...operator, token });
   const wrong = sources.filter(({ state }) => state !== 'current').length;
   return (
     <>
       <h1>Operate this registry</h1>
-      {lacking === undefined ? null : (
+      {lacking === undefined || token.user !== undefined ? null : (
         <Banner title="Read-only access">
           <p>
             To sync sources, apply recipes, or create tokens, you need a token with the scope{' '}
@@ -57,6 +61,7 @@ export function OverviewPage({
       )}
       <FirstTokenBanner />
       <OpenGroups rules={rules} />
+      {own === undefined ? null : <OwnSections own={own} />}
       <section aria-labelledby="health">
         <h2 id="health">Health</h2>
         <ul class="operate-list">

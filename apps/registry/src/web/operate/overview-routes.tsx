@@ -1,12 +1,18 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
-import type { CatalogReader, SourceReader } from '@krmhub/catalog';
+import type { CatalogReader, SourceReader, TokenStore } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
+import type { UserSettings } from '../../http/auth/user-session.js';
 import { sourceDetail } from '../../http/presentation.js';
+import type { SessionStore } from '../../store/session-store.js';
 import { OPERATE } from '../addresses.js';
+import type { Operator } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { OverviewPage } from './overview-page.js';
+import type { OwnThings } from './own-sections.js';
+import { isGood, tokenWithState } from './token-state.js';
 
 export const OVERVIEW_ROUTES = {
   operatePage: createRoute({
@@ -17,7 +23,12 @@ export const OVERVIEW_ROUTES = {
 } as const;
 
 export interface OverviewDeps {
-  store: SourceReader & CatalogReader;
+  store: SourceReader &
+    CatalogReader &
+    Pick<TokenStore, 'tokensOfUser'> &
+    Pick<SessionStore, 'sessionsOfUser'>;
+  clock: () => Date;
+  config: UserSettings;
   snapshotBuilder: ObservableBuilder;
   access: KnownAccess;
   readiness: () => Promise<Readiness>;
@@ -26,7 +37,23 @@ export interface OverviewDeps {
 export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
   const { store, snapshotBuilder: builder } = deps;
 
-  pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
+  const ownThings = async ({ rules, token: { user } }: Operator): Promise<OwnThings | undefined> => {
+    if (user === undefined) return undefined;
+    const now = deps.clock().toISOString();
+    const sessions = await store.sessionsOfUser(user.id);
+    const tokens = (await store.tokensOfUser(user.id)).map((token) => tokenWithState(token, deps));
+    return {
+      teams: rules.teamsOf(user).map((name) => {
+        const { displayName } = rules.team(name) ?? {};
+        return { name, owns: rules.rightsOf(name).owns, ...defined({ displayName }) };
+      }),
+      ssoGroups: user.groups,
+      tokens: tokens.filter(isGood).reverse(),
+      sessions: sessions.filter(({ expiresAt }) => expiresAt > now),
+    };
+  };
+
+  pages.page(OVERVIEW_ROUTES.operatePage, {}, async (_, __, operator) => {
     const catalogs = (await store.catalogs()).map(({ name }) => name);
     const overview = {
       readiness: await deps.readiness(),
@@ -34,6 +61,7 @@ export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
       sources: (await store.sources()).map(sourceDetail),
       catalogs: catalogs.length,
       rules: deps.access.rules,
+      own: await ownThings(operator),
     };
     return { head: { title: 'Operate', path: OPERATE }, body: <OverviewPage overview={overview} /> };
   });

@@ -6,7 +6,6 @@ import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
 import type { TokenDeps } from '../../http/auth/issue-token.js';
 import { issueToken, revokeToken, tokenDays } from '../../http/auth/issue-token.js';
-import { tokenProblem } from '../../http/auth/tokens.js';
 import { tokenDetail } from '../../http/presentation.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { createdTokenPath, NEW_TOKEN, TOKENS } from '../addresses.js';
@@ -14,7 +13,7 @@ import type { Site } from '../site.js';
 import type { FieldProblems } from './field.js';
 import { CreatedTokenPage, NewTokenPage, SecretGonePage } from './new-token-page.js';
 import { OneTimeSecrets } from './one-time-secrets.js';
-import { CHANGES } from './operator.js';
+import { CHANGES, mayOpen, type Operator } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
@@ -28,7 +27,8 @@ import {
   type TokenInput,
   wantedToken,
 } from './token-form.js';
-import { TokensPage, type TokenWithState } from './tokens-page.js';
+import { isGood, tokenWithState } from './token-state.js';
+import { TokensPage } from './tokens-page.js';
 
 const REVOKE = '/operate/tokens/{id}/revoke';
 const id = { params: z.object({ id: TokenId }) };
@@ -87,23 +87,31 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     ...defined({ status: Object.keys(problems).length === 0 ? undefined : 400 }),
   });
 
-  const shown = (token: TokenRecord): TokenWithState => ({
-    ...tokenDetail(token),
-    state: tokenProblem(token, clock(), deps.config) ?? 'good',
-  });
+  const shown = (token: TokenRecord) => tokenWithState(token, deps);
+  const needsUnlessOwn = ({ token }: Operator) => (token.user === undefined ? needs : undefined);
+  /** Returns all tokens for administrators, and for other users their own. */
+  const visibleTokens = async (operator: Operator): Promise<TokenRecord[]> => {
+    if (mayOpen(operator, needs)) return store.tokens();
+    const { user } = operator.token;
+    return user === undefined ? [] : store.tokensOfUser(user.id);
+  };
 
-  pages.page(TOKEN_PAGE_ROUTES.tokensPage, { needs }, async (_, { query: { page, revoked } }) => {
-    const all = (await store.tokens()).map(shown).reverse();
-    // Usable tokens first, then newest first.
-    const sorted = [...all.filter(isGood), ...all.filter((token) => !isGood(token))];
-    const tokens = {
-      tokens: paged(sorted, page),
-      total: all.length,
-      good: all.filter(isGood).length,
-      revoked: all.find((token) => token.id === revoked),
-    };
-    return { head: { title: 'Tokens', path: TOKENS }, body: <TokensPage shown={tokens} /> };
-  });
+  pages.page(
+    TOKEN_PAGE_ROUTES.tokensPage,
+    { needs: needsUnlessOwn },
+    async (_, { query: { page, revoked } }, operator) => {
+      const all = (await visibleTokens(operator)).map(shown).reverse();
+      // Usable tokens first, then newest first.
+      const sorted = [...all.filter(isGood), ...all.filter((token) => !isGood(token))];
+      const tokens = {
+        tokens: paged(sorted, page),
+        total: all.length,
+        good: all.filter(isGood).length,
+        revoked: all.find((token) => token.id === revoked),
+      };
+      return { head: { title: 'Tokens', path: TOKENS }, body: <TokensPage shown={tokens} /> };
+    },
+  );
 
   pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(emptyToken(days.usual), {}));
 
@@ -132,30 +140,36 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     };
   });
 
-  pages.page(TOKEN_PAGE_ROUTES.revokeTokenPage, { needs }, async (_, { params }) => {
-    const all = (await store.tokens()).map(shown);
-    const token = all.find((one) => one.id === params.id);
-    if (token === undefined) throw new KrmhubError('not-found', `token ${params.id} not found`);
-    const isLastAdmin =
-      isGood(token) &&
-      token.scopes.includes(CHANGES) &&
-      !all.some((other) => other.id !== token.id && isGood(other) && other.scopes.includes(CHANGES));
-    return {
-      head: { title: `Revoke ${token.name}`, path: TOKENS },
-      body: <RevokeTokenPage token={token} isLastAdmin={isLastAdmin} />,
-    };
-  });
+  pages.page(
+    TOKEN_PAGE_ROUTES.revokeTokenPage,
+    { needs: needsUnlessOwn },
+    async (_, { params }, operator) => {
+      const all = (await visibleTokens(operator)).map(shown);
+      const token = all.find((one) => one.id === params.id);
+      if (token === undefined) throw unknownToken(params.id);
+      const isLastAdmin =
+        isGood(token) &&
+        token.scopes.includes(CHANGES) &&
+        !all.some((other) => other.id !== token.id && isGood(other) && other.scopes.includes(CHANGES));
+      return {
+        head: { title: `Revoke ${token.name}`, path: TOKENS },
+        body: <RevokeTokenPage token={token} isLastAdmin={isLastAdmin} />,
+      };
+    },
+  );
 
   pages.action(
     TOKEN_PAGE_ROUTES.revokeTokenNow,
-    { needs, form: z.object({}) },
+    { needs: needsUnlessOwn, form: z.object({}) },
     async (c, { params }, operator) => {
+      const all = await visibleTokens(operator);
+      if (!all.some((token) => token.id === params.id)) throw unknownToken(params.id);
       const token = await revokeToken(deps, params.id, callerOf(c, operator.token));
       return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);
     },
   );
 }
 
-function isGood({ state }: TokenWithState): boolean {
-  return state === 'good';
+function unknownToken(id: string): KrmhubError {
+  return new KrmhubError('not-found', `token ${id} not found`);
 }

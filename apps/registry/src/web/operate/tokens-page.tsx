@@ -8,7 +8,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { FirstTokenBanner } from './first-token-banner.js';
-import { useOperator } from './operator.js';
+import { CHANGES, mayOpen, useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
 /** A token, and whether it is still usable. */
@@ -31,9 +31,11 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
     <>
       <div class="operate-head">
         <h1>Tokens</h1>
-        <a class="button" href={at(NEW_TOKEN)}>
-          Create a token
-        </a>
+        {mayOpen(useOperator(), CHANGES) ? (
+          <a class="button" href={at(NEW_TOKEN)}>
+            Create a token
+          </a>
+        ) : null}
       </div>
       <FirstTokenBanner />
       {revoked?.revokedAt === undefined ? null : (
