@@ -46,6 +46,8 @@ export function attestationOf(definition: string, count: number): string {
   });
 }
 
+/** Nothing has it. */
+const NO_ID = '00000000-0000-4000-8000-000000000000';
 const kind = 'SetLabels';
 const group = 'example.com';
 const mark = (verb: 'yank' | 'unyank' | 'deprecate' | 'undeprecate'): GuardedRoute => ({
@@ -153,7 +155,7 @@ spec:
   },
   removePublisher: {
     method: 'DELETE',
-    target: () => fillPath('trustedPublisher', { id: '00000000-0000-4000-8000-000000000000' }),
+    target: () => fillPath('trustedPublisher', { id: NO_ID }),
     needs: 'admin',
     ofGroup: false,
     needsMore: true,
@@ -257,6 +259,28 @@ spec: {sources: [{name: ours, functions: {}}]}
     target: (_, id) => fillPath('token', { id }),
     needs: 'admin',
     ofGroup: false,
+  },
+  users: { method: 'GET', target: () => fillPath('users', {}), needs: 'admin', ofGroup: false },
+  user: {
+    method: 'GET',
+    target: () => fillPath('user', { id: NO_ID }),
+    needs: 'admin',
+    ofGroup: false,
+    needsMore: true,
+  },
+  suspendUser: {
+    method: 'POST',
+    target: () => fillPath('suspendUser', { id: NO_ID }),
+    needs: 'admin',
+    ofGroup: false,
+    needsMore: true,
+  },
+  restoreUser: {
+    method: 'POST',
+    target: () => fillPath('restoreUser', { id: NO_ID }),
+    needs: 'admin',
+    ofGroup: false,
+    needsMore: true,
   },
   reportLeak: {
     method: 'POST',

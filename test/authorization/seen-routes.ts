@@ -34,7 +34,7 @@ const NEUTRAL: ReadonlySet<string> = new Set([
   ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart'],
   ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'keysPage'],
   ...['openSearch', 'robots', 'security', 'sitemapIndex'],
-  ...['trustedPublishers', 'oidcAudience'],
+  ...['trustedPublishers', 'oidcAudience', 'users', 'user'],
 ]);
 
 /** Reads that name what the team of the reader owns, and what was done, which is for auditors. */

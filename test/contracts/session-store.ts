@@ -1,4 +1,4 @@
-import type { TokenStore, UserStore } from '@krmhub/catalog';
+import type { TokenStore, UserRecord, UserStore } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../apps/registry/src/store/session-store.js';
 import type { SettingStore } from '../../apps/registry/src/store/setting-store.js';
@@ -88,6 +88,30 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       }
       expect(pages).toEqual(all);
       expect([await store().user(alice.id), await store().user('none')]).toEqual([alice, undefined]);
+    });
+
+    it('are found by a text in the name or the address, in pages', async () => {
+      const named: UserRecord[] = [];
+      for (let number = 0; number < 30; number++) {
+        const name = ['Zoë', 'Anna', 'ANNA Z.'][number % 3]!;
+        const email = number % 2 === 0 ? `zo${number}@example.com` : undefined;
+        named.push(await confirm(`${number}`, { name, ...(email === undefined ? {} : { email }) }));
+      }
+      for (const text of ['anna', 'ZOË', 'zo1', '@EXAMPLE', '_', '%', 'z', 'nobody']) {
+        const has = ({ name, email = '' }: (typeof named)[number]) =>
+          [name, email].some((one) => one.toLowerCase().includes(text.toLowerCase()));
+        const expected = named
+          .filter(has)
+          .map(({ id }) => id)
+          .sort();
+        const found: string[] = [];
+        for (let after: string | undefined; ; after = found.at(-1)) {
+          const page = await store().users({ after, limit: 4, text });
+          found.push(...page.map(({ id }) => id));
+          if (page.length < 4) break;
+        }
+        expect([text, found]).toEqual([text, expected]);
+      }
     });
 
     it('are suspended with their sessions and tokens, whatever the provider says', async () => {

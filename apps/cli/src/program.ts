@@ -71,6 +71,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
       (await import('./commands/docker-credential.js')).registerDockerCredential,
     whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
     token: async () => (await import('./commands/token.js')).registerToken,
+    user: async () => (await import('./commands/user.js')).registerUser,
     access: async () => (await import('./commands/access.js')).registerAccess,
     policy: async () => (await import('./commands/policy.js')).registerPolicy,
     audit: async () => (await import('./commands/audit.js')).registerAudit,

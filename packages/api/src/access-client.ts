@@ -20,10 +20,14 @@ import type {
   OwnerList,
   PolicyResult,
   PolicySet,
+  RestoreUserResult,
+  SuspendResult,
   Token,
   TokenList,
   TrustedPublisher,
   TrustedPublisherList,
+  UserPage,
+  UserReport,
   VerifiedOwner,
 } from './model.js';
 import { fillPath } from './paths.js';
@@ -144,6 +148,23 @@ export class AccessClient {
 
   revokeToken(id: string): Promise<Token> {
     return this.json('revokeToken', fillPath('token', { id }), { method: 'DELETE' });
+  }
+
+  /** A page of users. `q` is a text in the name or the e-mail address. */
+  users(query: { q?: string | undefined; after?: string | undefined; limit?: number }): Promise<UserPage> {
+    return this.json('users', fillPath('users', {}), { ...LIST, query });
+  }
+
+  user(id: string): Promise<UserReport> {
+    return this.json('user', fillPath('user', { id }));
+  }
+
+  suspendUser(id: string): Promise<SuspendResult> {
+    return this.json('suspendUser', fillPath('suspendUser', { id }), { method: 'POST' });
+  }
+
+  restoreUser(id: string): Promise<RestoreUserResult> {
+    return this.json('restoreUser', fillPath('restoreUser', { id }), { method: 'POST' });
   }
 
   /** Revokes a leaked token. The response is the same for an unknown token. */

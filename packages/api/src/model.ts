@@ -20,6 +20,7 @@ export * from './source-model.js';
 export * from './token-model.js';
 export * from './trust-model.js';
 export * from './trusted-publisher-model.js';
+export * from './user-model.js';
 
 /** The JSON of requests and responses of the HTTP API. */
 

@@ -37,6 +37,10 @@ export const REQUEST_LIMITS = {
   maxSnapshotLimit: 1_000,
   /** Default page of the snapshot history of a catalog. */
   defaultSnapshotLimit: 100,
+  /** Largest page of users. */
+  maxUserLimit: 1_000,
+  /** Default page of users. */
+  defaultUserLimit: 100,
   /** Longest time until a new token expires: ten years. A registry can have a lower limit. */
   maxTokenDays: 3_650,
   /** Time until a new token expires, unless the request has another: a quarter. */
@@ -123,7 +127,8 @@ export const BundleDigest = z
 export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is not a valid token ID');
 
 /** A count. Values outside of the range are clamped, not rejected. */
-function limit(fallback: number, max: number) {
+/** Returns the parameter for the size of a page. */
+export function limit(fallback: number, max: number) {
   return z
     .string()
     .regex(/^[+-]?\d+$/, 'is not an integer')

@@ -2,7 +2,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { RegistryClient } from './client.js';
 import type { SearchRequest } from './client-requests.js';
-import type { SearchResult, SnapshotList } from './model.js';
+import type { SearchResult, SnapshotList, UserPage } from './model.js';
 
 /** A page of a list. */
 interface Page {
@@ -55,5 +55,12 @@ export function snapshotPages(
 ): AsyncGenerator<SnapshotList, void, undefined> {
   return readPages(`the snapshots of ${name} of ${client.url}`, (before) =>
     client.snapshots(name, defined({ limit, before })),
+  );
+}
+
+/** Returns all pages of the users, or of those with a text in the name or the e-mail address. */
+export function userPages(client: RegistryClient, q?: string): AsyncGenerator<UserPage, void, undefined> {
+  return readPages(`the users of ${client.url}`, (after) =>
+    client.users({ q, ...defined({ after: after === undefined ? undefined : String(after) }) }),
   );
 }

@@ -15,6 +15,7 @@ import { OWNER_ROUTES } from './owner-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
 import { TRUSTED_PUBLISHER_ROUTES } from './trusted-publisher-routes.js';
+import { USER_ROUTES } from './user-routes.js';
 
 /**
  * Every operation of the HTTP API. The server, the OpenAPI document and the response schemas of the client use them.
@@ -28,6 +29,7 @@ export const ROUTES = {
   ...TRUSTED_PUBLISHER_ROUTES,
   ...REGISTRY_ROUTES,
   ...ACCESS_ROUTES,
+  ...USER_ROUTES,
 } as const;
 
 export type RouteName = keyof typeof ROUTES;

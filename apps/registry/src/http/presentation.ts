@@ -272,6 +272,18 @@ function userDetail({ id, issuer, subject, name, email }: UserRecord): NonNullab
   return { id, issuer, subject, name, ...defined({ email }) };
 }
 
+export function fullUser(rules: AccessRules, user: UserRecord): api.UserDetail {
+  const { groups, createdAt, confirmedAt, signedInAt, suspendedAt, suspendedBy } = user;
+  return {
+    ...userDetail(user),
+    groups: [...groups],
+    teams: rules.teamsOf(user),
+    createdAt,
+    confirmedAt,
+    ...defined({ signedInAt, suspendedAt, suspendedBy }),
+  };
+}
+
 export function sourceDetail(record: SourceRecord): api.Source {
   const { catalog, source, url, nextAt, checkedAt, failure, copy } = record;
   return {

@@ -40,6 +40,7 @@ import { sourceRoutes } from '../routes/sources.js';
 import { takedownRoutes } from '../routes/takedowns.js';
 import { tokenRoutes } from '../routes/tokens.js';
 import { trustedPublisherRoutes } from '../routes/trusted-publishers.js';
+import { userRoutes } from '../routes/users.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
 import { SessionRefresh } from '../web/operate/refresh-session.js';
@@ -117,6 +118,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   eventRoutes(app, registry);
   auditRoute(app, registry);
   tokenRoutes(app, registry);
+  userRoutes(app, registry);
   catalogRoutes(app, registry);
   catalogInputsRoute(app, registry);
   sourceRoutes(app, registry);

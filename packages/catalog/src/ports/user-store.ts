@@ -25,8 +25,12 @@ export interface UserStore {
   /** Adds a user, or replaces what is known of one. Who is suspended stays so. */
   confirmUser(found: FoundUser, at: { at: Time; isSignIn: boolean }): Promise<UserRecord>;
   user(id: string): Promise<UserRecord | undefined>;
-  /** Returns users after one with the given ID, by ID. */
-  users(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+  /** Returns users after one with the given ID, by ID; only those with a text in the name or the e-mail address. */
+  users(page: {
+    after?: string | undefined;
+    limit: number;
+    text?: string | undefined;
+  }): Promise<UserRecord[]>;
   /** Suspends a user, or ends that. Returns the current user; undefined for an unknown ID. */
   suspendUser(id: string, isSuspended: boolean, act: Act): Promise<UserRecord | undefined>;
 }

@@ -8,6 +8,7 @@ const release = ({ group, kind, release }: Params) => `release/${group}/${kind}@
 const group = ({ group }: Params) => `group/${group}`;
 const catalog = ({ name }: Params) => `catalog/${name}`;
 const token = ({ id }: Params) => `token/${id}`;
+const user = ({ id }: Params) => `user/${id}`;
 
 const ATTEMPTS: Partial<Record<RouteName, [AuditAction, (params: Params) => string]>> = {
   publish: ['release.publish', release],
@@ -32,6 +33,8 @@ const ATTEMPTS: Partial<Record<RouteName, [AuditAction, (params: Params) => stri
   exchangeToken: ['token.create', () => 'tokens'],
   createToken: ['token.create', () => 'tokens'],
   revokeToken: ['token.revoke', token],
+  suspendUser: ['user.suspend', user],
+  restoreUser: ['user.restore', user],
 };
 
 const BY_ROUTE = new Map<unknown, (params: Params) => Attempt>(

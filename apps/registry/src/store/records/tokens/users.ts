@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { UserStore } from '@krmhub/catalog';
+import type { UserRecord, UserStore } from '@krmhub/catalog';
+import { foldCase } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -32,8 +33,15 @@ const page = query((db) =>
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
 const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
 
+/** Users that a search reads at once: the databases do not agree on the case of letters. */
+const SCANNED_USERS = 1_000;
+
+function hasText({ name, email = '' }: UserRecord, text: string): boolean {
+  return foldCase(`${name}\n${email}`).includes(foldCase(text));
+}
+
 export function userRows(database: Sql): UserStore {
-  const { readOne } = database;
+  const { read, readOne } = database;
   const { write } = RecentTokens.of(database);
   return {
     confirmUser: ({ issuer, subject, name, email, groups }, { at, isSignIn }) =>
@@ -53,9 +61,16 @@ export function userRows(database: Sql): UserStore {
         const row = yield* byId.first({ id });
         return row && userRecord(row);
       }),
-    users: ({ after = '', limit }) =>
-      readOne(function* () {
-        return (yield* page.all({ after, limit })).map(userRecord);
+    users: ({ after = '', limit, text = '' }) =>
+      read(function* () {
+        const found: UserRecord[] = [];
+        for (let last = after; ; ) {
+          const rows = yield* page.all({ after: last, limit: text === '' ? limit : SCANNED_USERS });
+          found.push(...rows.map(userRecord).filter((user) => hasText(user, text)));
+          if (text === '' || found.length >= limit || rows.length < SCANNED_USERS)
+            return found.slice(0, limit);
+          last = rows.at(-1)!.id;
+        }
       }),
     suspendUser: (id, isSuspended, { at, by, origin }) =>
       write(function* () {

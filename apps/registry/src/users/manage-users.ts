@@ -1,0 +1,80 @@
+/**
+ * People who sign in: what administrators see of them, and their suspension.
+ *
+ * A user is known by the issuer and the subject, never by a name or an e-mail address. A suspension ends the sessions at
+ * once, and each request with a personal token reads the user again.
+ *
+ * @module
+ */
+
+import type { RestoreUserResult, SuspendResult, UserPage, UserReport } from '@krmhub/api/model';
+import type { TokenRecord, TokenStore, UserRecord, UserStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import type { Caller } from '../http/auth/caller.js';
+import type { KnownAccess } from '../http/auth/request-actor.js';
+import { fullUser } from '../http/presentation.js';
+import type { SessionStore } from '../store/session-store.js';
+
+export interface UserDeps {
+  store: UserStore & Pick<TokenStore, 'tokensOfUser'> & Pick<SessionStore, 'sessionsOfUser'>;
+  access: KnownAccess;
+  clock: () => Date;
+}
+
+/** Returns a page of users. */
+export async function listUsers(
+  { store, access: { rules } }: UserDeps,
+  { q, after, limit }: { q?: string | undefined; after?: string | undefined; limit: number },
+): Promise<UserPage> {
+  const found = await store.users({ after, limit: limit + 1, text: q });
+  const users = found.slice(0, limit).map((user) => fullUser(rules, user));
+  return { users, ...defined({ next: found.length > limit ? users.at(-1)?.id : undefined }) };
+}
+
+/** Returns a user with the numbers of sessions and tokens. Rejects with `not-found`. */
+export async function readUser(deps: UserDeps, id: string): Promise<UserReport> {
+  const user = found(await deps.store.user(id), id);
+  return { ...fullUser(deps.access.rules, user), ...(await credentials(deps, id)) };
+}
+
+/** Suspends a user at once. Rejects with `not-found`. */
+export async function suspendUser(deps: UserDeps, id: string, caller: Caller): Promise<SuspendResult> {
+  const { store, clock, access } = deps;
+  const before = found(await store.user(id), id);
+  const ended = await credentials(deps, id);
+  const user = found(await store.suspendUser(id, true, { ...caller, at: clock().toISOString() }), id);
+  const outcome = before.suspendedAt === undefined ? 'suspended' : 'unchanged';
+  return { outcome, user: fullUser(access.rules, user), ended };
+}
+
+/** Ends the suspension of a user. Rejects with `not-found`. */
+export async function restoreUser(deps: UserDeps, id: string, caller: Caller): Promise<RestoreUserResult> {
+  const { store, clock, access } = deps;
+  const before = found(await store.user(id), id);
+  const user = found(await store.suspendUser(id, false, { ...caller, at: clock().toISOString() }), id);
+  const outcome = before.suspendedAt === undefined ? 'unchanged' : 'restored';
+  const { tokens } = await credentials(deps, id);
+  return { outcome, user: fullUser(access.rules, user), tokens };
+}
+
+/** Counts what a user can sign in with. */
+async function credentials(
+  { store, clock }: UserDeps,
+  id: string,
+): Promise<{ sessions: number; tokens: number }> {
+  const now = clock().toISOString();
+  const isUsable = ({ revokedAt, expiresAt }: TokenRecord) =>
+    revokedAt === undefined && (expiresAt === undefined || expiresAt > now);
+  const sessions = (await store.sessionsOfUser(id)).filter(({ expiresAt }) => expiresAt > now);
+  return { sessions: sessions.length, tokens: (await store.tokensOfUser(id)).filter(isUsable).length };
+}
+
+function found(user: UserRecord | undefined, id: string): UserRecord {
+  if (user === undefined) {
+    throw new KrmhubError('not-found', `user ${id} not found`, {
+      hint: 'Users appear when they sign in, or when the directory announces them.',
+    });
+  }
+  return user;
+}
