@@ -5,12 +5,12 @@ import {
   request as requestHttp,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { Readable } from 'node:stream';
 import { defined } from '@krmhub/schema/defined';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { SCHEMAS } from './generated/response-schemas.js';
+import { decompress, type EncodedBody, encodeBody } from './message-body.js';
 import type { Problem } from './model.js';
 import { plainFailure, RegistryError, UnexpectedResponse } from './registry-error.js';
 import { parseRegistryUrl } from './registry-url.js';
@@ -33,6 +33,8 @@ export interface TransportOptions {
    * up. Default: give up.
    */
   onRateLimited?: (retryAfterSeconds: number) => Promise<boolean>;
+  /** Called once if the registry responds to a read as if it had no token, with the reason. */
+  onUselessToken?: (reason: string) => Promise<void>;
 }
 
 export interface Call {
@@ -86,6 +88,7 @@ export class Transport {
   readonly #timeout: number;
   readonly #agent: Agent | undefined;
   readonly #onRateLimited: TransportOptions['onRateLimited'];
+  #onUselessToken: TransportOptions['onUselessToken'];
 
   constructor(options: TransportOptions) {
     const url = parseRegistryUrl(options.url);
@@ -93,6 +96,7 @@ export class Transport {
     this.url = url.origin + url.pathname.replace(/\/+$/, '');
     this.#agent = options.agent;
     this.#onRateLimited = options.onRateLimited;
+    this.#onUselessToken = options.onUselessToken;
     this.#timeout = options.timeoutMilliseconds ?? DEFAULT_TIMEOUT_MILLISECONDS;
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
     this.#token = typeof options.token === 'string' ? checkToken(options.token) : options.token;
@@ -184,10 +188,20 @@ export class Transport {
         response.destroy();
         continue;
       }
+      if (token !== undefined && isSuccess(response)) await this.#reportUselessToken(response);
       if (status < 300 || status >= 400) return response;
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
+  }
+
+  async #reportUselessToken({ headers }: IncomingMessage): Promise<void> {
+    const challenge = headers['www-authenticate'] ?? '';
+    const reason = /error="invalid_token", error_description="([^"]{1,500})"/.exec(challenge)?.[1];
+    if (reason === undefined) return;
+    const report = this.#onUselessToken;
+    this.#onUselessToken = undefined;
+    await report?.(reason);
   }
 
   async #findToken(isRequired: boolean): Promise<string | undefined> {
@@ -345,41 +359,9 @@ function queryText(query: Call['query']): string {
   return text === '' ? '' : `?${text}`;
 }
 
-interface EncodedBody {
-  bytes: Uint8Array | string;
-  contentType: string;
-}
-
-async function encodeBody({ body, contentType }: Call): Promise<EncodedBody | undefined> {
-  if (body === undefined) return undefined;
-  if (!(typeof body === 'string' || body instanceof Uint8Array)) {
-    const form = new Response(body);
-    return {
-      bytes: new Uint8Array(await form.arrayBuffer()),
-      contentType: form.headers.get('content-type') ?? '',
-    };
-  }
-  return { bytes: body, contentType: contentType ?? 'application/octet-stream' };
-}
-
 /** Parses seconds in Retry-After. Dates (RFC 9110) are ignored: a krmhub registry does not send them. */
 function parseRetryAfter(retryAfter: string | undefined): number | undefined {
   return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
-}
-
-/** Returns undefined for an unsupported content coding. */
-async function decompress(
-  response: IncomingMessage,
-  coding: string | undefined,
-): Promise<Readable | undefined> {
-  if (coding === undefined || coding === 'identity') return response;
-  if (coding !== 'gzip' && coding !== 'br') return undefined;
-  const [{ pipeline }, { createBrotliDecompress, createGunzip }] = await Promise.all([
-    import('node:stream'),
-    import('node:zlib'),
-  ]);
-  // Errors are thrown where the decompressed bytes are read.
-  return pipeline(response, coding === 'gzip' ? createGunzip() : createBrotliDecompress(), () => undefined);
 }
 
 function parseJson(bytes: Uint8Array): unknown {

@@ -189,3 +189,45 @@ describe('a team that is removed', () => {
     expect(revoked).toEqual([expect.objectContaining({ revokedReason: 'the team was removed' })]);
   });
 });
+
+describe('a reader', () => {
+  it('whose token counts as none is warned once, if the registry hides anything', async () => {
+    const made = await run(['token', 'create', 'leaver', '--scope', 'read']);
+    const options = { token: made.out().trim() };
+    await run(['token', 'revoke', 'leaver']);
+    expect((await run(['search'], options)).err()).not.toContain('only what is public');
+    await apply(OWNED);
+    const warning = "warning: the token 'leaver' is revoked: only what is public was read";
+    for (const args of [['search'], ['search', '-o', 'json'], ['catalog', 'list'], ['policy', 'list']]) {
+      const io = await run(args, options);
+      expect([args, io.exitCode, io.err().split(warning).length]).toEqual([args, 0, 2]);
+    }
+    const unknown = await run(['search'], { token: `krmhub_${'x'.repeat(43)}` });
+    expectEnd(unknown, 0, 'warning: the token is not known here: only what is public was read');
+    for (const token of [registry.token, ''])
+      expect((await run(['search'], { token })).err()).not.toContain('only what is public');
+  });
+
+  it('without a token is told to sign in, also for what does not exist', async () => {
+    await apply(OWNED);
+    const hints = await Promise.all(
+      ['a.example.com/SetLabels', 'b.example.net/SetLabels'].map(async (name) => {
+        const io = await run(['show', name], { token: '' });
+        expectEnd(io, 3, 'If it is not public, sign in: krmhub login ');
+        return io.err().replaceAll(name, 'NAME');
+      }),
+    );
+    expect(new Set(hints).size).toBe(1);
+    await apply(OPEN);
+    expect((await run(['show', 'a.example.com/SetLabels'], { token: '' })).err()).not.toContain('sign in');
+  });
+});
+
+describe('a fresh registry', () => {
+  const fresh = fileRegistry();
+
+  it('says how to write its Access document', async () => {
+    const io = await runTest(['access', 'show'], { env: fresh.env, cwd: folder });
+    expect(io.err()).toContain('then run: krmhub access apply access.yaml');
+  });
+});

@@ -31,7 +31,10 @@ export async function showAccess(io: Io, options: AccessOptions): Promise<void> 
 
 async function describeState({ text, appliedAt, appliedBy }: AccessDetail): Promise<string> {
   if (appliedAt === undefined) {
-    return 'no Access document: everything is public, and only administrators begin new groups';
+    return [
+      'no Access document: everything is public, and only administrators begin new groups',
+      'to write one, see the example in `krmhub docs access`, then run: krmhub access apply access.yaml',
+    ].join('\n');
   }
   const { AccessRules, EVERY_GROUP_IS_OPEN, readAccess } = await import('@krmhub/catalog');
   const { access } = readAccess(new TextEncoder().encode(text), 'stored document');

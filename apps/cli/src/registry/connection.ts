@@ -63,6 +63,14 @@ async function connection(
     onRateLimited: async (seconds) =>
       timeoutMilliseconds === undefined &&
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
+    onUselessToken: async (reason) => {
+      const { printWarning } = await import('../io/print.js');
+      const { escapeControls } = await import('@krmhub/schema/text');
+      await printWarning(
+        io,
+        `${escapeControls(reason)}: only what is public was read; sign in again: krmhub login`,
+      );
+    },
     token: async (isRequired) => {
       const { findToken, requiredToken } = await import('./find-credentials.js');
       return isRequired ? requiredToken(io, url, token) : (token ?? findToken(io, url));

@@ -15,6 +15,10 @@ export interface ProblemDeps {
 /** Returns any failure as an RFC 9457 response. */
 export function problemResponse(c: RegistryContext, failure: unknown, deps: ProblemDeps): Response {
   const { problem, status, headers } = failureResponse(c, failure, deps);
+  if (problem.code === 'not-found' && isUnknownReader(c)) {
+    const hint = `If it is not public, sign in: krmhub login ${deps.config.publicUrl ?? 'URL'}`;
+    problem.hint = problem.hint === undefined ? hint : `${problem.hint.replace(/[^.?!]$/, '$&.')} ${hint}`;
+  }
   return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
 }
 
@@ -51,6 +55,11 @@ export function failureResponse(
   // The rest of an oversized body is not read.
   if (status === 413) headers.Connection = 'close';
   return { problem, status, headers };
+}
+
+/** Whether the registry hides things, and the client did not say who it is. */
+function isUnknownReader(c: RegistryContext): boolean {
+  return c.get('findVisitor') !== undefined && c.req.header('authorization') === undefined;
 }
 
 /** Who reads with a token that counts as none sees less than before. The text is the same for what does not exist. */

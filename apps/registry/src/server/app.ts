@@ -10,6 +10,7 @@ import { RequestLimits } from '../http/auth/request-limits.js';
 import { clientAddresses, insideAddresses, readTrustedProxies } from '../http/client-address.js';
 import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
 import { refuseOtherMethods } from '../http/endpoint.js';
+import { invalidToken } from '../http/invalid-token.js';
 import { releaseBody } from '../http/request-body.js';
 import {
   chooseRequestId,
@@ -146,6 +147,9 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
     for (const [name, value] of Object.entries(READ_HEADERS)) headers.set(name, value);
   }
   if (c.get('isPrivate') === true || c.get('findVisitor') !== undefined) headers.append('Vary', PRIVATE_VARY);
+  const useless = c.get('uselessToken');
+  if (useless !== undefined && c.req.path.startsWith('/api/') && !headers.has('WWW-Authenticate'))
+    headers.set('WWW-Authenticate', invalidToken(useless));
   // node-server sends the header of a response whose body was not asked for before it has the first piece. If there is
   // none because the stream fails, the client must see an error.
   if (c.get('isStream') === true) void c.res.body;

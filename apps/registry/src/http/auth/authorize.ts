@@ -277,7 +277,10 @@ export async function identify(
     if (c.req.path.startsWith('/v2/')) hash = await accessTokenHash(credentials.token);
   } else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
   const token = hash === undefined ? undefined : await store.tokenByHash(hash);
-  if (token === undefined) return ANONYMOUS;
+  if (token === undefined) {
+    c.set('uselessToken', 'the token is not known here');
+    return ANONYMOUS;
+  }
   const problem = tokenProblem(token, clock(), config);
   if (problem === undefined) return tokenActor(access.rules, token);
   c.set('uselessToken', `the token "${token.name}" is ${problem}`);

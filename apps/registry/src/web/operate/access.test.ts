@@ -1,3 +1,4 @@
+import type { TokenScope } from '@krmhub/api/token-scopes';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { storeTeamToken } from '../../testing/access.js';
@@ -123,6 +124,33 @@ describe('the Access document', () => {
     const page = await response.text();
     expect(words(page)).toMatch(/line 4, column \d+/);
     expect(page).toContain('{tems: []}');
+  });
+
+  it.each<[TokenScope[], number, number]>([
+    [['read'], 5, 6],
+    [['audit'], 6, 7],
+    [['publish', 'yank'], 5, 6],
+    [['admin'], 10, 10],
+  ])('is among the links of a token with %j only if it can be opened', async (scopes, hiding, open) => {
+    for (const [spec, count] of [
+      ['{}', open],
+      ['{groups: [{pattern: a.example.com, visibility: private}]}', hiding],
+    ] as const) {
+      const admin = await signedIn(registry);
+      const text = document(spec);
+      await admin.act(PAGE, { text, shown: sha256(text), expected: await expected(), do: 'apply' });
+      const browser = await signedIn(registry, { scopes });
+      const page = await browser.text('/operate');
+      const [bar = '', rest = ''] = page.split('</nav>').slice(-2);
+      const links = (html: string) =>
+        [...html.matchAll(/href="([^"]*\/operate[^"]*)"/g)].map(([, target]) => target!);
+      const offered = links(bar.slice(bar.lastIndexOf('<nav')));
+      expect(offered).toHaveLength(count);
+      for (const target of new Set([...offered, ...links(rest)])) {
+        const { status } = await browser.get(new URL(target, 'http://registry.test').pathname);
+        expect([scopes, spec, target, status]).toEqual([scopes, spec, target, 200]);
+      }
+    }
   });
 
   it('is only for administrators, because it names what is private', async () => {

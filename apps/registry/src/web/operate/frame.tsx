@@ -1,45 +1,11 @@
-import type { Action } from '@krmhub/catalog';
 import type { Child } from 'hono/jsx';
-import {
-  AUDIT,
-  EVENTS,
-  OPERATE,
-  OPERATE_ACCESS,
-  OPERATE_POLICIES,
-  RECIPES,
-  RELEASES,
-  SIGN_OUT,
-  sourcesPath,
-  TOKENS,
-  USERS,
-} from '../addresses.js';
+import { OPERATE, SIGN_OUT } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
-import { CHANGES, mayOpen, type Operator, OperatorProvider } from './operator.js';
-
-/** The pages, and the right for the whole registry that each needs. */
-const PAGES: readonly [name: string, path: string, needs?: Action][] = [
-  ['Overview', OPERATE],
-  ['Sources', sourcesPath()],
-  ['Recipes', RECIPES],
-  ['Releases', RELEASES],
-  ['Policies', OPERATE_POLICIES],
-  ['Access', OPERATE_ACCESS, CHANGES],
-  ['Users', USERS, CHANGES],
-  ['Tokens', TOKENS, CHANGES],
-  ['Events', EVENTS],
-  ['Audit', AUDIT, 'audit'],
-];
-
-/** Returns the pages that an operator may open: users see their own tokens. */
-function openPages(operator: Operator): readonly (readonly [name: string, path: string])[] {
-  const isOwn = (path: string) => path === TOKENS && operator.token.user !== undefined;
-  return PAGES.filter(
-    ([, path, needs]) => needs === undefined || isOwn(path) || mayOpen(operator, needs),
-  ).map(([name, path]) => [name, path]);
-}
+import { type Operator, OperatorProvider } from './operator.js';
+import { openTabs } from './tabs.js';
 
 /** The bar above each page: links to the other pages, and the signed-in user. */
 export function Frame({ operator, path, children }: { operator: Operator; path: string; children?: Child }) {
@@ -50,7 +16,7 @@ export function Frame({ operator, path, children }: { operator: Operator; path: 
         <div class="operate-bar">
           <nav class="site-nav" aria-label="Operate">
             <ul>
-              {openPages(operator).map(([name, page]) => (
+              {openTabs(operator).map(({ name, path: page }) => (
                 <li>
                   <a href={at(page)} aria-current={isWithin(path, page) ? 'page' : undefined}>
                     {name}

@@ -1,16 +1,6 @@
 import type { Readiness, Source } from '@krmhub/api/model';
 import type { AccessRules } from '@krmhub/catalog';
-import {
-  AUDIT,
-  EVENTS,
-  OPERATE_ACCESS,
-  OPERATE_POLICIES,
-  RECIPES,
-  RELEASES,
-  recipePath,
-  sourcesPath,
-  TOKENS,
-} from '../addresses.js';
+import { recipePath, sourcesPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
@@ -19,6 +9,7 @@ import { FirstTokenBanner } from './first-token-banner.js';
 import { OpenGroups } from './open-groups.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import { OwnSections, type OwnThings } from './own-sections.js';
+import { openTabs } from './tabs.js';
 
 export interface Overview {
   readiness: Readiness;
@@ -45,13 +36,13 @@ export function OverviewPage({
   overview: Overview;
 }) {
   const { at } = useSite();
-  const { token, ...operator } = useOperator();
-  const lacking = missingChangeScopes({ ...operator, token });
+  const operator = useOperator();
+  const lacking = missingChangeScopes(operator);
   const wrong = sources.filter(({ state }) => state !== 'current').length;
   return (
     <>
       <h1>Operate this registry</h1>
-      {lacking === undefined || token.user !== undefined ? null : (
+      {lacking === undefined || operator.token.user !== undefined ? null : (
         <Banner title="Read-only access">
           <p>
             To sync sources, apply recipes, or create tokens, you need a token with the scope{' '}
@@ -112,38 +103,16 @@ export function OverviewPage({
       <section aria-labelledby="places">
         <h2 id="places">Pages</h2>
         <dl class="operate-pages">
-          <dt>
-            <a href={at(sourcesPath())}>Sources</a>
-          </dt>
-          <dd>The upstream catalogs of all recipes: see their status, and sync them.</dd>
-          <dt>
-            <a href={at(RECIPES)}>Recipes</a>
-          </dt>
-          <dd>The recipe of each catalog: read, check, and apply it.</dd>
-          <dt>
-            <a href={at(RELEASES)}>Releases</a>
-          </dt>
-          <dd>Yank, deprecate, or take down a release.</dd>
-          <dt>
-            <a href={at(OPERATE_POLICIES)}>Policies</a>
-          </dt>
-          <dd>The signers that the registry trusts: read, check, and apply them.</dd>
-          <dt>
-            <a href={at(OPERATE_ACCESS)}>Access</a>
-          </dt>
-          <dd>Who may see and do what: read, check, and apply it.</dd>
-          <dt>
-            <a href={at(EVENTS)}>Events</a>
-          </dt>
-          <dd>What happened, when, and by which token.</dd>
-          <dt>
-            <a href={at(AUDIT)}>Audit</a>
-          </dt>
-          <dd>Who changed what and from where, also what the registry refused.</dd>
-          <dt>
-            <a href={at(TOKENS)}>Tokens</a>
-          </dt>
-          <dd>The tokens that can publish, yank, push, and administer: create and revoke them.</dd>
+          {openTabs(operator).map(({ name, path, about }) =>
+            about === undefined ? null : (
+              <>
+                <dt>
+                  <a href={at(path)}>{name}</a>
+                </dt>
+                <dd>{about}</dd>
+              </>
+            ),
+          )}
         </dl>
       </section>
     </>

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { compareTrust, POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckToken } from '../../http/auth/authorize.js';
+import { recheckToken, refuseLacking } from '../../http/auth/authorize.js';
 import { callerOf } from '../../http/auth/caller.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { ApplyPoliciesDeps } from '../../publish/trust/apply-policies.js';
@@ -74,11 +74,13 @@ export function policyPageRoutes(deps: PolicyPageDeps, pages: OperatorPages): vo
     };
   };
 
-  pages.page(POLICY_PAGE_ROUTES.operatePolicies, {}, async (_, { query: { applied } }) =>
-    page(
+  pages.page(POLICY_PAGE_ROUTES.operatePolicies, {}, async (_, { query: { applied } }, operator) => {
+    // The text names what is hidden.
+    if (operator.rules.hidesAnything) refuseLacking(operator.rules, operator.token, CHANGES);
+    return page(
       applied === undefined || (await store.policies()) === undefined ? {} : { outcome: { is: 'applied' } },
-    ),
-  );
+    );
+  });
 
   pages.action(
     POLICY_PAGE_ROUTES.sendPolicies,
