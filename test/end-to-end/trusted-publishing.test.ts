@@ -158,6 +158,24 @@ it('pushes and signs a release, and pushes nothing to other repositories, withou
   expect(elsewhere.code).not.toBe(0);
 });
 
+it('copies a release from another repository without a stored secret', async () => {
+  const text = readFileSync(definition, 'utf8').replaceAll('1.0.0', '1.0.8');
+  const file = path.join(folder, 'copied.yaml');
+  writeFileSync(file, text);
+  const { host } = new URL(url);
+  const env = { ...registry.env, KRMHUB_REGISTRY: url };
+  const pushed = await krmhub(['push', file, `${host}/team/x:1.0.8`], { env, cwd: folder });
+  expect(pushed, pushed.stderr).toMatchObject({ code: 0 });
+  const target = `${host}/functions/functions.example.com/setlabels:1.0.8`;
+  const signed = await krmhub(['sign', `${host}/team/x:1.0.8`, '--key', 'krmhub.key'], {
+    env: { ...env, KRMHUB_KEY_PASSWORD: 'a password' },
+    cwd: folder,
+  });
+  expect(signed, signed.stderr).toMatchObject({ code: 0 });
+  const copied = await krmhub(['copy', `${host}/team/x:1.0.8`, target], { env: job, cwd: folder });
+  expect(copied, copied.stderr).toMatchObject({ code: 0 });
+});
+
 it('counts each token once, in all processes and after a restart, and removal ends it in all', async () => {
   const sign = () => github.sign({ ...claims, aud: url }, { now: new Date() });
   const exchange = async (token: string) => {

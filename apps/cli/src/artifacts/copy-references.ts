@@ -9,6 +9,7 @@ import { sizeText } from '../io/size-text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
+import { signInToRepository } from '../registry/workflow-token.js';
 
 export interface CopyOptions extends ArtifactOptions {
   referrers: boolean;
@@ -25,6 +26,7 @@ export async function copyReferences(
   const to = parseReference(target);
   const { name, options } = await resolveArtifact(io, source, given);
   const from = parseReference(name);
+  await signInToRepository(io, to, given.registry);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options);
   const { digest: named } = await client.manifest(from);

@@ -1,10 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
-import { identityToken } from './identity-token.js';
+import { identityToken, workflowIdentityToken } from './identity-token.js';
 
 const servers: ScriptedServer[] = [];
+const folders: string[] = [];
 afterEach(async () => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   for (const server of servers.splice(0)) await server.close();
 });
 
@@ -45,6 +50,41 @@ it.for([
     hint: expect.stringContaining('id-token: write'),
     message: expect.not.stringContaining('secret'),
   });
+});
+
+describe('a provider with a program for tokens', () => {
+  /** A folder with the program, which prints its arguments. */
+  const program = (name: string, more = '') => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-program-'));
+    folders.push(folder);
+    const script = `#!/bin/sh\nfor one in "$@"; do printf '%s|' "$one"; done\n${more}`;
+    writeFileSync(path.join(folder, name), script, { mode: 0o755 });
+    return folder;
+  };
+
+  it.for([
+    [
+      'BUILDKITE',
+      'buildkite-agent',
+      'oidc|request-token|--audience|https://hub.example.com|--claim|organization_id|--claim|pipeline_id|',
+    ],
+    ['CIRCLECI', 'circleci', 'run|oidc|get|--claims|{"aud":"https://hub.example.com"}|'],
+  ] as const)(
+    'is asked for one for the registry, with the IDs that are pinned: %s',
+    async ([marker, name, asked]) => {
+      const env = { [marker]: 'true', PATH: `${program(name)}:/usr/bin:/bin` };
+      expect(await workflowIdentityToken(testIo({ env }), 'https://hub.example.com')).toBe(asked);
+      expect(
+        await workflowIdentityToken(testIo({ env: { ...env, [marker]: 'false' } }), 'x'),
+      ).toBeUndefined();
+      const failing = { ...env, PATH: `${program(name, 'exit 3')}:/usr/bin:/bin` };
+      await expect(workflowIdentityToken(testIo({ env: failing }), 'x')).rejects.toThrow(
+        `${name}: exit code 3`,
+      );
+      const without = { ...env, PATH: program('other') };
+      await expect(workflowIdentityToken(testIo({ env: without }), 'x')).rejects.toThrow(`token from`);
+    },
+  );
 });
 
 it.for(['http://token.example.com/', 'hello'])(
