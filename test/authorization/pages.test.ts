@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { CreatedToken, EventPage, TokenList } from '@krmhub/api/model';
+import type { CreatedToken, EventPage, TokenList, TrustedPublisherList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
@@ -92,6 +92,20 @@ spec:
       const text = `# ${count}\n${OPEN_TO_ALL}`;
       return { text, expected: revision, shown: sha256(text), do: 'apply' };
     },
+    done: 303,
+  },
+  addPublisherForm: {
+    target: () => '/operate/publishers',
+    fields: (count) => ({
+      target: 'example.com',
+      provider: 'google',
+      settings: `subject=1${count}`,
+    }),
+    done: 303,
+  },
+  removePublisherForm: {
+    target: () => '/operate/publishers/PUBLISHER/remove',
+    fields: () => ({}),
     done: 303,
   },
   takeDownNow: {
@@ -268,6 +282,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Adds a trusted publisher, and returns its ID. */
+async function publisherOf(count: number): Promise<string> {
+  const settings = { subject: `9${count}` };
+  const wanted = { group: 'example.com', provider: 'google', settings };
+  return (await api<{ id: string }>('POST', '/api/v1/trusted-publishers', wanted)).id;
+}
+
 type Headers = readonly (readonly [name: string, value: string])[];
 
 async function requestOf(page: GuardedPage, key: string | undefined, headers: Headers): Promise<RawRequest> {
@@ -276,6 +297,7 @@ async function requestOf(page: GuardedPage, key: string | undefined, headers: He
   const names = page.target('ID', 'RELEASE');
   const { id } = names.includes('ID') ? await created('victim', ['publish']) : { id: '' };
   const release = `2.${count}.0`;
+  const publisher = names.includes('PUBLISHER') ? await publisherOf(count) : '';
   if (names.includes('RELEASE')) await publish(release);
   if (names === '/operate/policies' || names === '/operate/access') {
     const { cookie } = permitted(page);
@@ -285,7 +307,7 @@ async function requestOf(page: GuardedPage, key: string | undefined, headers: He
   const fields = { ...(key === undefined ? {} : { formKey: key }), ...page.fields(count) };
   return {
     method: 'POST',
-    target: page.target(id, release),
+    target: page.target(id, release).replace('PUBLISHER', publisher),
     headers: [
       ['Host', `127.0.0.1:${port}`],
       ['Content-Type', 'application/x-www-form-urlencoded'],
@@ -305,7 +327,12 @@ async function state(): Promise<string> {
   const { events } = await api<EventPage>('GET', '/api/v1/events?limit=1000');
   const { tokens } = await api<TokenList>('GET', fillPath('tokens', {}));
   const { sources } = await api<{ sources: { checkedAt?: string }[] }>('GET', '/api/v1/sources');
+  const { publishers } = await api<TrustedPublisherList>('GET', '/api/v1/trusted-publishers');
+  const removals = await api<{ rows: unknown[] }>('GET', '/api/v1/audit?action=publisher.remove');
   return JSON.stringify([
+    // Publishers to remove are made per request.
+    publishers.filter(({ settings }) => !settings.subject?.startsWith('9')).map(({ id }) => id),
+    removals.rows.length,
     events.filter(
       ({ type, release }) => type !== 'catalog.cut' && !(type === 'release.published' && release !== '1.0.0'),
     ),

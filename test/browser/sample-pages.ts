@@ -109,4 +109,5 @@ export const OPERATOR_PAGES = [
   '/access',
   '/access?actor=team%3Alabels&action=publish&object=functions.example.com%2FSetLabels',
   '/events',
+  '/publishers',
 ] as const;

@@ -47,6 +47,7 @@ export interface TestRegistry {
     scopes?: TokenScope[];
     groups?: string[];
     repositories?: string[];
+    team?: string;
     expiresInDays?: number;
   }): Promise<{ id: string; secret: string }>;
   /** The value of an `Authorization` header: a token `tester` with every right. */
@@ -152,6 +153,7 @@ export async function openTestRegistry(
     scopes,
     groups,
     repositories,
+    team,
     expiresInDays,
   }) => {
     const { token: record, secret } = await createToken(
@@ -161,7 +163,7 @@ export async function openTestRegistry(
         scopes: scopes ?? ['publish', 'yank', 'push', 'admin'],
         groups: groups ?? ['*'],
         repositories: repositories ?? ['*'],
-        ...defined({ expiresInDays }),
+        ...defined({ team, expiresInDays }),
       },
       { now: clock(), by: 'test' },
     );

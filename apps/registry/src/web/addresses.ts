@@ -194,6 +194,7 @@ export const RELEASES = '/operate/releases';
 export const EVENTS = '/operate/events';
 export const AUDIT = '/operate/audit';
 export const OPERATE_ACCESS = '/operate/access';
+export const OPERATE_PUBLISHERS = '/operate/publishers';
 export const OPERATE_POLICIES = '/operate/policies';
 export const USERS = '/operate/users';
 /** Ends all sessions of the signed-in user but the one of the request. */
@@ -262,6 +263,24 @@ export function createdTokenPath({ id }: { id: string }): string {
 
 export function revokeTokenPath({ id }: { id: string }): string {
   return `${TOKENS}/${encodeURIComponent(id)}/revoke`;
+}
+
+/** Returns a page of trusted publishers, which says what was just changed. */
+export function publishersPath({
+  page,
+  added,
+  hasRemoved = false,
+}: {
+  page?: number;
+  added?: string;
+  hasRemoved?: boolean;
+} = {}): string {
+  const removed = hasRemoved ? 'true' : undefined;
+  return `${OPERATE_PUBLISHERS}${formatQuery({ page: page?.toString(), added, removed })}`;
+}
+
+export function removePublisherPath({ id }: { id: string }): string {
+  return `${OPERATE_PUBLISHERS}/${encodeURIComponent(id)}/remove`;
 }
 
 export function recipePath(name: string): string {

@@ -7,6 +7,7 @@ import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
 import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
 import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy-routes.js';
 import { PROVIDER_ROUTES, providerRoutes } from './provider-routes.js';
+import { PUBLISHER_PAGE_ROUTES, type PublisherPageDeps, publisherPageRoutes } from './publisher-routes.js';
 import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
 import { RELEASE_PAGE_ROUTES, type ReleasePageDeps, releasePageRoutes } from './release-routes.js';
 import { SESSION_ROUTES, sessionRoutes } from './session-routes.js';
@@ -29,6 +30,7 @@ export const OPERATE_ROUTES = {
   ...AUDIT_PAGE_ROUTES,
   ...POLICY_PAGE_ROUTES,
   ...ACCESS_PAGE_ROUTES,
+  ...PUBLISHER_PAGE_ROUTES,
 } as const;
 
 export type OperateDeps = OperatorPagesDeps &
@@ -41,7 +43,8 @@ export type OperateDeps = OperatorPagesDeps &
   EventPageDeps &
   AuditPageDeps &
   PolicyPageDeps &
-  AccessPageDeps;
+  AccessPageDeps &
+  PublisherPageDeps;
 
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
@@ -66,4 +69,5 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   auditPageRoutes(deps, pages);
   policyPageRoutes(deps, pages);
   accessPageRoutes(deps, pages);
+  publisherPageRoutes(deps, pages);
 }

@@ -5,6 +5,7 @@ import {
   OPERATE,
   OPERATE_ACCESS,
   OPERATE_POLICIES,
+  OPERATE_PUBLISHERS,
   RECIPES,
   RELEASES,
   sourcesPath,
@@ -54,6 +55,11 @@ const TABS: readonly Tab[] = [
     path: TOKENS,
     about: 'The tokens that can publish, yank, push, and administer: create and revoke them.',
     needs: CHANGES,
+  },
+  {
+    name: 'Publishers',
+    path: OPERATE_PUBLISHERS,
+    about: 'CI workflows that publish without a stored secret: add and remove them.',
   },
   { name: 'Events', path: EVENTS, about: 'What happened, when, and by which token.' },
   {
