@@ -151,7 +151,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     ],
     web: [
       ...['limits', 'log', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
-      ...['sign-in', 'users'],
+      ...['sign-in', 'trusted-publishers', 'users'],
     ],
     server: [
       'limits',
