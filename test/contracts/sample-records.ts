@@ -132,6 +132,7 @@ export function changeOf(
     images: imageRepositories(definition),
     yanked: sample.allYanked ?? false,
     deprecated: sample.deprecated !== undefined,
+    attestations: [],
     signatures: (sample.signers ?? []).map((signer) => ({
       bundle: sha256('a bundle'),
       signer,

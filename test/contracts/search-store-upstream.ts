@@ -76,6 +76,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
           yanked: false,
           deprecated: false,
           signatures: [],
+          attestations: [],
         },
         expect.objectContaining({ kind: 'Weigh', versions: ['v1', 'v1beta1'] }),
       ]);

@@ -21,6 +21,15 @@ export const ExportedSigner = z
   })
   .openapi('ExportedSigner');
 
+const ExportedTests = z.object({
+  result: z.enum(['passed', 'warned', 'failed']),
+  passed: z.number().int(),
+  warned: z.number().int(),
+  failed: z.number().int(),
+  failedTests: exactOptional(z.array(z.string())),
+  finishedAt: exactOptional(Time),
+});
+
 export const ExportedBundle = z
   .object({
     digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
@@ -32,6 +41,10 @@ export const ExportedBundle = z
     predicateType: z.string(),
     signer: ExportedSigner.optional().openapi({ description: 'Absent if the key is unknown' }),
     signedAt: Time.optional(),
+    tests: exactOptional(ExportedTests),
+    provenance: exactOptional(
+      z.object({ builder: exactOptional(z.string()), repository: exactOptional(z.string()) }),
+    ),
     receivedAt: Time,
     receivedBy: z.string(),
   })

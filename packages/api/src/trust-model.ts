@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { ATTESTATION_TYPES, type AttestationType } from '@krmhub/schema/documents/attestation';
 import { SOURCE_REQUIREMENTS, type SourceField } from '@krmhub/schema/documents/signer';
 import { Diagnostic, DigestText, exactOptional, Time } from './base-model.js';
 
@@ -139,6 +140,18 @@ export const PolicySet = z
         ),
         requireAll: exactOptional(
           z.literal(true).openapi({ description: 'Every signer that is not revoked must sign' }),
+        ),
+        attestations: exactOptional(
+          z
+            .array(
+              z.object({
+                type: z.enum(Object.keys(ATTESTATION_TYPES) as [AttestationType, ...AttestationType[]]),
+                builder: exactOptional(z.string()),
+                repository: exactOptional(z.string()),
+                signers: exactOptional(z.array(PolicySigner)),
+              }),
+            )
+            .openapi({ description: 'Attestations that a release must have, all of them' }),
         ),
         testers: z.array(PolicySigner).optional().openapi({ description: 'Signers of test reports only' }),
       }),

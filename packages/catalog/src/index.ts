@@ -7,6 +7,7 @@
  * @module
  */
 
+export type { TestSummary } from '@krmhub/schema';
 export * from './access/access-document.js';
 export * from './access/access-rules.js';
 export * from './access/can.js';
@@ -76,6 +77,7 @@ export { compareTrust, type TrustChange } from './policy/compare-policies.js';
 export { issuerDangers, patternDangers } from './policy/dangers.js';
 export { describeSource } from './policy/describe-source.js';
 export * from './policy/evaluate-signatures.js';
+export * from './policy/judge-signature.js';
 export { readSigningPolicies } from './policy/read-signing-policies.js';
 export * from './policy/signature-verdict.js';
 export * from './policy/signing-policy.js';
@@ -98,7 +100,6 @@ export * from './ports/segment-records.js';
 export * from './ports/snapshot-store.js';
 export * from './ports/source-records.js';
 export * from './ports/source-store.js';
-export * from './ports/test-summary.js';
 export * from './ports/token-store.js';
 export * from './ports/trusted-publisher-store.js';
 export * from './ports/user-store.js';

@@ -21,6 +21,14 @@ export * from './diagnostics/error.js';
 export type { Draft, Location } from './dialects/draft.js';
 export * from './dialects/read-dialect.js';
 export * from './digests/digest.js';
+export {
+  ATTESTATION_TYPES,
+  type AttestationSummary,
+  type AttestationType,
+  attestationType,
+  type ProvenanceSummary,
+  type TestSummary,
+} from './documents/attestation.js';
 export * from './documents/audit-actions.js';
 export type { Catalog, CatalogKind } from './documents/catalog.js';
 export { CATALOG_KINDS } from './documents/catalog.js';

@@ -7,6 +7,7 @@
  */
 
 export type { Signer } from '@krmhub/schema';
+export { PROVENANCE_PREDICATE, summarizeAttestation } from './attestation.js';
 export {
   CHECK_NAMES,
   type Check,

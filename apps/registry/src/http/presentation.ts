@@ -75,7 +75,13 @@ function verdict(judged: SignatureVerdict): api.Verdict {
   };
 }
 
-export function bundleDetail({ signer, isWhole = false, tests: _, ...bundle }: ReleaseBundle): api.Bundle {
+export function bundleDetail({
+  signer,
+  isWhole = false,
+  tests: _,
+  provenance: __,
+  ...bundle
+}: ReleaseBundle): api.Bundle {
   return {
     ...bundle,
     whole: isWhole,
@@ -133,12 +139,12 @@ export function releaseDetail(
 }
 
 export function searchItem(policies: readonly SigningPolicy[], found: SearchResult): api.SearchItem {
-  const { licenses, runtimes, signatures, release, from, ...rest } = found;
+  const { licenses, runtimes, signatures, attestations, release, from, ...rest } = found;
   const { group, kind } = found;
   const signature =
     release === undefined
       ? NO_RELEASE
-      : verdict(judgeSignatures(policies, { group, kind, release }, { signatures }));
+      : verdict(judgeSignatures(policies, { group, kind, release }, { signatures, attestations }));
   const { trusted, signer, policy } = signature;
   return {
     ...rest,

@@ -47,7 +47,7 @@ async function* withoutReleases(store: ExportStore): AsyncIterable<string> {
 }
 
 /** Builds depend on definitions only, not on what else a signature covers. */
-function exportedBundle({ isWhole: _, tests: _tests, ...bundle }: ReleaseBundle): ExportedBundle {
+function exportedBundle({ isWhole: _, ...bundle }: ReleaseBundle): ExportedBundle {
   return bundle;
 }
 

@@ -5,7 +5,7 @@ import {
   type FunctionName,
   newestRelease,
 } from '@krmhub/schema';
-import { releaseSignatures } from '../policy/signature-verdict.js';
+import { releaseAttestations, releaseSignatures } from '../policy/signature-verdict.js';
 import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts, runtimeFacts } from './definition-facts.js';
 import { imageNames, imageRepositories } from './image-repositories.js';
@@ -69,6 +69,7 @@ export function searchDocument(
     yanked: releases.every(({ yanked }) => yanked !== undefined),
     deprecated: displayed.deprecated !== undefined,
     signatures: releaseSignatures(displayed),
+    attestations: releaseAttestations(displayed),
     published: displayed.publishedAt,
   };
 }
@@ -89,7 +90,7 @@ const ENTRY_TEXT_LIMITS = {
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,
-): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures' | 'published'> {
+): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures' | 'attestations' | 'published'> {
   const { group, names, description } = definition;
   const { maxDescriptionLength, maxValueLength, maxTags } = ENTRY_TEXT_LIMITS;
   const { publisher, tags, licenses, ...facts } = definitionFacts(definition);

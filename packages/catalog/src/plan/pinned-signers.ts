@@ -1,5 +1,5 @@
 import type { Takedown, TakenDownSigner } from '@krmhub/schema';
-import { revocationReason } from '../policy/evaluate-signatures.js';
+import { revocationReason } from '../policy/judge-signature.js';
 import { signedParts } from '../policy/signature-verdict.js';
 import { describeSigner, isSameSigner, reusedName, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionRecord, ReleaseBundle, ReleaseSignature } from '../ports/records.js';

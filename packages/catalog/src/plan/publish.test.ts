@@ -123,6 +123,7 @@ describe('a new release', () => {
         yanked: false,
         deprecated: false,
         signatures: [],
+        attestations: [],
         published: NOW,
       },
       event: {

@@ -1,7 +1,7 @@
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { evaluateSignatures } from '../policy/evaluate-signatures.js';
-import { releaseSignatures } from '../policy/signature-verdict.js';
-import { anySigner, type SigningPolicy } from '../policy/signing-policy.js';
+import { releaseAttestations, releaseSignatures } from '../policy/signature-verdict.js';
+import { anySigner, beforeTests, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle } from '../ports/records.js';
 import { BUNDLE_LIMITS } from './attach.js';
 import { pinnedSigners, pinViolation } from './pinned-signers.js';
@@ -43,7 +43,9 @@ export function planTrust(input: TrustInput): FunctionChange | KrmhubError {
   return {
     ...change,
     release,
-    search: isShown ? { ...search, signatures: releaseSignatures(release) } : search,
+    search: isShown
+      ? { ...search, signatures: releaseSignatures(release), attestations: releaseAttestations(release) }
+      : search,
   };
 }
 
@@ -81,7 +83,10 @@ function checkTrust(
 ): KrmhubError | undefined {
   const name = `${release.group}/${release.kind}@${release.release}`;
   const signatures = releaseSignatures({ bundles });
-  const verdict = evaluateSignatures(policies, release, signatures, problems);
+  const verdict = evaluateSignatures(beforeTests(policies), release, signatures, {
+    attestations: releaseAttestations({ bundles }),
+    problems,
+  });
   if (verdict?.trusted === true) return undefined;
   if (verdict !== undefined) {
     return new KrmhubError('untrusted', `cannot publish ${name}: ${verdict.reason}`, {

@@ -36,6 +36,10 @@ export const POLICY_CODES = {
     'What a signer requires of the source is not in the form of certificates.',
     'Use the form in the message.',
   ),
+  'policy/attestation': error(
+    'An attestation that a policy requires has an unknown type, or a field of another type.',
+    'Use `type: provenance` with `builder` and `repository`, `type: tests`, or `type: sbom`.',
+  ),
   'policy/threshold': error(
     'A policy requires more signers than it lists, or says twice how many.',
     'Set `atLeast` to at most the number of signers, or `requireAll: true`.',

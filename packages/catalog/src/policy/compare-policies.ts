@@ -1,6 +1,6 @@
 import { matchesGlob } from '@krmhub/schema';
 import {
-  describeThreshold,
+  describeConditions,
   describeTrusted,
   matchesName,
   type SigningPolicy,
@@ -62,8 +62,9 @@ function trustedTexts(
 ): Set<string> {
   const texts = policies.flatMap((policy) => {
     const { releases, signers, testers = [] } = policy;
-    const together = describeThreshold(policy);
-    const rest = together === undefined ? '' : `, ${together}`;
+    const rest = describeConditions(policy)
+      .map((condition) => `, ${condition}`)
+      .join('');
     return [
       ...signers
         .filter((signer) => !revoked.has(describeTrusted(signer)))

@@ -2,7 +2,8 @@ import { type Digest, type SourceIdentity, type SourceRequirements, sha256 } fro
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { Signer } from '../ports/records.js';
-import { evaluateSignatures, type JudgedSignature } from './evaluate-signatures.js';
+import { evaluateSignatures } from './evaluate-signatures.js';
+import type { JudgedSignature } from './judge-signature.js';
 import { matchesSigner, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
 import { SOURCE_FIELDS } from './source-requirements.js';
 

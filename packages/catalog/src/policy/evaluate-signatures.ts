@@ -1,20 +1,21 @@
 import type { FunctionName } from '@krmhub/schema';
-import type { ClaimProblem } from '../access/trusted-publishers/check-claims.js';
-import type { ReleaseSignature, Signer } from '../ports/records.js';
+import type { ReleaseAttestation, Signer } from '../ports/records.js';
+import {
+  evaluateSignature,
+  type JudgedSignature,
+  revocationReason,
+  signatureProblems,
+} from './judge-signature.js';
+import { attestationProblems } from './required-attestations.js';
 import {
   applicablePolicies,
   describeSigner,
   describeTrusted,
-  matchesName,
   matchesSigner,
   type SigningPolicy,
   signatureThreshold,
   type TrustedSigner,
 } from './signing-policy.js';
-import { describeSourceProblems, sourceProblems } from './source-requirements.js';
-
-/** A signature of anything. */
-export type JudgedSignature = Omit<ReleaseSignature, 'bundle'>;
 
 /** The signers, and the policy that trusts them. */
 export type Verdict =
@@ -37,46 +38,39 @@ export function evaluateSignatures(
   policies: readonly SigningPolicy[],
   name: Pick<FunctionName, 'group'> & { release: string },
   signatures: readonly JudgedSignature[],
-  problems: readonly string[] = [],
+  {
+    attestations = [],
+    problems = [],
+  }: { attestations?: readonly ReleaseAttestation[]; problems?: readonly string[] } = {},
 ): Verdict | undefined {
   const covering = applicablePolicies(policies, name);
   if (covering.length === 0) return undefined;
   const revoked = signatures.flatMap(({ signer }) => revocationReason(policies, signer) ?? []);
   const standing = signatures.filter(({ signer }) => revocationReason(policies, signer) === undefined);
-  const judged = covering.map((policy) => ({ policy, ...judgeSigners(policy, standing) }));
-  for (const { policy, signers } of judged) {
+  const attested = attestations.filter(({ signer }) => revocationReason(policies, signer) === undefined);
+  const judged = covering.map((policy) => ({
+    policy,
+    ...judgeSigners(policy, standing),
+    missing: attestationProblems(policy, attested),
+  }));
+  for (const { policy, signers, missing } of judged) {
     const [signer, ...cosigners] = signers;
-    if (signer !== undefined) return { trusted: true, signer, cosigners, policy: policy.name };
+    if (signer !== undefined && missing.length === 0)
+      return { trusted: true, signer, cosigners, policy: policy.name };
   }
-  const policy = covering[0]!.name;
   // The reason of the closest policy is the most useful: a late signer before an unknown one.
-  const closest = judged.find(({ isStranger }) => !isStranger) ?? judged[0]!;
+  const closest =
+    judged.find(({ signers }) => signers.length > 0) ??
+    judged.find(({ isStranger }) => !isStranger) ??
+    judged[0]!;
+  const policy = closest.policy.name;
   const reasons = [...revoked.slice(0, 1), ...closest.reasons];
-  if (reasons.length > 0) return { trusted: false, policy, reason: reasons.join('; ') };
-  if (problems.length > 0) return { trusted: false, policy, reason: problems.join('; ') };
-  const wanted = describeExpectedSigners(covering);
-  return { trusted: false, policy, reason: `it is not signed, but the policy ${policy} requires ${wanted}` };
-}
-
-/** Returns why a signer is revoked, by any policy; undefined if it is not. */
-export function revocationReason(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
-  for (const { name, signers } of policies) {
-    const found = signers.find((trusted) => trusted.revoked !== undefined && isRevoked(trusted, signer));
-    if (found !== undefined) {
-      return `it is signed by ${describeSigner(signer)}, and the policy ${name} revokes this signer: ${found.revoked}`;
-    }
+  if (reasons.length === 0 && closest.signers.length === 0) {
+    const wanted = describeExpectedSigners(covering);
+    const unsigned = `it is not signed, but the policy ${policy} requires ${wanted}`;
+    reasons.push(...(problems.length > 0 ? problems : [unsigned]));
   }
-  return undefined;
-}
-
-/** A source that the certificate does not state may be the revoked one. */
-function isRevoked(revoked: TrustedSigner, signer: Signer): boolean {
-  if (!matchesName(revoked, signer)) return false;
-  return signerProblems(revoked, signer).every(({ found }) => found === undefined);
-}
-
-function signerProblems(trusted: TrustedSigner, signer: Signer): ClaimProblem[] {
-  return 'fingerprint' in trusted || signer.type === 'key' ? [] : sourceProblems(trusted, signer.source);
+  return { trusted: false, policy, reason: [...reasons, ...closest.missing].join('; ') };
 }
 
 /** Reports whether a policy lists the signer, and no policy revokes it. Ignores the signing time. */
@@ -173,60 +167,6 @@ function countedSigners(
   return [...takenBy]
     .sort(([, a], [, b]) => a - b)
     .map(([one, group]) => ({ trusted: one, signer: groups[group]![0]!.signer }));
-}
-
-/** Returns why a policy does not trust a signature; undefined if it does. */
-function evaluateSignature(
-  { name, signers }: SigningPolicy,
-  signature: JudgedSignature,
-): { reason: string; isStranger: boolean } | undefined {
-  const who = describeSigner(signature.signer);
-  const named = signers.flatMap((trusted) => {
-    const problems = signatureProblems(trusted, signature);
-    return problems === undefined ? [] : [problems];
-  });
-  const [closest] = named.sort((a, b) => a.length - b.length);
-  if (closest?.length === 0) return undefined;
-  if (closest === undefined) {
-    return {
-      reason: `it is signed by ${who}, but the policy ${name} does not allow this signer`,
-      isStranger: true,
-    };
-  }
-  const at = closest.some(({ isOfTime }) => isOfTime)
-    ? ` at ${signature.signedAt ?? signature.receivedAt}`
-    : '';
-  const reasons = closest.map(({ text }) => text).join(', and ');
-  return { reason: `it is signed by ${who}${at}, but the policy ${name} ${reasons}`, isStranger: false };
-}
-
-/** A reason after "the policy NAME". */
-interface SignatureProblem {
-  text: string;
-  /** Whether it is about the time of the signature. */
-  isOfTime: boolean;
-}
-
-/** Returns why a signature is not one of a trusted signer; undefined if it is by another key or subject. */
-function signatureProblems(
-  trusted: TrustedSigner,
-  { signer, signedAt, receivedAt }: JudgedSignature,
-): SignatureProblem[] | undefined {
-  if (trusted.revoked !== undefined || !matchesName(trusted, signer)) return undefined;
-  const { validFrom, validUntil } = trusted;
-  const at = signedAt ?? receivedAt;
-  const problems: SignatureProblem[] = [];
-  const source = signerProblems(trusted, signer);
-  if (source.length > 0) {
-    problems.push({ text: `requires another source: ${describeSourceProblems(source)}`, isOfTime: false });
-  }
-  if (validFrom !== undefined && at < validFrom) {
-    problems.push({ text: `trusts this signer only from ${validFrom}`, isOfTime: true });
-  }
-  if (validUntil !== undefined && at >= validUntil) {
-    problems.push({ text: `trusted this signer only until ${validUntil}`, isOfTime: true });
-  }
-  return problems;
 }
 
 function describeExpectedSigners(policies: readonly SigningPolicy[]): string {

@@ -76,8 +76,10 @@ export function readPolicyFile(
 export function countPatterns(values: readonly JsonValue[]): number {
   const has = (value: JsonValue) => isObject(value) && value.subjectPattern !== undefined;
   return values.reduce<number>((sum, value) => {
-    const signers = isObject(value) ? [value.signers ?? [], value.testers ?? []].flat() : [];
-    return sum + (has(value) ? 1 : 0) + signers.filter(has).length;
+    if (!isObject(value)) return sum;
+    const { signers = [], testers = [], attestations = [] } = value;
+    const attesting = [attestations].flat().flatMap((one) => (isObject(one) ? (one.signers ?? []) : []));
+    return sum + (has(value) ? 1 : 0) + [signers, testers, attesting].flat().filter(has).length;
   }, 0);
 }
 

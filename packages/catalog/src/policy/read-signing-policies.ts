@@ -4,6 +4,7 @@ import { isObject } from '@krmhub/schema/json/access';
 import type { KnownFields } from '../fields/field.js';
 import { rangeDangers } from './dangers.js';
 import { type PolicyField, readName, readPolicyFile, reportDangers } from './fields.js';
+import { readAttestations } from './read-attestations.js';
 import { readGroups, readSigners } from './read-signers.js';
 import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
@@ -63,11 +64,19 @@ export function readPolicy(document: PolicyField): SigningPolicy | undefined {
   const signers = readSigners(spec.get('signers'));
   const testers = readSigners(spec.get('testers'));
   const threshold = readThreshold(spec);
+  const attestations = readAttestations(spec.get('attestations'));
   if (groups === undefined || signers === undefined) return undefined;
-  return { name, groups, ...defined({ releases }), signers, ...threshold, ...defined({ testers }) };
+  return {
+    name,
+    groups,
+    ...defined({ releases }),
+    signers,
+    ...threshold,
+    ...defined({ attestations, testers }),
+  };
 }
 
-const POLICY_FIELDS = ['releases', 'testers', 'atLeast', 'requireAll'];
+const POLICY_FIELDS = ['releases', 'testers', 'atLeast', 'requireAll', 'attestations'];
 
 /** Reads how many of the signers must sign. */
 function readThreshold(spec: PolicyField): Pick<SigningPolicy, 'atLeast' | 'requireAll'> {

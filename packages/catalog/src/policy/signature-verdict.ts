@@ -1,7 +1,8 @@
-import type { FunctionName } from '@krmhub/schema';
+import { attestationType, type FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
-import { evaluateSignatures, revocationReason } from './evaluate-signatures.js';
+import type { ReleaseAttestation, ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
+import { evaluateSignatures } from './evaluate-signatures.js';
+import { revocationReason } from './judge-signature.js';
 import { describeSigner, type SigningPolicy } from './signing-policy.js';
 
 /** The state of the signatures of a release under the current policies. */
@@ -36,6 +37,8 @@ export interface SignatureVerdict {
 /** The signatures of a release. */
 export interface SignedParts {
   signatures: readonly Omit<ReleaseSignature, 'bundle'>[];
+  /** Those that a policy can require. */
+  attestations?: readonly ReleaseAttestation[];
   /** Whether there are signatures by keys that this registry could not identify. */
   hasUnidentified?: boolean;
   hasReadme?: boolean;
@@ -51,16 +54,16 @@ export function judgeSignatures(
   if (parts.hasReadme !== true) return verdict;
   // A signature of only the definition does not cover the README.
   const whole = parts.signatures.filter(({ isWhole }) => isWhole === true);
-  const covering = judge(policies, name, { signatures: whole });
+  const covering = judge(policies, name, { ...parts, signatures: whole });
   return { ...verdict, isReadmeSigned: isSound(covering) };
 }
 
 function judge(
   policies: readonly SigningPolicy[],
   name: FunctionName & { release: string },
-  { signatures, hasUnidentified }: SignedParts,
+  { signatures, attestations, hasUnidentified }: SignedParts,
 ): SignatureVerdict {
-  const verdict = evaluateSignatures(policies, name, signatures);
+  const verdict = evaluateSignatures(policies, name, signatures, defined({ attestations }));
   if (verdict?.trusted === true) {
     const { signer, cosigners, policy } = verdict;
     return {
@@ -137,6 +140,7 @@ export function signedParts({
   const own = bundles.filter(({ claim }) => claim === 'signature');
   return {
     signatures: releaseSignatures({ bundles }),
+    attestations: releaseAttestations({ bundles }),
     hasUnidentified: own.some(({ signer }) => signer === undefined),
     hasReadme: readme !== undefined,
   };
@@ -161,4 +165,17 @@ export function releaseSignatures({
         ]
       : [],
   );
+}
+
+/** Returns the attestations of a release that policies can require, by signers that are known. */
+export function releaseAttestations({
+  bundles = [],
+}: {
+  bundles?: readonly ReleaseBundle[];
+}): ReleaseAttestation[] {
+  return bundles.flatMap((bundle) => {
+    const { claim, predicateType, signer, signedAt, receivedAt, tests, provenance } = bundle;
+    if (claim !== 'attestation' || signer === undefined || attestationType(bundle) === undefined) return [];
+    return [{ predicateType, signer, receivedAt, ...defined({ signedAt, tests, provenance }) }];
+  });
 }

@@ -62,12 +62,9 @@ describe('a verdict', () => {
       policy([{ issuer: WORKFLOW.issuer, subject: 'x' }], { name: 'first' }),
       policy([trustsKey()]),
     ];
-    const verdict = evaluateSignatures(
-      policies,
-      NAME,
-      [signature(stranger), signature(KEY)],
-      ['one is damaged'],
-    );
+    const verdict = evaluateSignatures(policies, NAME, [signature(stranger), signature(KEY)], {
+      problems: ['one is damaged'],
+    });
     expect(verdict).toMatchObject({ trusted: true, policy: 'team' });
   });
 
@@ -81,7 +78,7 @@ describe('a verdict', () => {
       'but the policy team does not allow this signer',
     ],
   ] as const)('refuses %s with its reason', (_, signatures, problems, reason) => {
-    const verdict = evaluateSignatures([policy([trustsKey()])], NAME, [...signatures], problems);
+    const verdict = evaluateSignatures([policy([trustsKey()])], NAME, [...signatures], { problems });
     expect(verdict).toMatchObject({
       trusted: false,
       policy: 'team',

@@ -5,12 +5,15 @@
  */
 
 import {
+  ATTESTATION_TYPES,
+  type AttestationType,
   type Digest,
   matchesGlob,
   type PublicKey,
   readPublicKey,
   type SourceRequirements,
 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import semver from 'semver';
 import type { Signer, Time } from '../ports/records.js';
@@ -29,6 +32,8 @@ export const POLICY_LIMITS = {
   maxGroups: 100,
   /** Signers of one policy. */
   maxSigners: 100,
+  /** Attestations that one policy requires. */
+  maxAttestations: 20,
   /** Catalogs of one CatalogTrust: each of them is compared with every reference. */
   maxCatalogs: 100,
   /** Subject patterns of all policies. The slowest pattern takes some milliseconds to compile. */
@@ -53,9 +58,20 @@ export interface SigningPolicy {
   atLeast?: number;
   /** Whether every signer that is not revoked must sign. */
   requireAll?: true;
+  /** Attestations that a release must have, all of them. */
+  attestations?: RequiredAttestation[];
   /** Signers of test reports only: they are not trusted for releases. The signers may report tests, too. */
   testers?: TrustedSigner[];
 }
+
+/** An attestation that a policy requires. */
+export type RequiredAttestation = (
+  | { type: 'provenance'; builder: string; repository: string }
+  | { type: Exclude<AttestationType, 'provenance'> }
+) & {
+  /** Who can sign it. Absent for the signers of the policy, and for test reports also its testers. */
+  signers?: TrustedSigner[];
+};
 
 /** When signatures count. */
 export interface Validity {
@@ -105,22 +121,55 @@ export function describeThreshold(policy: Threshold): string | undefined {
   return required === 1 ? undefined : `at least ${required} of the signers must sign`;
 }
 
+/** Returns an attestation that a policy requires, as text. */
+export function describeAttestation(required: {
+  type: string;
+  builder?: string | undefined;
+  repository?: string | undefined;
+}): string {
+  const { type, builder, repository } = required;
+  const what = (ATTESTATION_TYPES as Partial<Record<string, string>>)[type] ?? type;
+  return builder === undefined ? what : `${what} by the builder ${builder} for ${repository}`;
+}
+
+/** Returns what a release needs in addition to one signature, in parts. */
+export function describeConditions(
+  policy: Threshold & { attestations?: readonly { type: string }[] | undefined },
+): string[] {
+  const threshold = describeThreshold(policy);
+  return [
+    ...(threshold === undefined ? [] : [threshold]),
+    ...(policy.attestations ?? []).map((one) => `it must have ${describeAttestation(one)}`),
+  ];
+}
+
 /** Returns policies that each of their signers can satisfy alone, to judge one signature or report. */
 export function anySigner(policies: readonly SigningPolicy[]): SigningPolicy[] {
-  return policies.map(({ atLeast: _, requireAll: __, ...policy }) => policy);
+  return policies.map(({ atLeast: _, requireAll: __, attestations: ___, ...policy }) => policy);
+}
+
+/** Returns policies without the test reports that they require, which are made of a published release. */
+export function beforeTests(policies: readonly SigningPolicy[]): SigningPolicy[] {
+  return policies.map((policy) => ({
+    ...policy,
+    ...defined({ attestations: policy.attestations?.filter(({ type }) => type !== 'tests') }),
+  }));
+}
+
+/** Returns the signers of test reports. */
+export function testSigners({ signers, testers = [] }: SigningPolicy): TrustedSigner[] {
+  return [...signers, ...testers];
 }
 
 /** Returns the policies for test reports, which testers may sign, too. */
 export function testReportPolicies(policies: readonly SigningPolicy[]): SigningPolicy[] {
-  return anySigner(policies).map((policy) => ({ ...policy, signers: allSigners(policy) }));
+  return anySigner(policies).map((policy) => ({ ...policy, signers: testSigners(policy) }));
 }
 
-/** Returns the signers of releases and of test reports. */
-export function allSigners({
-  signers,
-  testers = [],
-}: Pick<SigningPolicy, 'signers' | 'testers'>): TrustedSigner[] {
-  return [...signers, ...testers];
+/** Returns the signers of releases, of test reports, and of other attestations. */
+export function allSigners(policy: SigningPolicy): TrustedSigner[] {
+  const { attestations = [] } = policy;
+  return [...testSigners(policy), ...attestations.flatMap(({ signers = [] }) => signers)];
 }
 
 /**

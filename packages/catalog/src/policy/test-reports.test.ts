@@ -1,6 +1,6 @@
+import type { TestSummary } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseBundle, Signer } from '../ports/records.js';
-import type { TestSummary } from '../ports/test-summary.js';
 import { isNamedSigner } from './evaluate-signatures.js';
 import { judgeSignatures } from './signature-verdict.js';
 import type { SigningPolicy, TrustedSigner } from './signing-policy.js';

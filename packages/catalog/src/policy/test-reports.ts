@@ -1,8 +1,8 @@
-import type { FunctionName } from '@krmhub/schema';
+import type { FunctionName, TestSummary } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
 import { defined } from '@krmhub/schema/defined';
 import type { ReleaseBundle, Signer, Time } from '../ports/records.js';
-import type { TestSummary } from '../ports/test-summary.js';
+import { type NewestReport, newestReports, reportTime } from './newest-reports.js';
 import { isSound, judgeSignatures, type SignatureVerdict } from './signature-verdict.js';
 import { describeSigner, isSameSigner, type SigningPolicy, testReportPolicies } from './signing-policy.js';
 
@@ -21,7 +21,7 @@ export interface TestReport {
   verdict: SignatureVerdict;
 }
 
-type Report = ReleaseBundle & { tests: TestSummary; signer: Signer };
+type Report = NewestReport<ReleaseBundle>;
 
 /** Returns the newest report of each signer: trusted signers first, and of those, failures first. */
 export function testReports(
@@ -30,7 +30,7 @@ export function testReports(
   bundles: readonly ReleaseBundle[] = [],
 ): TestReport[] {
   const trusting = testReportPolicies(policies);
-  return newestReports(bundles)
+  return newestReports(ownReports(bundles))
     .map((report) => judge(trusting, name, report))
     .sort(
       (a, b) =>
@@ -47,7 +47,7 @@ export function testReports(
 export function repeatsReport(bundles: readonly ReleaseBundle[], bundle: ReleaseBundle): boolean {
   const { signer, tests } = bundle;
   if (signer === undefined || tests === undefined) return false;
-  const before = newestReports(bundles).find((one) => isSameSigner(one.signer, signer));
+  const before = newestReports(ownReports(bundles)).find((one) => isSameSigner(one.signer, signer));
   if (before === undefined || (bundle.isWhole === true && before.isWhole !== true)) return false;
   return saysSame(before.tests, tests);
 }
@@ -100,18 +100,8 @@ function count(tests: number): string {
   return tests === 0 ? 'tests without names' : `${tests} ${tests === 1 ? 'test' : 'tests'}`;
 }
 
-/** Only reports whose signer is known, so only verified ones. */
-function newestReports(bundles: readonly ReleaseBundle[]): Report[] {
-  const newest: Report[] = [];
-  for (const bundle of bundles) {
-    const { claim, tests, signer } = bundle;
-    if (claim !== 'attestation' || tests === undefined || signer === undefined) continue;
-    const report = { ...bundle, tests, signer };
-    const at = newest.findIndex((one) => isSameSigner(one.signer, signer));
-    if (at === -1) newest.push(report);
-    else if (compareText(reportTime(newest[at]!), reportTime(report)) <= 0) newest[at] = report;
-  }
-  return newest;
+function ownReports(bundles: readonly ReleaseBundle[]): ReleaseBundle[] {
+  return bundles.filter(({ claim }) => claim === 'attestation');
 }
 
 function judge(
@@ -123,11 +113,6 @@ function judge(
   const signature = { signer, receivedAt, ...defined({ signedAt }) };
   const verdict = judgeSignatures(policies, name, { signatures: [signature] });
   return { bundle: digest, tests, at: reportTime(report), signer, verdict };
-}
-
-/** A tester's clock may be wrong, but no report is from after it was received. */
-function reportTime({ signedAt, receivedAt, tests: { finishedAt = receivedAt } }: Report): Time {
-  return signedAt ?? (finishedAt < receivedAt ? finishedAt : receivedAt);
 }
 
 function saysSame(a: TestSummary, b: TestSummary): boolean {

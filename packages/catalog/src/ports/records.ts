@@ -4,6 +4,7 @@ import type {
   EventType,
   FunctionDefinition,
   FunctionName,
+  ProvenanceSummary,
   Refused,
   Replacement,
   ReportedSource,
@@ -13,6 +14,7 @@ import type {
   SnapshotRendition,
   Takedown,
   TakenDownSigner,
+  TestSummary,
   Withdrawal,
 } from '@krmhub/schema';
 import type { GroupOwner } from '../access/access-rules.js';
@@ -20,7 +22,6 @@ import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
 import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
-import type { TestSummary } from './test-summary.js';
 
 export type { EventType, Signer } from '@krmhub/schema';
 
@@ -60,9 +61,17 @@ export interface ReleaseBundle {
   isWhole?: boolean;
   /** What it says, if it is an attestation of a test run. */
   tests?: TestSummary;
+  /** What it says, if it is SLSA provenance. */
+  provenance?: ProvenanceSummary;
   receivedAt: Time;
   receivedBy: string;
 }
+
+/** An attestation of a release that a policy can require. */
+export type ReleaseAttestation = Pick<
+  ReleaseBundle,
+  'predicateType' | 'signedAt' | 'receivedAt' | 'tests' | 'provenance'
+> & { signer: Signer };
 
 /** Who changed a release, when, and why. */
 export interface LifecycleRecord {
@@ -154,6 +163,8 @@ export interface SearchDocument extends FunctionName, RuntimeFacts {
   deprecated: boolean;
   /** The valid signatures of the displayed release. */
   signatures: ReleaseSignature[];
+  /** Its attestations that policies can require. */
+  attestations: ReleaseAttestation[];
   /** When the displayed release was published. */
   published: Time;
 }

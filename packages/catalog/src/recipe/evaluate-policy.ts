@@ -1,6 +1,7 @@
 import { allowsLicense, type FunctionName, type Refused } from '@krmhub/schema';
 import { judgeSignatures } from '../policy/signature-verdict.js';
 import { describeSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import type { ReleaseAttestation } from '../ports/records.js';
 import type { SourceSignature, VersionFacts } from '../ports/source-records.js';
 import { excludes, type RecipePolicy, type SelectableFields } from './recipe.js';
 
@@ -10,6 +11,8 @@ export interface EvaluatedVersion extends FunctionName {
   summary: SelectableFields;
   facts: VersionFacts;
   signatures: readonly SourceSignature[];
+  /** Of a release; entries of upstream catalogs have none. */
+  attestations?: readonly ReleaseAttestation[];
 }
 
 /**
@@ -22,7 +25,7 @@ export function evaluatePolicy(
   required: readonly SigningPolicy[],
 ): { reasons: Refused['reasons']; signedBy?: string } {
   if (policy === undefined) return { reasons: [] };
-  const { group, kind, release = '', summary, facts, signatures } = judged;
+  const { group, kind, release = '', summary, facts, signatures, attestations = [] } = judged;
   const { requireDigest, allowNetwork, allowStorage, licenses, deny = [] } = policy;
   const reasons: Refused['reasons'] = [];
   const denied = deny.find((rule) => excludes(rule, { group, kind }, summary));
@@ -35,7 +38,11 @@ export function evaluatePolicy(
   }
   // An entry has no release, so a policy with a range covers it too.
   const covering = judged.release === undefined ? required.map(withoutRange) : required;
-  const { state, signer, reason } = judgeSignatures(covering, { group, kind, release }, { signatures });
+  const { state, signer, reason } = judgeSignatures(
+    covering,
+    { group, kind, release },
+    { signatures, attestations },
+  );
   if (reason !== undefined) reasons.push({ code: 'signature', message: reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
     reasons.push({ code: 'digest', message: `not pinned by digest: ${shortenedList(facts.unpinned)}` });

@@ -9,9 +9,9 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import semver from 'semver';
 import { newestByRelease } from '../plan/displayed-release.js';
-import { releaseSignatures } from '../policy/signature-verdict.js';
+import { releaseAttestations, releaseSignatures } from '../policy/signature-verdict.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
+import type { ReleaseAttestation, ReleaseSummary, Selection, Time } from '../ports/records.js';
 import type { SourceSignature, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { evaluatePolicy } from '../recipe/evaluate-policy.js';
 import {
@@ -99,6 +99,7 @@ interface Candidate {
   summary: SelectableFields;
   facts: readonly VersionFacts[] | undefined;
   signatures: readonly SourceSignature[];
+  attestations?: readonly ReleaseAttestation[];
   yanked: boolean;
   /** When an entry reaches its minimum age. */
   availableAt?: Time;
@@ -210,6 +211,7 @@ class SelectionBuilder {
         summary: release,
         facts: facts?.get(release.release),
         signatures: releaseSignatures(release),
+        attestations: releaseAttestations(release),
         yanked: release.yanked !== undefined,
       }));
   }
@@ -261,7 +263,7 @@ class SelectionBuilder {
       return { reasons: [{ code: 'visibility', message: excludedBy }], rewritten: false };
     }
     const { group } = this.#candidates;
-    const { kind, release, availableAt, summary } = candidate;
+    const { kind, release, availableAt, summary, signatures, attestations } = candidate;
     const reasons: Reason[] = [];
     const claim = groupConflict(this.#recipe, source, group, this.#context.ownsGroup);
     if (claim !== undefined) reasons.push({ code: 'claim', message: claim });
@@ -282,7 +284,7 @@ class SelectionBuilder {
     if (problem !== undefined) reasons.push({ code: 'rewrite', message: problem });
     const judged = evaluatePolicy(
       this.#recipe.policy,
-      { group, kind, ...releaseField(release), summary, facts, signatures: candidate.signatures },
+      { group, kind, ...releaseField(release), summary, facts, signatures, ...defined({ attestations }) },
       this.#required,
     );
     return { ...judged, reasons: [...reasons, ...judged.reasons], rewritten: changed };

@@ -10,6 +10,7 @@ import { locateCatalog } from '../policy/catalog-url.js';
 import {
   POLICY_API_VERSION,
   POLICY_KIND,
+  type RequiredAttestation,
   type SigningPolicy,
   type TrustedSigner,
 } from '../policy/signing-policy.js';
@@ -105,17 +106,21 @@ export function trustDocument(entry: TrustEntry): JsonObject {
       spec: { ...defined({ official }), catalogs: [...catalogs] },
     };
   }
-  const { groups, releases, signers, testers, atLeast, requireAll } = entry;
+  const { groups, releases, signers, testers, atLeast, requireAll, attestations } = entry;
   return {
     ...head(POLICY_KIND),
     spec: {
       groups: [...groups],
       ...defined({ releases }),
       signers: signers.map(signerDocument),
-      ...defined({ atLeast, requireAll }),
+      ...defined({ atLeast, requireAll, attestations: attestations?.map(attestationDocument) }),
       ...defined({ testers: testers?.map(signerDocument) }),
     },
   };
+}
+
+function attestationDocument({ signers, ...rest }: RequiredAttestation): JsonObject {
+  return { ...rest, ...defined({ signers: signers?.map(signerDocument) }) };
 }
 
 function signerDocument(signer: TrustedSigner): JsonObject {

@@ -1,6 +1,12 @@
 import { fillPath } from '@krmhub/api/paths';
-import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
-import { type FunctionDefinition, type FunctionVersion, readPublicKey } from '@krmhub/schema';
+import {
+  describeSigner,
+  lockedRuntimeDifference,
+  type PinnedRuntime,
+  policyKeys,
+  unsignedField,
+} from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -11,7 +17,7 @@ import type { CacheWriter } from '../cache/cache-writer.js';
 import type { DocumentFetcher } from '../cache/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { Clock, Environment, WorkingFolder } from '../ports.js';
-import { type Evidence, judgeEvidence, planJudgement, policyKeys } from './judge-release.js';
+import { type Evidence, judgeEvidence, planJudgement } from './judge-release.js';
 import { readPublishedDefinition } from './published-definition.js';
 import { formatRelease, type RegistryRelease } from './registry-release.js';
 import { requireTrustStore } from './trust-file.js';
@@ -68,7 +74,7 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
     );
   }
   const trust: Trust = {
-    keys: policyKeys(policies).map((key) => readPublicKey(key, 'a key of a policy')),
+    keys: policyKeys(policies),
     root: await trustedRoot(io, undefined),
   };
   const evidence: Evidence[] = (await readBundles(context, release)).map((bytes) => ({

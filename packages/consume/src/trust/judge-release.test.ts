@@ -173,3 +173,60 @@ describe('whether it is signed', () => {
     expect(judged([policy(), other], [plain], script, { policy: 'other' }).trusted).toBe(false);
   });
 });
+
+describe('a policy that requires several signers and attestations', () => {
+  const statement = releaseStatement(NAME, DIGESTS);
+  const both: SigningPolicy['signers'] = [KEY, OTHER].map((signer) => ({
+    key: 'PEM',
+    fingerprint: (signer as { fingerprint: Digest }).fingerprint,
+  }));
+  const strict = policy({ signers: both, atLeast: 2, attestations: [{ type: 'sbom' }] });
+  const sbom = bundle({ ...statement, predicateType: 'https://spdx.dev/Document' });
+  const [first, second] = [bundle(statement), bundle(statement, OTHER)];
+
+  it('accepts them together, and names the signers', () => {
+    expect(judged([strict], [sbom, second, first])).toMatchObject({
+      trusted: true,
+      signer: OTHER,
+      cosigners: [KEY],
+      whole: true,
+    });
+  });
+
+  it.each<[string, Evidence[], string]>([
+    ['one signer', [first, sbom], 'requires signatures by 2 of its signers, but the release has only 1'],
+    ['one signer twice', [first, first, sbom], 'but the release has only 1'],
+    [
+      'no attestation',
+      [first, second],
+      'requires a bill of materials (SPDX or CycloneDX), but the release has none',
+    ],
+    [
+      'the attestation of a stranger',
+      [
+        first,
+        second,
+        {
+          ...sbom,
+          verification: { ...sbom.verification, signer: { type: 'key', fingerprint: digest('9') } },
+        },
+      ],
+      'does not allow this signer',
+    ],
+    [
+      'an attestation that is not verified',
+      [first, second, { ...sbom, verification: { ...sbom.verification, verified: false } }],
+      'but the release has none',
+    ],
+  ])('refuses %s', (_, evidence, why) => {
+    expect(judged([strict], evidence)).toMatchObject({
+      trusted: false,
+      reason: expect.stringContaining(why),
+    });
+  });
+
+  it('is only trusted as a whole if enough signatures cover the manifest', () => {
+    const alone = bundle(releaseStatement(NAME, { definition: DEFINITION }), OTHER);
+    expect(judged([strict], [first, alone, sbom])).toMatchObject({ trusted: true, whole: false });
+  });
+});

@@ -1,4 +1,11 @@
-import { anySigner, applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
+import {
+  anySigner,
+  applicablePolicies,
+  evaluateSignatures,
+  type JudgedSignature,
+  type ReleaseAttestation,
+  type SigningPolicy,
+} from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
@@ -8,7 +15,9 @@ import {
   SIGNATURE_PREDICATE,
   type SignedRelease,
   type Signer,
+  type Statement,
   signatureStatement,
+  summarizeAttestation,
   type Verification,
 } from '@krmhub/signing';
 
@@ -137,7 +146,7 @@ export function misplacedReason({ definitions, repository }: Subject): string | 
 }
 
 /**
- * Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time.
+ * Evaluates bundles. Invalid ones do not count, because an attacker can add them. `at` is the current time.
  * `partial` is why a signature of only the definition is not enough; absent where it is.
  */
 export function judgeEvidence(
@@ -150,13 +159,16 @@ export function judgeEvidence(
     plan.judge === 'release'
       ? { ...plan.release, group: lowerCaseGroup(plan.release.group) }
       : { group: ANY_GROUP, kind: '', release: '0.0.0' };
-  const judged = evidence.map((one) => {
+  const judged = evidence.map((one): JudgedEvidence => {
     const { source, verification } = one;
     const refused = (check: BundleVerdict['check'], message: string) => ({
       verdict: { source, trusted: false, check, message },
     });
-    const result = evaluateEvidence(one, plan);
-    if ('reason' in result) return refused('name', result.reason);
+    const result = evaluateEvidence(one, plan, at);
+    if ('reason' in result) {
+      const { reason, attestation } = result;
+      return { ...refused('name', reason), ...defined({ attestation }) };
+    }
     const { signedAt } = verification;
     const signature = {
       signer: result.signer,
@@ -172,13 +184,16 @@ export function judgeEvidence(
     return { verdict: { source, trusted: true, check: 'identity' as const, message }, signature };
   });
   const bundles = judged.map(({ verdict }) => verdict);
-  const signatures = judged.flatMap((one) => ('signature' in one ? one.signature : []));
+  const signatures = judged.flatMap(({ signature }) => signature ?? []);
+  const attestations = judged.flatMap(({ attestation }) => attestation ?? []);
   const whole = evaluateSignatures(
     plan.policies,
     name,
-    signatures.filter(({ isWhole }) => isWhole),
+    signatures.filter(({ isWhole }) => isWhole === true),
+    { attestations },
   );
-  const verdict = whole?.trusted === true ? whole : evaluateSignatures(plan.policies, name, signatures);
+  const verdict =
+    whole?.trusted === true ? whole : evaluateSignatures(plan.policies, name, signatures, { attestations });
   if (verdict?.trusted === true) {
     const { signer, cosigners, policy } = verdict;
     return { trusted: true, signer, cosigners, policy, whole: whole?.trusted === true, bundles };
@@ -192,39 +207,49 @@ export function judgeEvidence(
   return { trusted: false, reason: each, bundles };
 }
 
-/** Returns the keys of every policy, also revoked ones: a revoked signer gets another message than an unknown one. */
-export function policyKeys(policies: readonly SigningPolicy[]): string[] {
-  const keys = policies.flatMap(({ signers }) =>
-    signers.flatMap((one) => ('fingerprint' in one ? [one.key] : [])),
-  );
-  return [...new Set(keys)];
+/** What one bundle proves. */
+interface JudgedEvidence {
+  verdict: BundleVerdict;
+  signature?: JudgedSignature;
+  attestation?: ReleaseAttestation;
 }
 
 const ANY_GROUP = 'any';
 
+type EvaluatedEvidence =
+  | { signer: Signer; whole: boolean }
+  /** Why it is no signature, and what it is instead. */
+  | { reason: string; attestation?: ReleaseAttestation };
+
 function evaluateEvidence(
   { verification, manifest }: Evidence,
   plan: Extract<Plan, { judge: 'release' | 'bytes' }>,
-): { signer: Signer; whole: boolean } | { reason: string } {
-  const { verified, checks, signer } = verification;
+  at: string,
+): EvaluatedEvidence {
+  const { verified, checks, signer, signedAt } = verification;
   if (!verified || signer === undefined) {
     const failed = checks.find(({ passed }) => !passed);
     return { reason: failed === undefined ? 'the bundle is corrupt' : `${failed.check}: ${failed.message}` };
   }
   const statement =
     verification.statement ?? (manifest === undefined ? undefined : signatureStatement({ manifest }));
+  const attested = (found: Statement): EvaluatedEvidence => {
+    const { predicateType } = found;
+    const summary = summarizeAttestation(found);
+    if (typeof summary === 'string') return { reason: summary };
+    return {
+      reason: `it is an attestation (${predicateType}), not a signature`,
+      attestation: { predicateType, signer, receivedAt: at, ...defined({ signedAt }), ...summary },
+    };
+  };
   if (plan.judge === 'bytes') {
     if (statement === undefined || statement.predicateType === SIGNATURE_PREDICATE)
       return { signer, whole: true };
-    return {
-      reason: `it is an attestation (${statement.predicateType}), not a signature`,
-    };
+    return attested(statement);
   }
   const claim = readReleaseClaim({ ...verification, ...defined({ statement }) }, plan.release);
   if (claim.claim === 'none') return { reason: claim.reason };
-  if (claim.claim === 'attestation') {
-    return { reason: `it is an attestation (${claim.predicateType}), not a signature` };
-  }
+  if (claim.claim === 'attestation') return attested(statement!);
   const manifests = plan.release.manifests.map(({ digest }) => digest);
   return { signer, whole: statement !== undefined && hasSubject(statement, manifests) };
 }

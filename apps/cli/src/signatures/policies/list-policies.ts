@@ -1,5 +1,5 @@
 import type { PolicySet } from '@krmhub/api/model';
-import { describeRequirements, describeThreshold } from '@krmhub/catalog';
+import { describeConditions, describeRequirements } from '@krmhub/catalog';
 import { escapeControls, oneLine, plural, wrap } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
@@ -58,9 +58,9 @@ function policyFacts(policy: Policy): [string, string][] {
       'requires',
       valid === 0
         ? 'a signature, but every signer is revoked: it accepts no release'
-        : (describeThreshold(policy) ??
-          `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`),
+        : `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`,
     ],
+    ...describeConditions(policy).map((condition): [string, string] => ['', condition]),
     ...signers.map((signer): [string, string] => ['signer', `${signerText(signer)}${validityNote(signer)}`]),
     ...testers.map((signer): [string, string] => ['tester', `${signerText(signer)}${validityNote(signer)}`]),
   ];

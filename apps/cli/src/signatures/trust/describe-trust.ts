@@ -1,5 +1,5 @@
 import {
-  describeThreshold,
+  describeConditions,
   describeTrusted,
   formatDuration,
   isCatalogTrust,
@@ -29,11 +29,10 @@ export function entryLines(entry: TrustEntry): string[] {
     ];
   }
   const { groups, releases, signers, testers = [] } = entry;
-  const threshold = describeThreshold(entry);
   return [
     ...groups.map((group) => `group ${group}`),
     ...(releases === undefined ? [] : [`releases ${releases}`]),
-    ...(threshold === undefined ? [] : [threshold]),
+    ...describeConditions(entry),
     ...signers.map(signerLine),
     ...testers.map((tester) => `${signerLine(tester)}, for test reports only`),
   ];

@@ -1,4 +1,4 @@
-import type { SigningPolicy } from '@krmhub/catalog';
+import { policyKeys, type SigningPolicy } from '@krmhub/catalog';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import {
   type Evidence,
@@ -6,12 +6,11 @@ import {
   judgeEvidence,
   type Plan,
   planJudgement,
-  policyKeys,
 } from '@krmhub/consume/trust/judge-release';
 import { requireTrustStore, type TrustStore } from '@krmhub/consume/trust/trust-file';
 import { trustedRoot } from '@krmhub/consume/trust/trusted-root-file';
 import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
-import { KrmhubError, readPublicKey } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { escapeControls, plural } from '@krmhub/schema/text';
@@ -118,8 +117,7 @@ export async function verificationTrust(
   policies: readonly SigningPolicy[],
   options: TrustOptions,
 ): Promise<Trust> {
-  const keys = policyKeys(policies).map((key) => readPublicKey(key, 'a key of a policy'));
-  return { keys, root: await trustedRoot(io, options.trustedRoot) };
+  return { keys: policyKeys(policies), root: await trustedRoot(io, options.trustedRoot) };
 }
 
 export function verifyAll(found: readonly FoundBundle[], trust: Trust): Evidence[] {

@@ -1,6 +1,6 @@
 import {
   type CatalogTrust,
-  describeThreshold,
+  describeConditions,
   describeTrusted,
   isCatalogTrust,
   isTrustedCatalog,
@@ -80,10 +80,8 @@ function scopeText(entry: Exclude<TrustEntry, CatalogTrust>): string {
     return [`catalog ${entry.url}${named}`, ...limitLines(entry)].join(', ');
   }
   const { groups, releases } = entry;
-  const threshold = describeThreshold(entry);
-  return [`functions ${groups.join(', ')}`, releases, threshold]
-    .filter((text) => text !== undefined)
-    .join(', ');
+  const range = releases === undefined ? [] : [releases];
+  return [`functions ${groups.join(', ')}`, ...range, ...describeConditions(entry)].join(', ');
 }
 
 function validityText(signer: TrustedSigner | PinnedKey, now: Date): string {

@@ -14,6 +14,7 @@ import {
 import type { ManifestReader } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { PROVENANCE_PREDICATE } from '@krmhub/signing';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { Caller } from '../../http/auth/caller.js';
 import { releaseVerdict } from '../../http/presentation.js';
@@ -140,7 +141,7 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
 async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keyFingerprints(before));
   const isNew = keyFingerprints(deps.trust.policies).some((key) => !known.has(key));
-  const needsSource = requiresSource(deps.trust.policies) && !requiresSource(before);
+  const needsClaims = requiresClaims(deps.trust.policies) && !requiresClaims(before);
   for await (const fn of deps.store.allFunctions()) {
     for (const release of fn.releases) {
       const lacking = (release.bundles ?? []).filter(lacksClaims);
@@ -148,19 +149,25 @@ async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy
       if (lacking.length === 0 || applicablePolicies(deps.trust.policies, name).length === 0) continue;
       const isCovered = applicablePolicies(before, name).length > 0;
       const hasUnknown = lacking.some(({ signer }) => signer === undefined);
-      if (!needsSource && (!hasUnknown || (!isNew && isCovered))) continue;
+      if (!needsClaims && (!hasUnknown || (!isNew && isCovered))) continue;
       await deps.functionLocks.run(fn, 'no token', () => recognizeRelease(deps, name));
     }
   }
 }
 
-/** Whether the record of a bundle lacks its signer, or the source, which older versions did not read. */
-function lacksClaims({ signer }: ReleaseBundle): boolean {
-  return signer === undefined || (signer.type === 'identity' && signer.source === undefined);
+/** Whether the record of a bundle lacks its signer, or what older versions did not read of it. */
+function lacksClaims({ signer, predicateType, provenance }: ReleaseBundle): boolean {
+  if (signer === undefined || (predicateType === PROVENANCE_PREDICATE && provenance === undefined))
+    return true;
+  return signer.type === 'identity' && signer.source === undefined;
 }
 
-function requiresSource(policies: readonly SigningPolicy[]): boolean {
-  return policies.flatMap(allSigners).some((signer) => SOURCE_FIELDS.some((field) => field in signer));
+function requiresClaims(policies: readonly SigningPolicy[]): boolean {
+  return policies.some(
+    (policy) =>
+      policy.attestations !== undefined ||
+      allSigners(policy).some((signer) => SOURCE_FIELDS.some((field) => field in signer)),
+  );
 }
 
 function keyFingerprints(policies: readonly SigningPolicy[]): string[] {
@@ -218,11 +225,11 @@ async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord)
       bundles.push(bundle);
       continue;
     }
-    const { signer, signedAt, isWhole } = found;
+    const { signer, signedAt, isWhole, provenance } = found;
     bundles.push({
       ...bundle,
       signer,
-      ...defined({ signedAt, isWhole }),
+      ...defined({ signedAt, isWhole, provenance }),
     });
   }
   return bundles;

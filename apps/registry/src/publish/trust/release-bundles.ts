@@ -14,7 +14,7 @@
  * @module
  */
 
-import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle, type TestSummary } from '@krmhub/catalog';
+import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -23,12 +23,10 @@ import {
   namesOtherManifest,
   type ReleaseClaim,
   readReleaseClaim,
-  readTestResult,
   recoverPublicKey,
   releaseDigests,
   type SignedRelease,
-  type Statement,
-  TEST_RESULT_PREDICATE,
+  summarizeAttestation,
   type Verification,
   verifyBundle,
 } from '@krmhub/signing';
@@ -99,10 +97,10 @@ export function verifySubmittedBundle(
     // Nothing could be pinned: the next release could be signed by anyone, or not at all.
     if (!verification.verified) return { problem: UNIDENTIFIED };
   }
-  const tests = readTests(verification.statement!);
-  if (typeof tests === 'string') return { problem: tests };
-  if (tests !== undefined && !verification.verified) return { problem: UNIDENTIFIED };
-  return { ...found(given, verification, claim, release), ...defined({ tests }) };
+  const summary = summarizeAttestation(verification.statement!);
+  if (typeof summary === 'string') return { problem: summary };
+  if (summary.tests !== undefined && !verification.verified) return { problem: UNIDENTIFIED };
+  return { ...found(given, verification, claim, release), ...summary };
 }
 
 /** Other attestations by such keys are stored all the same: they make nothing trusted. */
@@ -126,27 +124,6 @@ function found(
     claim,
     predicateType: statement!.predicateType,
     ...defined({ signer, signedAt, isWhole: isWhole || undefined }),
-  };
-}
-
-/** Failed tests to name; the bundle has all. */
-const MAX_FAILED_TESTS = 5;
-
-/** Returns what an attestation of a test run says, undefined for other statements, or why it says nothing. */
-function readTests(statement: Statement): TestSummary | string | undefined {
-  if (statement.predicateType !== TEST_RESULT_PREDICATE) return undefined;
-  const read = readTestResult(statement);
-  if (typeof read === 'string') return read;
-  const { result, passedTests, warnedTests, failedTests, finishedAt } = read;
-  return {
-    result: result.toLowerCase() as TestSummary['result'],
-    passed: passedTests.length,
-    warned: warnedTests.length,
-    failed: failedTests.length,
-    ...defined({
-      failedTests: failedTests.length === 0 ? undefined : failedTests.slice(0, MAX_FAILED_TESTS),
-      finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt).toISOString(),
-    }),
   };
 }
 

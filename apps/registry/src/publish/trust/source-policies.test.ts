@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { searchDocument } from '@krmhub/catalog';
 import type { SourceIdentity, SourceRequirements } from '@krmhub/schema';
+import { PROVENANCE_PREDICATE, predicateStatement, TEST_RESULT_PREDICATE } from '@krmhub/signing';
 import { TestFulcio } from '@krmhub/signing/testing/fulcio';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createStatement } from '../../testing/signing.js';
@@ -133,15 +134,80 @@ describe('a repository that was registered again', () => {
   });
 });
 
+describe('a policy that requires attestations', () => {
+  const builder = 'https://github.com/actions/runner/github-hosted';
+  const required = {
+    signers: [{ issuer: ISSUER, subject: SUBJECT }],
+    attestations: [{ type: 'provenance', builder, repository: REPOSITORY }, { type: 'sbom' }],
+  };
+  const attestation = (predicateType: string, predicate: Record<string, unknown> = {}) => {
+    const [{ digest }] = createStatement(RELEASE).subject as [{ digest: { sha256: string } }];
+    const statement = predicateStatement({ digest: `sha256:${digest.sha256}` }, predicateType, predicate);
+    return fulcio.sign(statement, { subject: SUBJECT, issuer: ISSUER, source: SOURCE });
+  };
+  const provenance = (repository: string) =>
+    attestation(PROVENANCE_PREDICATE, {
+      buildDefinition: { externalParameters: { workflow: { repository } } },
+      runDetails: { builder: { id: builder } },
+    });
+  const state = async () => {
+    const { body } = await registry.send<{ items: { signature: { state: string } }[] }>(
+      'GET',
+      '/api/v1/functions',
+    );
+    return [(await signature()).state, body.items[0]!.signature.state];
+  };
+
+  it('refuses a release without them, and accepts one with all', async () => {
+    await applyPolicy({}, required);
+    const [own, sbom] = [await signed(SOURCE), await attestation('https://spdx.dev/Document')];
+    expect((await publish(own, await provenance('https://github.com/evil/functions'))).body.detail).toContain(
+      `repository is "https://github.com/evil/functions", expected ${REPOSITORY}; ` +
+        'the policy team requires a bill of materials (SPDX or CycloneDX), but the release has none',
+    );
+    expect((await publish(own, sbom, await provenance(REPOSITORY))).status).toBe(201);
+    expect(await state()).toEqual(['verified', 'verified']);
+  });
+
+  it('accepts a release before its tests ran, and trusts it when they passed', async () => {
+    await applyPolicy({}, { ...required, attestations: [{ type: 'tests' }] });
+    expect((await publish(await signed(SOURCE))).status).toBe(201);
+    expect(await state()).toEqual(['not-trusted', 'not-trusted']);
+    const report = (result: string, names: object) =>
+      attestation(TEST_RESULT_PREDICATE, {
+        result,
+        configuration: [],
+        passedTests: [],
+        warnedTests: [],
+        failedTests: [],
+        ...names,
+      });
+    await registry.attach(RELEASE, await report('PASSED', { passedTests: ['a'] }));
+    expect(await state()).toEqual(['verified', 'verified']);
+    await registry.attach(RELEASE, await report('FAILED', { failedTests: ['a'] }));
+    expect((await signature()).text).toContain('requires a test report: 1 test failed');
+  });
+
+  it('is satisfied by attaching them later, also for the search', async () => {
+    expect((await publish(await signed(SOURCE), await provenance(REPOSITORY))).status).toBe(201);
+    await forgetSource();
+    await applyPolicy({}, required);
+    expect(await state()).toEqual(['not-trusted', 'not-trusted']);
+    expect((await signature()).text).not.toContain('SLSA provenance');
+    expect((await registry.attach(RELEASE, await attestation('https://cyclonedx.org/bom'))).status).toBe(200);
+    expect(await state()).toEqual(['verified', 'verified']);
+  });
+});
+
 /** Removes the source from the records of the release, as an older version wrote them. */
 async function forgetSource(): Promise<void> {
   const { store } = registry.parts;
   const name = { group: 'example.com', kind: RELEASE.kind };
   const fn = (await store.function(name.group, name.kind))!;
   const release = (await store.release(name.group, name.kind, RELEASE.release))!;
-  const bundles = release.bundles!.map(({ signer, ...bundle }) => {
+  const bundles = release.bundles!.map(({ signer, provenance: _, ...bundle }) => {
     if (signer?.type !== 'identity') return bundle;
-    const { source: _, ...rest } = signer;
+    const { source: __, ...rest } = signer;
     return { ...bundle, signer: rest };
   });
   const changed = { ...release, bundles };

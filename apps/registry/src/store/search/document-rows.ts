@@ -26,6 +26,7 @@ const OWN_FIELDS = {
   yanked: '0',
   deprecated: '0',
   signatures: "'[]'",
+  attestations: "'[]'",
   published: "''",
 } as const satisfies Record<OwnField, string>;
 export const DOCUMENT_FIELDS = [...ENTRY_FIELDS, ...(Object.keys(OWN_FIELDS) as OwnField[])];

@@ -1,5 +1,6 @@
 import {
   judgeSignatures,
+  type ReleaseAttestation,
   type ReleaseSignature,
   type SearchQuery,
   type SignatureState,
@@ -12,7 +13,7 @@ export type SearchTrust = NonNullable<SearchQuery['trust']>;
 
 export const NO_POLICIES: SearchTrust = { revision: 0, policies: [] };
 
-interface SignedRow extends Pick<DocumentRow, 'release' | 'signatures'> {
+interface SignedRow extends Pick<DocumentRow, 'release' | 'signatures' | 'attestations'> {
   group: string;
   kind: string;
 }
@@ -22,7 +23,12 @@ export function signatureState({ policies }: SearchTrust, row: SignedRow): Signa
   const { group, kind, release } = row;
   // Policies apply to releases only.
   if (release === null || (policies.length === 0 && row.signatures === '[]')) return 'unsigned';
-  const signatures = JSON.parse(row.signatures) as ReleaseSignature[];
-  return judgeSignatures(policies as readonly SigningPolicy[], { group, kind, release }, { signatures })
-    .state;
+  return judgeSignatures(
+    policies as readonly SigningPolicy[],
+    { group, kind, release },
+    {
+      signatures: JSON.parse(row.signatures) as ReleaseSignature[],
+      attestations: JSON.parse(row.attestations) as ReleaseAttestation[],
+    },
+  ).state;
 }

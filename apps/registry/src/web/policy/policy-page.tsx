@@ -1,6 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import {
   type AppliedDocument,
+  describeConditions,
   describeRequirements,
   describeThreshold,
   type SigningPolicy,
@@ -79,7 +80,8 @@ export function PolicyPage({
 }) {
   const { at } = useSite();
   const { name, groups, releases, signers, testers = [] } = policy;
-  const threshold = describeThreshold(policy);
+  const conditions = describeConditions(policy);
+  const first = describeThreshold(policy) === undefined ? ['one of the signers must sign'] : [];
   return (
     <div class="policy">
       <p>
@@ -87,9 +89,9 @@ export function PolicyPage({
       </p>
       <h1>{name}</h1>
       <p class="lead">
-        {threshold === undefined
+        {conditions.length === 0
           ? 'This registry trusts a release of these groups if one of the signers signed it, and rejects releases that none of them signed.'
-          : `This registry trusts a release of these groups only if all of this is true: ${threshold}.`}
+          : `This registry trusts a release of these groups only if this is true: ${[...first, ...conditions].join('; ')}.`}
       </p>
       <DefinitionList
         items={[

@@ -16,6 +16,7 @@ import type {
   DeprecationRecord,
   EventType,
   LifecycleRecord,
+  ReleaseAttestation,
   ReleaseBundle,
   ReleaseRecord,
   ReleaseSignature,
@@ -49,6 +50,8 @@ export const functions = sqliteTable(
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
     /** JSON list; signatures of the displayed release. */
     signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
+    /** JSON list; attestations of the displayed release that policies can require. */
+    attestations: text('attestations', { mode: 'json' }).$type<ReleaseAttestation[]>().notNull().default([]),
     /** Publication of the displayed release, in UTC. */
     published: text('published').notNull(),
   },

@@ -141,6 +141,7 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, WordedRow>> {
         yanked: 0,
         deprecated: 0,
         signatures: '[]',
+        attestations: '[]',
         published: '',
         replacement: null,
         words: 1,

@@ -1,0 +1,1 @@
+ALTER TABLE "function" ADD COLUMN "attestations" text COLLATE "C" DEFAULT '[]' NOT NULL;

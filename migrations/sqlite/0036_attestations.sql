@@ -1,0 +1,1 @@
+ALTER TABLE "function" ADD COLUMN "attestations" text DEFAULT '[]' NOT NULL;
